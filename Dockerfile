@@ -1,0 +1,30 @@
+# Data and model files live in volumes; the bot runs as a user without rights.
+#   docker build -t sutradhar .
+#   docker run --rm -it -v sutradhar-data:/data -v sutradhar-models:/models sutradhar models pull
+#   docker run --rm -it -v sutradhar-data:/data -v sutradhar-models:/models sutradhar
+
+FROM python:3.13-slim-trixie AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+WORKDIR /app
+RUN python -m venv /opt/venv
+COPY requirements.lock ./
+RUN /opt/venv/bin/python -m pip install -qq --no-deps --require-hashes -r requirements.lock
+COPY LICENSE prompts.yml ./
+COPY bot ./bot
+COPY storage ./storage
+RUN /opt/venv/bin/python -m compileall -q bot storage
+
+FROM python:3.13-slim-trixie
+ENV PATH="/opt/venv/bin:$PATH" \
+    PYTHONUNBUFFERED=1 \
+    SUTRADHAR_DATA=/data \
+    SUTRADHAR_MODELS=/models
+RUN useradd --uid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin sutradhar
+RUN mkdir -p /data /models && chown 10001:10001 /data /models
+COPY --from=build /opt/venv /opt/venv
+COPY --from=build /app /app
+WORKDIR /app
+USER 10001:10001
+VOLUME ["/data", "/models"]
+ENTRYPOINT ["python", "-m", "bot"]
+CMD ["chat"]

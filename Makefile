@@ -1,0 +1,64 @@
+# `make run` opens the bot in the terminal, `make test` runs the tests, `make help` lists the rest.
+# Everything that prepares the ground speaks on stderr: stdout belongs to the bot.
+
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+# --no-compile: only what is used gets compiled, when it is used (a third of the time saved).
+# --no-deps: the lock is complete, nothing is left to resolve.
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench lock models clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+run: $(VENV)/run models ## open the bot; lines piped in are run one by one (ARGS= for another command)
+	@$(BIN)/python -m bot $(or $(ARGS),chat)
+
+test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+check: $(VENV)/dev ## lint, format, strict types, import rules, Dockerfile
+	@failed=; say() { echo "$$@"; "$$@" || failed=1; }; \
+	say $(BIN)/ruff check .; \
+	say $(BIN)/ruff format --check .; \
+	say $(BIN)/mypy; \
+	say $(BIN)/hadolint Dockerfile; \
+	say $(BIN)/python -m pytest -q tests/test_imports.py tests/test_dependencies.py; \
+	test -z "$$failed"
+
+bench: $(VENV)/dev models ## measure; data sets are looked for in SUTRADHAR_BENCH_DATA
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+lock: $(VENV)/dev ## resolve the dependencies anew (ARGS=--upgrade for newer ones)
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header $(ARGS) pyproject.toml --output-file requirements.lock
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header $(ARGS) --group dev --constraint requirements.lock pyproject.toml \
+	  --output-file requirements-dev.lock
+
+models: $(VENV)/run
+	@$(BIN)/python -m bot models pull </dev/null >&2 || true
+
+clean: ## remove the virtual environment and the caches; data and model files stay
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' </dev/null 2>/dev/null || \
+	  { echo "Sutradhar needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) </dev/null >&2 || \
+	  { rm -rf $(VENV); echo "Python's venv module is missing; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+$(VENV)/run: requirements.lock | $(BIN)/python
+	@echo "Installing into $(VENV); this takes about half a minute, once." >&2
+	@$(INSTALL) -r requirements.lock </dev/null >&2
+	@touch $@
+
+$(VENV)/dev: requirements-dev.lock $(VENV)/run
+	@echo "Installing what the tests and checks need." >&2
+	@$(INSTALL) -r requirements-dev.lock </dev/null >&2
+	@touch $@

@@ -1,0 +1,26 @@
+"""`make bench`: every figure, as a Markdown table. Arguments pick parts: startup, retrieval, indexing, vectors."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from benchmarks.figures import table
+
+PARTS = ("startup", "retrieval", "indexing")
+
+
+def main(parts: list[str]) -> int:
+    unknown = [part for part in parts if part not in PARTS]
+    if unknown:
+        print(f"There is no part {unknown[0]}; there are {', '.join(PARTS)}.", file=sys.stderr)
+        return 2
+    missed = False
+    for part in parts or PARTS:
+        figures = list(importlib.import_module(f"benchmarks.{part}").figures())
+        print(f"\n## {part}\n\n{table(figures)}", flush=True)
+        missed = missed or any(one.good is False for one in figures)
+    return 1 if missed else 0
+
+
+sys.exit(main(sys.argv[1:]))

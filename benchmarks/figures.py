@@ -1,0 +1,39 @@
+"""A figure, and the table they make."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured number beside what it has to reach and what it aims at, both as written."""
+
+    what: str
+    measured: str
+    reach: str = ""
+    aim: str = ""
+    good: bool | None = None
+
+
+def table(figures: Iterable[Figure]) -> str:
+    """A Markdown table; a figure that misses its reach is marked."""
+    rows = ["| figure | measured | reach | aim |", "|---|---:|---:|---:|"]
+    for one in figures:
+        mark = " **misses**" if one.good is False else ""
+        rows.append(f"| {one.what} | {one.measured}{mark} | {one.reach} | {one.aim} |")
+    return "\n".join(rows)
+
+
+def data(name: str) -> Path | None:
+    """The folder of a data set, or None where it is not on this machine."""
+    root = os.environ.get("SUTRADHAR_BENCH_DATA")
+    folder = Path(root) / name if root else None
+    return folder if folder is not None and folder.is_dir() else None
+
+
+def skipped(what: str) -> Figure:
+    return Figure(what, "skipped: data set absent")

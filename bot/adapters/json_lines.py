@@ -1,0 +1,85 @@
+"""`chat --json`: every event as one line of JSON, each input line ended by exactly one "done".
+
+docs/json.md describes the fields. Knows no work and no terminal.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import fields, is_dataclass
+from typing import Any, BinaryIO
+
+from bot.adapters.stages import Claims, Stages
+from bot.events import Ended, Event, Failed, Notice, Request, Text, View
+
+# Line ends to some readers of lines, and JSON allows them bare inside a string.
+_LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
+
+
+def event_fields(event: Event) -> dict[str, Any]:
+    """An event's name and fields, bytes as base64."""
+    return {"event": type(event).__name__.lower(), **_fields(event)}
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return _fields(value) if is_dataclass(value) else value
+
+
+class JsonLines:
+    """Writes the events of every run to one stream of bytes."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._done: set[str] = set()
+
+    def view(self, run: str, request: Request, outbox: Claims) -> View:
+        return _JsonView(self, Stages(outbox, request.place.space, run))
+
+    async def say(self, run: str, text: str) -> None:
+        """The answer to a verb of the house, such as /help."""
+        self.write({"run": run, "stage": None, **event_fields(Text(text))})
+
+    async def note(self, run: str, text: str) -> None:
+        self.write({"run": run, "stage": None, **event_fields(Notice(text))})
+
+    async def fail(self, run: str, text: str) -> None:
+        self.write({"run": run, "stage": None, **event_fields(Failed(text))})
+
+    async def done(self, run: str, status: str) -> None:
+        """End a run; ending it again is nothing."""
+        if run not in self._done:
+            self._done.add(run)
+            self.write({"run": run, "event": "done", "status": status})
+
+    def write(self, line: dict[str, Any]) -> None:
+        text = json.dumps(line, ensure_ascii=False, separators=(", ", ": "))
+        for bare, escaped in _LINE_ENDS.items():
+            text = text.replace(bare, escaped)
+        self._out.write(text.encode("utf-8", errors="replace") + b"\n")
+        self._out.flush()
+
+
+class _JsonView:
+    def __init__(self, lines: JsonLines, stages: Stages) -> None:
+        self._lines = lines
+        self._stages = stages
+
+    async def show(self, event: Event) -> None:
+        await self._stages.enter(event)
+        line: dict[str, Any] = {"run": self._stages.run, "stage": self._stages.key, **event_fields(event)}
+        if self._stages.replaces:
+            line["replace"] = True
+        self._lines.write(line)
+
+    async def close(self, status: Ended) -> None:
+        await self._stages.leave()
+        await self._lines.done(self._stages.run, status)

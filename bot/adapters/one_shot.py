@@ -1,0 +1,121 @@
+"""One verb of the library from the command line: run it, show it, leave with its exit code.
+
+Knows no prompt. Long verbs go through the durable engine; those that only look do without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
+
+from bot.adapters.conversation import Conversation, new_id
+from bot.adapters.json_lines import JsonLines
+from bot.adapters.terminal import coloured, log_to
+from bot.adapters.terminal_markdown import Ink
+from bot.adapters.terminal_plain import PlainOutput, PlainScreen
+from bot.commands import verb
+from bot.events import Completion, Ended, Failed, OptionValue, Request, Sorry
+
+if TYPE_CHECKING:
+    from bot.adapters.feed import Output
+    from bot.app import App
+    from bot.config import Config
+
+T = TypeVar("T")
+
+
+class Direct:
+    """A bot.events.Run for verbs that only look or make one change: nothing to take up after a crash."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+    @property
+    def id(self) -> str:
+        return self.request.id
+
+    async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
+        return await call()
+
+    async def stream(
+        self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
+    ) -> AsyncGenerator[str | Completion, None]:
+        async with aclosing(call()) as pieces:
+            async for piece in pieces:
+                yield piece
+
+
+def library(
+    config: Config,
+    locale: str,
+    name: str,
+    options: Mapping[str, OptionValue],
+    text: str,
+    out: BinaryIO | None,
+) -> int:
+    """`library NAME …`; 0 when all went well, else 1. With `out`, JSON lines go there.
+
+    Raises Sorry when the data folder cannot be used.
+    """
+    return asyncio.run(_library(config, locale, name, dict(options), text, out))
+
+
+async def _library(
+    config: Config, locale: str, name: str, options: dict[str, OptionValue], text: str, out: BinaryIO | None
+) -> int:
+    from bot.app import App
+
+    log_to(config)
+    conversation = Conversation(locale, None)
+    request = conversation.asks(new_id(), "library", name, options, text)
+    output: Output = JsonLines(out) if out is not None else _plain(config, conversation)
+    durable = verb("library", name).background
+    app = await App.open(config, run=durable)
+    try:
+        status = await (
+            _durable(app, request, output) if durable else _direct(app, request, output, conversation)
+        )
+        await output.done(request.id, status)
+    finally:
+        await app.close()
+    return 0 if status == "done" else 1
+
+
+def _plain(config: Config, conversation: Conversation) -> PlainOutput:
+    tty = sys.stdout.isatty()
+    ink = Ink(coloured(tty), shutil.get_terminal_size().columns if tty else 1_000_000)
+    return PlainOutput(PlainScreen(sys.stdout, ink, sys.stderr), conversation.say, config.data_dir / "files")
+
+
+async def _durable(app: App, request: Request, output: Output) -> str:
+    """Through the engine: what a crash cut off earlier is taken up, and waited for, too."""
+    app.attach("terminal", output.view)
+    resumed = await app.start()
+    status = await (await app.perform(request)).wait()
+    for other in resumed:
+        await (await app.perform(other)).wait()
+    return status
+
+
+async def _direct(app: App, request: Request, output: Output, conversation: Conversation) -> Ended:
+    from storage.faults import StorageFault
+
+    view = output.view(request.id, request, app.house.outbox)
+    status: Ended = "done"
+    try:
+        async with aclosing(app.house.works(app)[request.work].run(Direct(request))) as events:
+            async for event in events:
+                status = "failed" if isinstance(event, Failed) else status
+                await view.show(event)
+    except Sorry as sorry:
+        status = "failed"
+        await view.show(Failed(conversation.sentence(sorry)))
+    except StorageFault as fault:
+        status = "failed"
+        await view.show(Failed(conversation.say(f"storage.{fault.kind}")))
+    await view.close(status)
+    return status

@@ -1,0 +1,56 @@
+"""Which stage of a run is being shown, and whether it was shown before a crash.
+
+Knows no screen: a view asks here when a stage opens and says here what the stage shows when it ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Protocol
+
+from bot.events import Event, Stage
+
+
+class Claimed(Protocol):
+    @property
+    def fresh(self) -> bool: ...
+
+
+class Claims(Protocol):
+    """The part of storage.outbox.Outbox that a view without messages to edit needs."""
+
+    async def claim(self, space: str, run: str, stage: str) -> Claimed: ...
+
+    async def sent(
+        self, space: str, run: str, stage: str, message_id: str, shown: str | None = None
+    ) -> None: ...
+
+
+@dataclass(slots=True)
+class Stages:
+    """Follows one run's events. `key` is the open stage, None before the first."""
+
+    outbox: Claims
+    space: str
+    run: str
+    key: str | None = None
+    replaces: bool = False
+    _shown: list[str] = field(default_factory=list)
+
+    async def enter(self, event: Event) -> None:
+        """Take note of an event before it is shown; `replaces` is then right for it."""
+        if isinstance(event, Stage):
+            await self.leave()
+            self.key = event.key
+            self.replaces = not (await self.outbox.claim(self.space, self.run, event.key)).fresh
+        if self.key is not None:
+            self._shown.append(repr(event))
+
+    async def leave(self) -> None:
+        """The open stage has been shown whole."""
+        if self.key is not None:
+            shown = sha256("\n".join(self._shown).encode(errors="replace")).hexdigest()[:16]
+            await self.outbox.sent(self.space, self.run, self.key, self.key, shown)
+        self.key, self.replaces = None, False
+        self._shown.clear()

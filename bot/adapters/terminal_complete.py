@@ -1,0 +1,155 @@
+"""What the Tab key offers: verbs, options, names from the library, files.
+
+Knows the table of verbs and asks the app for names; draws nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from itertools import pairwise
+from pathlib import Path
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from bot.command_line import Token, tokens
+from bot.commands import HOUSE, TABLE, Verb
+from bot.words import Words
+
+Names = Callable[[str, str, str | None], Awaitable[list[str]]]
+"""(kind, prefix, shelf) to names, as App.complete gives them."""
+
+
+class LineCompleter(Completer):
+    def __init__(self, names: Names, say: Words) -> None:
+        self._names = names
+        self._say = say
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        return ()  # the prompt asks the asynchronous one
+
+    async def get_completions_async(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion, None]:
+        line = document.text_before_cursor
+        if not line.startswith("/"):
+            return
+        verb = verb_of(line)
+        if verb is None:
+            for found in self._verbs(line):
+                yield found
+            return
+        for found in await self._after(verb, line):
+            yield found
+
+    def _verbs(self, line: str) -> Iterable[Completion]:
+        typed = line[1:].lower()
+        for verb in TABLE:
+            if verb.path.startswith(typed) or (typed and verb.name.startswith(typed)):
+                yield Completion(
+                    verb.path, -len(typed), display=f"/{verb.path}", display_meta=self._say(verb.summary)
+                )
+
+    async def _after(self, verb: Verb, line: str) -> list[Completion]:
+        """Options by their dashes; else the value of the option before the cursor, or the argument."""
+        words = tokens(line)
+        word = words[-1].value if not line[-1].isspace() else ""
+        typed = line[words[-1].start :] if word else ""
+        before = words[:-1] if word else words
+        given = {one.value for one in words}
+        if word.startswith("--"):
+            return [
+                Completion(f"--{one.name}", -len(word), display_meta=self._say(one.summary))
+                for one in verb.options
+                if f"--{one.name}".startswith(word)
+                and (f"--{one.name}" == word or f"--{one.name}" not in given)
+            ]
+        last = before[-1].value if before else ""
+        option = verb.option(last[2:]) if last.startswith("--") else None
+        if option is not None and option.kind != "flag":
+            if option.choices:
+                found = [one for one in option.choices if one.startswith(word)]
+            else:
+                found = await self._find(option.completes, word, None)
+            return [Completion(quoted(one), -len(typed)) for one in found]
+        if verb.argument is None:
+            return []
+        if verb.argument.completes == "path":
+            return [Completion(one, -len(typed)) for one in await asyncio.to_thread(paths, word)]
+        if verb.argument.completes == "command":
+            text = line.split(None, 1)[1] if len(words) > 1 else ""
+            return [
+                Completion(one.path, -len(text), display_meta=self._say(one.summary))
+                for one in TABLE
+                if one.path.startswith(text.lower())
+            ]
+        text = argument(verb, line, words)
+        return [
+            Completion(one, -len(text))
+            for one in await self._find(verb.argument.completes, text, _shelf(words))
+        ]
+
+    async def _find(self, kind: str, prefix: str, shelf: str | None) -> list[str]:
+        if not kind or (kind == "section" and not prefix):
+            return []
+        return await self._names(kind, prefix, shelf)
+
+
+def verb_of(line: str) -> Verb | None:
+    """The verb that the line already names, with a space after it."""
+    for verb in TABLE:
+        names = [verb.path] if verb.work == HOUSE else [verb.path, verb.name]
+        for name in names:
+            if re.match(r"/" + name.replace(" ", r"\s+") + r"\s", line, re.IGNORECASE):
+                return verb
+    return None
+
+
+def argument(verb: Verb, line: str, words: list[Token]) -> str:
+    """The text typed so far for a verb whose argument is the rest of the line, options left out."""
+    start = (
+        words[len(verb.path.split()) - 1].end
+        if line[1:].lower().startswith(verb.path.split()[0])
+        else words[0].end
+    )
+    at = len(line)
+    for before, word in pairwise(words):
+        option = verb.option(before.value[2:]) if before.value.startswith("--") else None
+        if option is not None:
+            start = max(start, before.end if option.kind == "flag" else word.end)
+    return line[start:at].lstrip()
+
+
+def paths(prefix: str) -> list[str]:
+    """Files and folders that begin like `prefix`, spaces escaped, hidden ones only when asked for."""
+    folder, name = os.path.split(prefix)
+    shown = []
+    try:
+        with os.scandir(Path(folder or ".").expanduser()) as entries:
+            for entry in entries:
+                if entry.name.startswith(name) and (name.startswith(".") or not entry.name.startswith(".")):
+                    whole = str(Path(folder) / entry.name) if folder else entry.name
+                    shown.append(escaped(whole) + ("/" if entry.is_dir() else ""))
+    except OSError:  # no such folder, or not ours to read: nothing to offer
+        return []
+    return sorted(shown)[:200]
+
+
+def escaped(path: str) -> str:
+    return re.sub(r"([\s\"'])", r"\\\1", path)
+
+
+def quoted(name: str) -> str:
+    return f'"{name}"' if re.search(r"\s", name) else name
+
+
+def _shelf(words: list[Token]) -> str | None:
+    for before, word in pairwise(words):
+        if before.value == "--shelf":
+            return word.value
+        if word.value.startswith("--shelf="):
+            return word.value[8:]
+    return None

@@ -1,0 +1,151 @@
+"""Markdown that arrives in pieces, to lines for a terminal: styled, wrapped at words, tables aligned.
+
+Knows no prompt and no run. What is not whole yet is the tail, which the caller shows apart.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from bot.adapters.draft import clean
+
+_INLINE = re.compile(r"(`[^`]+`)|\*\*(.+?)\*\*|(?<![\w*])[*_](?! )([^*_]+?)[*_](?![\w*])|(\[\d{1,3}\])")
+_MARK = re.compile(r"\x1b\[[0-9;]*m")
+_ITEM = re.compile(r"^(\s*)([-*+]|\d{1,9}[.)])\s+")
+_ROW = re.compile(r"^\s*\|.*\|\s*$")
+_RULE = re.compile(r"^[\s|:-]+$")
+
+BOLD, DIM, ITALIC = "1", "2", "3"
+RED, GREEN, YELLOW, BLUE, CYAN = "31", "32", "33", "34", "36"
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """How wide to write and whether in colour."""
+
+    colour: bool
+    width: int = 80
+
+    def __call__(self, text: str, *codes: str) -> str:
+        return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.colour and text else text
+
+    def inline(self, text: str) -> str:
+        """Code, **bold**, *italic* and [n] in their colours."""
+        return _INLINE.sub(self._inline, text) if self.colour else text
+
+    def _inline(self, found: re.Match[str]) -> str:
+        code, bold, italic, marker = found.groups()
+        if code:
+            return self(code[1:-1], CYAN)
+        if bold:
+            return self(bold, BOLD)
+        return self(italic, ITALIC) if italic else self(marker, GREEN)
+
+    def wrap(self, text: str, first: str = "", rest: str = "") -> str:
+        """Styled text wrapped at spaces; the indents count, colour codes do not."""
+        if "\n" in text:
+            head, tail = text.split("\n", 1)
+            return f"{self.wrap(head, first, rest)}\n{self.wrap(tail, rest, rest)}"
+        lines, line, used = [], first, width_of(first)
+        open_code = ""
+        for word in text.split(" "):
+            size = width_of(word)
+            if used + size > self.width and line.strip() and _MARK.sub("", line) != rest:
+                lines.append(line.rstrip(" ") + ("\x1b[0m" if open_code else ""))
+                line, used = rest + open_code, width_of(rest)
+            line += word + " "
+            used += size + 1
+            for code in _MARK.findall(word):
+                open_code = "" if code == "\x1b[0m" else code
+        return "\n".join([*lines, line.rstrip(" ")])
+
+
+def width_of(text: str) -> int:
+    """Terminal cells that the text takes."""
+    bare = _MARK.sub("", text)
+    if bare.isascii():
+        return len(bare)
+    from wcwidth import wcswidth  # prompt_toolkit brings it; plain text does not need it
+
+    return max(wcswidth(bare), 0)
+
+
+@dataclass(slots=True)
+class MarkdownStream:
+    """Feed it pieces; it gives back finished lines, and keeps the paragraph or table that is open."""
+
+    ink: Ink
+    _tail: str = ""
+    _table: list[str] = field(default_factory=list)
+    _fenced: bool = False
+
+    def feed(self, piece: str) -> list[str]:
+        """The lines that this piece has completed."""
+        *whole, self._tail = (self._tail + clean(piece)).split("\n")
+        return [shown for line in whole for shown in self._line(line)]
+
+    def end(self) -> list[str]:
+        """What is left, now that nothing more comes."""
+        tail, self._tail = self._tail, ""
+        shown = self._line(tail) if tail else []
+        shown += self._rows()
+        self._fenced = False
+        return shown
+
+    def tail(self) -> str:
+        """What has come of the open block, as it will look."""
+        table = "\n".join(self._table)
+        if not self._tail:
+            return table
+        return f"{table}\n{self._tail}" if table else self._styled(self._tail)
+
+    def _line(self, line: str) -> list[str]:
+        if not self._fenced and _ROW.match(line):
+            self._table.append(line)
+            return []
+        shown = self._rows()
+        if line.lstrip().startswith(("```", "~~~")):
+            self._fenced = not self._fenced
+            return shown
+        return [*shown, self._styled(line)]
+
+    def _styled(self, line: str) -> str:
+        ink = self.ink
+        if self._fenced:
+            return "    " + ink(line, CYAN)
+        if heading := re.match(r"^(#{1,6}) +(.*)", line):
+            return ink.wrap(ink(heading[2], BOLD))
+        if line.startswith(">"):
+            return ink.wrap(ink.inline(line.lstrip("> ")), ink("│ ", DIM), ink("│ ", DIM))
+        if item := _ITEM.match(line):
+            bullet = item[2] if item[2][0].isdigit() else "•"
+            first = f"{item[1]}{bullet} "
+            return ink.wrap(ink.inline(line[item.end() :]), first, " " * len(first))
+        return ink.wrap(ink.inline(line))
+
+    def _rows(self) -> list[str]:
+        """The table that has ended, its columns aligned; too wide for the screen, it stays as it came."""
+        rows = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in self._table]
+        raw, self._table = self._table, []
+        if not rows:
+            return []
+        columns = max(len(row) for row in rows)
+        cells = [[self.ink.inline(cell) for cell in row] + [""] * (columns - len(row)) for row in rows]
+        ruled = [bool(_RULE.match(line)) for line in raw]
+        widths = [
+            max((width_of(row[at]) for row, rule in zip(cells, ruled, strict=True) if not rule), default=0)
+            for at in range(columns)
+        ]
+        if sum(widths) + 3 * columns > self.ink.width:
+            return [self.ink.wrap(self.ink.inline(line)) for line in raw]
+        shown = []
+        for number, (row, rule) in enumerate(zip(cells, ruled, strict=True)):
+            if rule:
+                shown.append(self.ink("─┼─".join("─" * width for width in widths), DIM))
+                continue
+            line = " │ ".join(
+                cell + " " * (width - width_of(cell)) for cell, width in zip(row, widths, strict=True)
+            )
+            shown.append(self.ink(line, BOLD) if number == 0 and len(rows) > 1 else line.rstrip())
+        return shown

@@ -1,0 +1,291 @@
+"""The application: `App.open` wires everything by hand, `App.perform` takes every request in.
+
+Knows no platform: adapters bring a factory of views, keyed by the platform's name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot import commands, watch
+from bot.engine import DurableRun, Engine
+from bot.events import Ended, Event, Failed, Place, Request, Sorry, View, Work
+from bot.order import Order
+from bot.requests import request_from_json, request_to_json
+from bot.words import words
+from storage.faults import StorageFault
+from storage.inbox import Inbox, NewRequest
+from storage.outbox import Outbox
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.house import House
+
+Views = Callable[[str, Request, Outbox], View]
+ENDED = ("done", "failed", "stopped")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Ticket:
+    """What the adapter gets for a request. `fresh` is False for one that was received before."""
+
+    run: str
+    fresh: bool
+    _ended: Callable[[str], Awaitable[Ended]]
+
+    async def wait(self) -> Ended:
+        """Wait for the run's end: how it was."""
+        return await self._ended(self.run)
+
+
+@dataclass(slots=True)
+class _Live:
+    """A run being worked on in this process."""
+
+    request: Request
+    task: asyncio.Task[Ended] | None = None
+    stopping: bool = False
+
+
+class App:
+    """One per process. `open`, `attach` each platform's views, `start`, then `perform`."""
+
+    def __init__(self, house: House, engine_url: str) -> None:
+        self._house = house
+        self._inbox: Inbox = house.inbox
+        self._works: dict[str, Work] = house.works(self)
+        self._engine = Engine(engine_url, self._body)
+        self._started = False
+        self._order = Order()
+        self._arrivals = asyncio.Lock()
+        self._views: dict[str, Views] = {}
+        self._live: dict[str, _Live] = {}
+        self._ends: dict[str, asyncio.Future[Ended]] = {}
+
+    @classmethod
+    async def open(cls, config: Config, *, run: bool = True) -> App:
+        """Open the storage and wire the works; takes the data folder's lock. `run` False: to look only.
+
+        Raises Sorry when the folder is in use, cannot be written, or was made by a newer release.
+        """
+        from bot.house import House
+
+        house = await House.open(config)
+        return cls(house, house.engine_url)
+
+    @property
+    def house(self) -> House:
+        """The storage, the library and the models, for commands that look at them directly."""
+        return self._house
+
+    def attach(self, platform: str, views: Views) -> None:
+        """Register how runs of `platform` are shown; before `start`, so that cut-off runs have a view."""
+        self._views[platform] = views
+
+    async def start(self) -> list[Request]:
+        """Launch the engine; returns what goes on by itself: what a crash cut off, then watched folders."""
+        unfinished = []
+        for row in await self._inbox.unfinished(None):
+            request = request_from_json(row.payload)
+            if request.place.platform in self._views:
+                self._expect(request.id, request)
+                self._enter(request, row.seq)
+                unfinished.append(request)
+        await self._engine.launch()
+        self._started = True
+        for request in unfinished:
+            match await self._engine.status(request.id):
+                case None:
+                    await self._engine.start(request.id)
+                case "running":  # the engine takes it up by itself
+                    pass
+                case ended:
+                    _log.error("run %s cannot be taken up again: %s", request.id, ended)
+                    row_seq = await self._seq(request.id)
+                    await self._inbox.set_state(request.id, "failed")
+                    self._leave(request, row_seq, "failed")
+        await self._engine.purge()
+        return unfinished + await self._take_in_watched()
+
+    async def _take_in_watched(self) -> list[Request]:
+        if "terminal" not in self._views:
+            return []
+        intake = self._house.intake
+        due = await watch.requests(self._house.config.library.watch, self._house.documents, intake.max_bytes)
+        for request in due:
+            await self.perform(request)
+        return due
+
+    async def perform(self, request: Request) -> Ticket:
+        """Persist the request, then start it. A request that came before is not done twice.
+
+        Raises Sorry when it could not be persisted: then nothing was begun.
+        """
+        try:
+            async with self._arrivals:
+                fresh = await self._inbox.receive(_row(request, ordered=_ordered(request)))
+                if fresh:
+                    self._expect(request.id, request)
+                    self._enter(request, await self._seq(request.id))
+            if fresh:
+                await self._engine.start(request.id)
+        except StorageFault as fault:
+            self._live.pop(request.id, None)
+            raise Sorry(f"storage.{fault.kind}") from fault
+        return Ticket(request.id, fresh, self.ended)
+
+    async def plain(self, place: Place) -> tuple[str, str]:
+        """The work and verb that plain text goes to in this place: its session's, else rules."""
+        session = await self._house.sessions.active(place.space, place.platform, place.channel, place.thread)
+        return commands.plain_verb(session.work if session else "rules")
+
+    async def stop(self, place: Place) -> int:
+        """Stop what runs or waits in this place, library jobs only where nothing else does; how many."""
+        here = [
+            one for one in self._live.values() if one.request.place == place and one.request.verb != "stop"
+        ]
+        answers = [one for one in here if not commands.verb(one.request.work, one.request.verb).background]
+        stopped = 0
+        for one in answers or here:
+            if not one.stopping:
+                one.stopping = True
+                # Before the task dies, so that a crash in between does not bring the run back.
+                await self._inbox.set_state(one.request.id, "stopped")
+                if one.task is not None:
+                    one.task.cancel()
+                stopped += 1
+        return stopped
+
+    async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
+        """Names that begin like `prefix`: kind "section", "book" or "shelf"."""
+        return await self._house.library.complete(space, kind, prefix, shelf)
+
+    async def close(self) -> None:
+        """Leave in order. Runs that are still going are taken up at the next start."""
+        tasks = [one.task for one in self._live.values() if one.task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        if self._started:
+            await self._engine.close()
+        await self._house.close()
+
+    async def _body(self, run_id: str) -> str:
+        """What the engine runs, once per execution of a run: from the stored request to its end."""
+        row = await self._inbox.get(run_id)
+        if row is None:
+            return "failed"
+        request = request_from_json(row.payload)
+        live = self._expect(run_id, request)
+        if row.state in ENDED:
+            self._leave(request, row.seq, _ended_as(row.state))
+            return row.state
+        view = self._views[request.place.platform](run_id, request, self._house.outbox)
+        live.task = asyncio.create_task(self._show(request, row.seq, view))
+        try:
+            if live.stopping:
+                live.task.cancel()
+            status = await live.task
+        except asyncio.CancelledError:
+            if not live.stopping:  # the process is leaving: the run stays unfinished
+                live.task.cancel()
+                raise
+            status = "stopped"
+        await view.close(status)
+        await self._inbox.set_state(run_id, status)
+        self._leave(request, row.seq, status)
+        return status
+
+    async def _show(self, request: Request, seq: int, view: View) -> Ended:
+        """Work on the request and show what happens. The one place that catches everything."""
+        status: Ended = "done"
+        try:
+            if _ordered(request):
+                await self._order.turn(_line(request), seq)
+            await self._inbox.set_state(request.id, "running")
+            async with aclosing(self._works[request.work].run(DurableRun(request))) as events:
+                async for event in events:
+                    status = "failed" if isinstance(event, Failed) else status
+                    await view.show(event)
+        except Exception as error:
+            status = "failed"
+            await view.show(_failure(request, error))
+        return status
+
+    def _expect(self, run_id: str, request: Request) -> _Live:
+        """Note the run before it begins, so that it can be waited for and stopped."""
+        self._ends.setdefault(run_id, asyncio.get_running_loop().create_future())
+        return self._live.setdefault(run_id, _Live(request))
+
+    async def ended(self, run_id: str) -> Ended:
+        """Wait for the end of a run, also one that was taken up at the start: its status."""
+        if (end := self._ends.get(run_id)) is not None:
+            return await asyncio.shield(end)
+        row = await self._inbox.get(run_id)
+        return _ended_as(row.state) if row is not None else "failed"
+
+    async def _seq(self, run_id: str) -> int:
+        row = await self._inbox.get(run_id)
+        assert row is not None
+        return row.seq
+
+    def _enter(self, request: Request, seq: int) -> None:
+        if _ordered(request):
+            self._order.enter(_line(request), seq)
+
+    def _leave(self, request: Request, seq: int, status: Ended) -> None:
+        self._order.leave(_line(request), seq)
+        self._live.pop(request.id, None)
+        if (end := self._ends.pop(request.id, None)) is not None and not end.done():
+            end.set_result(status)
+
+
+def _ended_as(state: str) -> Ended:
+    """The end that an inbox row's state stands for."""
+    return "done" if state == "done" else "stopped" if state == "stopped" else "failed"
+
+
+def _ordered(request: Request) -> bool:
+    verb = commands.verb(request.work, request.verb)
+    return verb.ordered or verb.background
+
+
+def _line(request: Request) -> Hashable:
+    """Which line a run stands in: library jobs queue per shelf, everything else per place."""
+    if commands.verb(request.work, request.verb).background:
+        return "shelf", request.place.space, request.options.get("shelf")
+    return request.place
+
+
+def _row(request: Request, *, ordered: bool) -> NewRequest:
+    place = request.place
+    return NewRequest(
+        id=request.id,
+        platform=place.platform,
+        space=place.space,
+        channel=place.channel,
+        thread=place.thread,
+        author_id=request.author.id,
+        work=request.work,
+        verb=request.verb,
+        ordered=ordered,
+        payload=request_to_json(request),
+    )
+
+
+def _failure(request: Request, error: Exception) -> Event:
+    say = words(request.locale)
+    if isinstance(error, Sorry):
+        return Failed(say(error.key, **error.values))
+    if isinstance(error, StorageFault):
+        _log.warning("run %s: storage: %s", request.id, error)
+        return Failed(say(f"storage.{error.kind}"))
+    _log.error("run %s failed", request.id, exc_info=error)
+    return Failed(say("app.failed", run=request.id))

@@ -1,0 +1,182 @@
+"""The command line: `python -m bot [--config FILE] [--data DIR] COMMAND`.
+
+Reads arguments and hands over; whatever is heavy is imported by the command that needs it, so that
+--help costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from bot.words import Words, locale_from, words
+
+TYPE_CHECKING = False  # typing's own would cost a tenth of what --help may take
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any, BinaryIO
+
+    from bot.config import Config
+
+OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes; 130 is what a shell says of a program that Ctrl-C ended (128 + SIGINT)."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code."""
+    locale = locale_from(os.environ)
+    try:
+        arguments = parser(words(locale)).parse_args(argv)
+        code = _command(arguments, locale)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print(words(locale)("cli.interrupted"), file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone; what is left in the buffer must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return FAILED
+    return code
+
+
+def parser(say: Words) -> argparse.ArgumentParser:
+    """Every command and option; global ones are taken before and after the command."""
+    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    shared.add_argument("--config", metavar="FILE", help=say("cli.config"))
+    shared.add_argument("--data", metavar="DIR", help=say("cli.data"))
+    chat = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    chat.add_argument("--thread", metavar="NAME", help=say("cli.thread"))
+    as_json = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    as_json.add_argument("--json", action="store_true", help=say("cli.json"))
+    raw = argparse.RawDescriptionHelpFormatter
+    top = argparse.ArgumentParser(
+        prog="python -m bot",
+        description=say("cli.about"),
+        epilog=say("cli.examples"),
+        formatter_class=raw,
+        parents=[shared, chat, as_json],
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
+
+    def add(
+        group: argparse._SubParsersAction[argparse.ArgumentParser],
+        name: str,
+        key: str,
+        *parents: argparse.ArgumentParser,
+    ) -> argparse.ArgumentParser:
+        return group.add_parser(
+            name,
+            help=say(key),
+            description=say(key),
+            parents=[shared, *parents],
+            argument_default=argparse.SUPPRESS,
+            allow_abbrev=False,
+        )
+
+    add(commands, "chat", "cli.chat", chat, as_json)
+    library = add(commands, "library", "cli.library").add_subparsers(
+        dest="verb", metavar="VERB", required=True
+    )
+    adding = add(library, "add", "verbs.library_add", as_json)
+    adding.add_argument("paths", nargs="+", metavar="PATH", help=say("verbs.arg_paths"))
+    adding.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
+    adding.add_argument("--replace", action="store_true", help=say("verbs.option_replace"))
+    listing = add(library, "list", "verbs.library_list", as_json)
+    listing.add_argument("--shelf", help=say("verbs.option_shelf"))
+    removing = add(library, "remove", "verbs.library_remove", as_json)
+    removing.add_argument("name", metavar="NAME", help=say("verbs.arg_book"))
+    removing.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
+    reindexing = add(library, "reindex", "verbs.library_reindex", as_json)
+    reindexing.add_argument("--shelf", help=say("verbs.option_shelf"))
+    add(library, "jobs", "verbs.library_jobs", as_json)
+    evaluation = add(commands, "eval", "cli.eval").add_subparsers(dest="verb", metavar="WHAT", required=True)
+    retrieval = add(evaluation, "library", "cli.eval_library", as_json)
+    retrieval.add_argument("questions", metavar="QUESTIONS.jsonl", help=say("cli.questions"))
+    retrieval.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
+    retrieval.add_argument("--no-lookup", action="store_true", help=say("cli.no_lookup"))
+    models = add(commands, "models", "cli.models").add_subparsers(dest="verb", metavar="VERB", required=True)
+    add(models, "list", "cli.models_list")
+    for verb in ("pull", "path"):
+        add(models, verb, f"cli.models_{verb}").add_argument(
+            "names", nargs="*", metavar="NAME", help=say("cli.model")
+        )
+    add(commands, "doctor", "cli.doctor")
+    return top
+
+
+def _command(arguments: argparse.Namespace, locale: str) -> int:
+    from bot.events import Sorry
+
+    asked = vars(arguments)
+    try:
+        return _run(asked, locale)
+    except Sorry as sorry:
+        print(words(locale)(sorry.key, **sorry.values), file=sys.stderr)
+        return WRONG_USE if sorry.key.startswith(("config.", "models.unknown", "eval.")) else FAILED
+
+
+def _run(asked: dict[str, Any], locale: str) -> int:
+    if asked.get("command") == "doctor":
+        from bot.doctor import doctor
+
+        return doctor(_path(asked, "config"), _path(asked, "data"), os.environ, locale)
+    config = _config(asked)
+    match asked.get("command"):
+        case "library":
+            from bot.adapters.conversation import absolute
+            from bot.adapters.one_shot import library
+
+            paths = [absolute(path) for path in asked["paths"]] if "paths" in asked else None
+            options = {"shelf": asked.get("shelf"), "replace": asked.get("replace"), "paths": paths}
+            given = {name: value for name, value in options.items() if value is not None}
+            out = json_stream() if asked.get("json") else None
+            return library(config, locale, str(asked["verb"]), given, str(asked.get("name", "")), out)
+        case "eval":
+            from bot.adapters.evaluation import evaluate
+
+            return evaluate(
+                config,
+                str(asked["questions"]),
+                str(asked["shelf"]),
+                lookup=not asked.get("no_lookup"),
+                json=bool(asked.get("json")),
+            )
+        case "models":
+            from bot.adapters.models_command import models
+
+            return models(config, str(asked["verb"]), asked.get("names", []))
+        case _:
+            return _chat(config, locale, asked)
+
+
+def _chat(config: Config, locale: str, asked: dict[str, Any]) -> int:
+    from bot.adapters.terminal import chat, chat_json
+
+    thread = str(asked["thread"]) if asked.get("thread") else None
+    if asked.get("json"):
+        return chat_json(config, locale, thread, json_stream())
+    return chat(config, locale, thread)
+
+
+def json_stream() -> BinaryIO:
+    """Standard output for JSON alone: whatever else writes there lands on standard error from now on."""
+    sys.stdout.flush()
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return out
+
+
+def _config(asked: dict[str, Any]) -> Config:
+    from bot.config import load
+
+    return load(_path(asked, "config"), _path(asked, "data"), os.environ)
+
+
+def _path(asked: dict[str, Any], name: str) -> Path | None:
+    from pathlib import Path
+
+    return Path(str(asked[name])) if asked.get(name) else None

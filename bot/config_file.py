@@ -1,0 +1,227 @@
+"""Reads config.toml, and refuses what it cannot use with the line and the nearest right word.
+
+It deliberately knows neither environment nor defaults: those stand in bot/config.py.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+from bot.config import (
+    BUILT_IN,
+    EMBEDDERS,
+    EmbeddingConfig,
+    LibraryConfig,
+    ProviderConfig,
+    RetrievalConfig,
+    RolesConfig,
+    StorageConfig,
+)
+from bot.events import Sorry
+
+TABLES: Final[Mapping[str, type]] = {
+    "roles": RolesConfig,
+    "embedding": EmbeddingConfig,
+    "retrieval": RetrievalConfig,
+    "library": LibraryConfig,
+    "storage": StorageConfig,
+}
+
+# What a key looks like: OpenAI and Anthropic (sk-…), Slack (xoxb-…, xapp-…), GitHub, AWS, Google.
+_SECRET = re.compile(r"^(sk-|xox[a-z]-|xapp-|gh[a-z]_|AKIA|AIza)\S{4,}")
+_PASSWORD = re.compile(r"^[^:/]+://[^/:@]*:[^/@]+@")  # scheme://user:password@host
+_SECRET_KEY = re.compile(r"(^|_)(api_?key|key|token|secret|password)$", re.IGNORECASE)
+_VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
+_URLS: Final = {
+    "base_url": ("http://", "https://"),
+    "chroma_url": ("http://", "https://"),
+    "url": ("sqlite+aiosqlite:///", "postgresql+psycopg://"),
+}
+
+
+class ConfigFile:
+    """One config.toml being read. Every refusal names the file and the line."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        try:
+            self.text = file.read_text(encoding="utf-8-sig")
+            self.raw = tomllib.loads(self.text)
+        except FileNotFoundError:
+            raise Sorry("config.missing", file=file) from None
+        except OSError as fault:
+            raise Sorry("config.unreadable", file=file, reason=fault.strerror or str(fault)) from fault
+        except UnicodeDecodeError as fault:
+            raise Sorry("config.encoding", file=file) from fault
+        except tomllib.TOMLDecodeError as fault:
+            raise Sorry("config.syntax", file=file, reason=str(fault)) from fault
+
+    def tables(self) -> dict[str, Any]:
+        """The arguments of Config that the file sets."""
+        self._known((), self.raw, [*TABLES, "providers"])
+        found: dict[str, Any] = {"providers": self._providers()}
+        for name, kind in TABLES.items():
+            if name in self.raw:
+                found[name] = self._fill((name,), kind, {})
+        if "roles" in found:
+            self._check_roles(found["roles"], found["providers"])
+        if (retrieval := found.get("retrieval")) is not None:
+            self._check_order(retrieval)
+        return found
+
+    def _providers(self) -> dict[str, ProviderConfig]:
+        providers = dict(BUILT_IN)
+        for name in self._table(("providers",)):
+            where = ("providers", name)
+            known = BUILT_IN.get(name)
+            if ":" in name or not name.strip():
+                raise self._sorry("config.provider_name", where)
+            start = known or ProviderConfig(name, "openai-compatible")
+            raw = self._table(where)
+            if "kind" not in raw and known is None:
+                raise self._sorry("config.provider_kind", where)
+            filled = self._fill(where, ProviderConfig, {"name": name, "kind": start.kind})
+            if filled.kind != start.kind:
+                self._wrong_choice((*where, "kind"), filled.kind, (start.kind,))
+            if start.kind == "openai-compatible" and filled.base_url is None:
+                raise self._sorry("config.provider_url", where)
+            key = filled.api_key_env or start.api_key_env
+            providers[name] = ProviderConfig(name, start.kind, filled.base_url, key)
+        return providers
+
+    def _fill(self, where: tuple[str, ...], kind: type, given: dict[str, Any]) -> Any:
+        """`kind` made of the table at `where`; `given` may be overwritten, but for its "name"."""
+        raw = self._table(where)
+        members = {member.name: member for member in fields(kind) if member.name != "name"}
+        self._known(where, raw, list(members))
+        values = {name: self._value((*where, name), members[name], raw[name]) for name in raw}
+        return kind(**(given | values))
+
+    def _table(self, where: tuple[str, ...]) -> dict[str, Any]:
+        found: Any = self.raw
+        for name in where:
+            found = found.get(name, {})
+            if not isinstance(found, dict):
+                raise self._sorry("config.not_a_table", where)
+        return found  # type: ignore[no-any-return]  # a TOML table, checked above
+
+    def _value(self, where: tuple[str, ...], member: Any, value: Any) -> Any:
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and _SECRET.search(text):
+                raise self._sorry("config.secret", where)
+            if isinstance(text, str) and _PASSWORD.search(text):
+                raise self._sorry("config.password", where)
+        match member.type:
+            case "int" | "float":
+                number = (int,) if member.type == "int" else (int, float)
+                if isinstance(value, bool) or not isinstance(value, number):
+                    raise self._sorry("config.type_number", where, value=_shown(value))
+                low, high = member.metadata["range"]
+                if not low <= value <= high:
+                    raise self._sorry("config.range", where, value=value, low=low, high=high)
+                return value
+            case "tuple[str, ...]" | "tuple[Path, ...]":
+                if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+                    raise self._sorry("config.type_list", where, value=_shown(value))
+                if member.type == "tuple[str, ...]":
+                    return tuple(value)
+                return tuple((self.file.parent / Path(one).expanduser()).resolve() for one in value)
+        if not isinstance(value, str) or not value.strip():
+            raise self._sorry("config.type_text", where, value=_shown(value))
+        self._check_text(where, member, value)
+        return value
+
+    def _check_text(self, where: tuple[str, ...], member: Any, value: str) -> None:
+        works: tuple[str, ...] = member.metadata.get("works", ())
+        if value in member.metadata.get("later", ()):
+            raise self._sorry("config.later", where, value=value, choices=", ".join(works))
+        if works and value not in works:
+            self._wrong_choice(where, value, works)
+        if where == ("embedding", "model"):
+            stem, _, name = value.partition(":")
+            if (f"{stem}:NAME" if name else value) not in EMBEDDERS:
+                self._wrong_choice(where, value, EMBEDDERS)
+        if where[-1] == "api_key_env" and not _VARIABLE.match(value):
+            raise self._sorry("config.variable", where)
+        if (starts := _URLS.get(where[-1])) and not value.startswith(starts):
+            raise self._sorry("config.url", where, value=value, starts=", ".join(starts))
+
+    def _check_roles(self, roles: RolesConfig, providers: Mapping[str, ProviderConfig]) -> None:
+        for member in fields(RolesConfig):
+            value = getattr(roles, member.name)
+            where = ("roles", member.name)
+            for model in value if isinstance(value, tuple) else [value] if value else []:
+                provider, _, name = model.partition(":")
+                if not name.strip():
+                    raise self._sorry("config.model", where, value=model)
+                if provider not in providers:
+                    self._wrong_choice(where, provider, tuple(providers))
+                if providers[provider].kind == "anthropic":
+                    raise self._sorry("config.provider_later", where, value=model)
+
+    def _check_order(self, retrieval: RetrievalConfig) -> None:
+        """A larger thing may not be smaller than what it holds."""
+        for large, small in (("fetch_k", "k"), ("parent_chars", "child_chars")):
+            if getattr(retrieval, large) < getattr(retrieval, small):
+                written = large if large in self.raw["retrieval"] else small
+                raise self._sorry("config.order", ("retrieval", written), large=large, small=small)
+
+    def _known(self, where: tuple[str, ...], raw: Mapping[str, Any], right: list[str]) -> None:
+        for name in raw:
+            if name in right:
+                continue
+            if _SECRET_KEY.search(name):
+                raise self._sorry("config.secret", (*where, name))
+            near = _nearest(name, right)
+            key = ("config.unknown_table" if not where else "config.unknown_key") + ("_near" if near else "")
+            table = ".".join(where)
+            raise self._sorry(key, (*where, name), table=table, near=near, choices=", ".join(right))
+
+    def _wrong_choice(self, where: tuple[str, ...], value: str, right: tuple[str, ...]) -> None:
+        near = _nearest(value, list(right))
+        key = "config.value_near" if near else "config.value"
+        raise self._sorry(key, where, value=value, near=near, choices=", ".join(right))
+
+    def _sorry(self, key: str, where: tuple[str, ...], **values: object) -> Sorry:
+        return Sorry(key, file=self.file, line=self._line(where), setting=where[-1], **values)
+
+    def _line(self, where: tuple[str, ...]) -> int:
+        """The 1-based line on which the key or table at `where` begins.
+
+        The file is read again, line by line: the first beginning of it that is whole TOML and holds
+        the key ends with the key's last line, and the whole beginning before that ends above it.
+        """
+        lines = self.text.split("\n")
+        whole = 0
+        for count in range(1, len(lines) + 1):
+            try:
+                found: Any = tomllib.loads("\n".join(lines[:count]))
+            except tomllib.TOMLDecodeError:
+                continue
+            for name in where:
+                found = found.get(name) if isinstance(found, dict) else None
+            if found is not None:
+                break
+            whole = count
+        return whole + 1
+
+
+def _shown(value: object) -> str:
+    """A value nearly as it was written, on one short line."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _nearest(wrong: str, right: list[str]) -> str | None:
+    from difflib import get_close_matches
+
+    folded = wrong.casefold().replace("-", "_")
+    near = get_close_matches(folded, right, n=1) or get_close_matches(wrong, right, n=1)
+    return near[0] if near else None

@@ -1,0 +1,158 @@
+"""`doctor`: is everything in place, and if not, what to do. Changes nothing but a probe file.
+
+Never prints a secret: only the names of the variables that should hold one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.events import Sorry
+from bot.words import Words, words
+
+if TYPE_CHECKING:
+    from bot.config import Config
+
+LOW_GB = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at. `well` None is neither good nor bad: a choice, or a thing to come."""
+
+    well: bool | None
+    text: str
+
+
+def doctor(config: Path | None, data: Path | None, environ: Mapping[str, str], locale: str) -> int:
+    """Print every finding with its mark; 1 if something is broken."""
+    say = words(locale)
+    broken = 0
+    for finding in examine(config, data, environ, say):
+        mark = {True: "✓", False: "✗", None: "–"}[finding.well]
+        print(f"{mark} {finding.text}", flush=True)
+        broken += finding.well is False
+    print()
+    print(say("doctor.broken", n=broken) if broken else say("doctor.healthy"))
+    return 1 if broken else 0
+
+
+def examine(
+    config: Path | None, data: Path | None, environ: Mapping[str, str], say: Words
+) -> Iterator[Finding]:
+    """Look at one thing after the other, the quick ones first."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    new_enough = sys.version_info >= (3, 11)
+    yield Finding(new_enough, say("doctor.python" if new_enough else "doctor.python_old", version=version))
+    from bot.config import load
+
+    try:
+        settings = load(config, data, environ)
+    except Sorry as sorry:
+        yield Finding(False, say(sorry.key, **sorry.values))
+        return
+    if settings.file is not None:
+        yield Finding(True, say("doctor.config", file=settings.file))
+    else:
+        yield Finding(None, say("doctor.config_none"))
+    yield from _folder(settings, say)
+    yield from _database(settings, say)
+    yield from _models(settings, say)
+    yield from _providers(settings, say)
+    yield from _chroma(say)
+
+
+def _folder(settings: Config, say: Words) -> Iterator[Finding]:
+    folder = settings.data_dir
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".doctor"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        yield Finding(False, say("doctor.data_bad", folder=folder, reason=error.strerror))
+        return
+    yield Finding(True, say("doctor.data", folder=folder))
+    from storage.lock import StorageBusy, hold
+
+    try:
+        with hold(folder / "lock"):
+            yield Finding(True, say("doctor.lock_free"))
+    except StorageBusy as busy:
+        yield Finding(None, say("doctor.lock_held", pid=busy.pid))
+    free = shutil.disk_usage(folder).free / 1e9
+    yield Finding(
+        free >= LOW_GB, say("doctor.disk" if free >= LOW_GB else "doctor.disk_low", gb=f"{free:.1f}")
+    )
+
+
+def _database(settings: Config, say: Words) -> Iterator[Finding]:
+    from storage.faults import StorageFault
+    from storage.inspect import state
+
+    url = settings.storage.url or f"sqlite+aiosqlite:///{settings.data_dir / 'sutradhar.db'}"
+    try:
+        found = state(url)
+    except StorageFault as fault:
+        yield Finding(False, say(f"storage.{fault.kind}"))
+        return
+    match found:
+        case "none":
+            yield Finding(None, say("doctor.database_none"))
+        case "due":
+            yield Finding(None, say("doctor.database_due"))
+        case _:
+            yield Finding(True, say("doctor.database"))
+
+
+def _models(settings: Config, say: Words) -> Iterator[Finding]:
+    from bot import models
+
+    names = models.needed(settings.embedding.model)
+    if not names:
+        yield Finding(None, say("doctor.model_unchecked", name=settings.embedding.model))
+    for name in names:
+        if not models.present(settings.models_dir, name):
+            yield Finding(False, say("doctor.model_absent", name=name))
+        elif not models.intact(settings.models_dir, name):
+            yield Finding(False, say("doctor.model_damaged", name=name))
+        else:
+            yield Finding(True, say("doctor.model", name=name))
+
+
+def _providers(settings: Config, say: Words) -> Iterator[Finding]:
+    """Only the providers that a role names: a key that nobody needs may be missing."""
+    roles = settings.roles
+    used = [roles.writer, roles.answerer, roles.extractor, roles.researcher, roles.chair, roles.tool_loop]
+    used += [roles.transcriber, *roles.council]
+    names = dict.fromkeys(model.split(":", 1)[0] for model in used if model)
+    if not names:
+        yield Finding(None, say("doctor.no_provider"))
+    for name in names:
+        provider = settings.providers.get(name)
+        if provider is None:
+            continue  # the settings were refused for it already
+        if provider.api_key_env is None:
+            yield Finding(True, say("doctor.key_none", provider=name))
+            continue
+        there = settings.secret(provider.api_key_env) is not None
+        yield Finding(
+            there,
+            say(
+                "doctor.key" if there else "doctor.key_missing", provider=name, variable=provider.api_key_env
+            ),
+        )
+
+
+def _chroma(say: Words) -> Iterator[Finding]:
+    from storage.vectors import vectors_fault
+
+    reason = vectors_fault()
+    yield Finding(
+        reason is None, say("doctor.chroma") if reason is None else say("doctor.chroma_bad", reason=reason)
+    )

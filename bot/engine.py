@@ -1,0 +1,267 @@
+"""The one file that knows the durable engine (DBOS): start, step, stream, status, purge.
+
+Deliberately knows no work, no view and no table of ours: it runs a body by run id, keeps what
+finished steps returned, and after a crash runs the body again with those values.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import logging
+import platform
+import sqlite3
+import sys
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from bot.events import Completion, Request, Sorry, Usage
+
+if TYPE_CHECKING:
+    from dbos import DBOS
+    from pydantic import TypeAdapter
+    from sqlalchemy import Engine as SqlEngine
+
+T = TypeVar("T")
+
+RECOVERIES = 20
+"""A run that was cut off this often (a crash of the process, or leaving in the middle) is given up."""
+
+KEEP_DAYS = 30
+"""Finished runs older than this are purged from the engine's own database at start."""
+
+VERSION = "1"
+"""Constant, so that a new release goes on with the runs of the last one; raise it when steps change shape."""
+
+
+class StepFailed(Exception):
+    """What a step raised before a crash, as far as its text survived."""
+
+
+class _Json:
+    """DBOS's serializer protocol over JSON: nothing that is loaded back can run code, as pickle could."""
+
+    def name(self) -> str:
+        return "sutradhar_json"
+
+    def serialize(self, data: Any) -> str:
+        return json.dumps(data, ensure_ascii=False, default=_error_text)
+
+    def deserialize(self, serialized_data: str) -> Any:
+        data = json.loads(serialized_data)
+        if isinstance(data, dict) and "__error__" in data:
+            return StepFailed(data["__error__"])
+        return data
+
+
+def _error_text(value: object) -> dict[str, str]:
+    if isinstance(value, BaseException):
+        return {"__error__": f"{type(value).__name__}: {value}"}
+    raise TypeError(f"{type(value).__name__} cannot be kept by the engine")
+
+
+class Engine:
+    """Durable runs in this process. One at a time: DBOS is a singleton of the process."""
+
+    def __init__(self, url: str, body: Callable[[str], Awaitable[str]]) -> None:
+        """`url` is SQLAlchemy's, sync: "sqlite:///…" or "postgresql+psycopg://…". `body` runs a run by id."""
+        self._url = url
+        self._body = body
+        self._dbos: type[DBOS] | None = None
+        self._start: Callable[..., Awaitable[Any]] | None = None
+        self._workflow: Callable[[str], Any] | None = None
+
+    async def launch(self) -> None:
+        """Open the engine's database; runs that a crash cut off go on within about a second."""
+        dbos, config = await asyncio.to_thread(self._configure)
+        body = self._body
+
+        async def run(run_id: str) -> str:
+            return await body(run_id)
+
+        self._workflow = dbos.workflow(name="run", max_recovery_attempts=RECOVERIES)(run)
+        dbos(config=config)
+        # On the running loop, so that runs share it with the adapters (design: DBOS pitfall 4).
+        dbos.launch()
+        self._dbos = dbos
+
+    def _configure(self) -> tuple[type[DBOS], Any]:
+        # DBOS logs to the console unless its logger already has a handler.
+        logger = logging.getLogger("dbos")
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
+        from dbos import DBOS
+
+        embedded = self._url.startswith("sqlite")
+        config: dict[str, Any] = {
+            "name": "sutradhar",
+            "application_version": VERSION,
+            "executor_id": "embedded" if embedded else platform.node(),
+            "serializer": _Json(),
+            "max_executor_threads": 16,
+            "log_level": "WARNING",
+            "enable_otlp": False,
+            # How long leaving may wait for the listener to wake up; nothing here sends notifications.
+            "notification_listener_polling_interval_sec": 0.2,
+        }
+        if embedded:
+            config["system_database_url"] = self._url
+            config["system_database_engine"] = _sqlite_engine(self._url)
+        else:
+            config["system_database_url"] = self._url
+        return DBOS, config
+
+    @property
+    def _running(self) -> type[DBOS]:
+        if self._dbos is None:
+            raise RuntimeError("the engine has not been launched")
+        return self._dbos
+
+    async def start(self, run_id: str) -> None:
+        """Start the run at once; a run id that was started before is not started again."""
+        from dbos import SetWorkflowID
+
+        assert self._workflow is not None
+        with SetWorkflowID(run_id):
+            await self._running.start_workflow_async(self._workflow, run_id)
+
+    async def status(self, run_id: str) -> str | None:
+        """None when never started; else "running", "ended", or "given up" after too many crashes."""
+        found = await self._running.get_workflow_status_async(run_id)
+        if found is None:
+            return None
+        if found.status in ("PENDING", "ENQUEUED", "DELAYED"):
+            return "given up" if (found.recovery_attempts or 0) > RECOVERIES else "running"
+        return "given up" if found.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED" else "ended"
+
+    async def purge(self) -> int:
+        """Forget finished runs older than KEEP_DAYS; returns how many."""
+        before = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - KEEP_DAYS * 86_400))
+        old = await self._running.list_workflows_async(
+            end_time=before,
+            status=["SUCCESS", "ERROR", "CANCELLED"],
+            limit=1000,
+            load_input=False,
+            load_output=False,
+        )
+        if old:
+            await self._running.delete_workflows_async([one.workflow_id for one in old])
+        return len(old)
+
+    async def close(self) -> None:
+        """Leave; what is still running is taken up again at the next launch."""
+        if self._dbos is not None:
+            dbos, self._dbos = self._dbos, None
+            loop = asyncio.get_running_loop()
+            # DBOS put its own executor in the loop's place and is about to shut it down.
+            loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
+            await loop.run_in_executor(None, functools.partial(dbos.destroy, destroy_registry=True))
+
+
+def _sqlite_engine(url: str) -> SqlEngine:
+    """SQLite in WAL mode: stock settings make each step five times slower."""
+    from sqlalchemy import create_engine, event
+
+    engine = create_engine(url, connect_args={"check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def _pragmas(connection: Any, _record: object) -> None:
+        for pragma in ("busy_timeout=30000", "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL"):
+            connection.execute(f"PRAGMA {pragma}").close()
+        if sys.version_info >= (3, 12) and sqlite3.sqlite_version_info < (3, 42):
+            # There DBOS leans on unixepoch('subsec'), which these versions do not have.
+            connection.create_function("unixepoch", 1, lambda _: time.time())
+
+    return engine
+
+
+class DurableRun:
+    """`bot.events.Run` on the engine; made inside the engine's body, once per execution."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+    @property
+    def id(self) -> str:
+        return self.request.id
+
+    async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
+        from dbos import DBOS
+
+        adapter: TypeAdapter[T] = _adapter(cast("Hashable", of))
+
+        async def body() -> dict[str, Any]:
+            try:
+                return {"value": adapter.dump_python(await call(), mode="json")}
+            except Sorry as sorry:
+                return {"sorry": _sorry_kept(sorry)}
+
+        kept = await DBOS.run_step_async({"name": name}, body)
+        if "sorry" in kept:
+            raise _sorry_again(kept["sorry"])
+        return adapter.validate_python(kept["value"])
+
+    async def stream(
+        self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
+    ) -> AsyncGenerator[str | Completion, None]:
+        from dbos import DBOS
+
+        pieces: asyncio.Queue[str | None] = asyncio.Queue()
+
+        async def body() -> dict[str, Any]:
+            text: list[str] = []
+            kept: dict[str, Any] = {}
+            try:
+                async with aclosing(call()) as source:
+                    async for piece in source:
+                        if isinstance(piece, Completion):
+                            kept["completion"] = asdict(piece)
+                        else:
+                            text.append(piece)
+                            pieces.put_nowait(piece)
+            except Sorry as sorry:
+                kept["sorry"] = _sorry_kept(sorry)
+            return kept | {"text": "".join(text)}
+
+        task = asyncio.ensure_future(DBOS.run_step_async({"name": name}, body))
+        task.add_done_callback(lambda _: pieces.put_nowait(None))
+        live = False
+        try:
+            while (piece := await pieces.get()) is not None:
+                live = True
+                yield piece
+            kept = await task
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+        if not live and kept["text"]:
+            yield kept["text"]
+        if "sorry" in kept:
+            raise _sorry_again(kept["sorry"])
+        if "completion" in kept:
+            yield Completion(**(kept["completion"] | {"usage": Usage(**kept["completion"]["usage"])}))
+
+
+@functools.cache
+def _adapter(of: Hashable) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(cast("Any", of))
+
+
+def _sorry_kept(sorry: Sorry) -> dict[str, Any]:
+    values = {
+        name: v if isinstance(v, str | int | float | bool | None) else str(v)
+        for name, v in sorry.values.items()
+    }
+    return {"key": sorry.key, "values": values}
+
+
+def _sorry_again(kept: Mapping[str, Any]) -> Sorry:
+    return Sorry(kept["key"], **kept["values"])

@@ -1,0 +1,229 @@
+"""What flows between a platform and a work: requests in, events out.
+
+A leaf: imports nothing of the house. It deliberately knows no platform, no model and no storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Ended: TypeAlias = Literal["done", "failed", "stopped"]
+"""How a run can end."""
+
+OptionValue: TypeAlias = str | int | float | bool | list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a conversation lives. `space` is the tenant: a guild, a workspace, or "local"."""
+
+    platform: str
+    space: str
+    channel: str
+    thread: str
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who asked. `admin` says whether the platform lets them change what the whole space shares."""
+
+    id: str
+    name: str
+    admin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that came with a request: where it can be read, its name, its size in bytes."""
+
+    name: str
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing that somebody asked for. `id` is derived from the platform's own event id."""
+
+    id: str
+    place: Place
+    author: Author
+    work: str
+    verb: str
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    text: str = ""
+    files: tuple[File, ...] = ()
+    locale: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Opens a new threaded message. `key` is unique within the run and the same on replay."""
+
+    key: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Grows the open stage by `text` (Markdown)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The passing line under the open stage; `done` of `total` where they are known."""
+
+    text: str
+    done: int | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """What marker [n] stands for. `quote` is a verbatim substring of the source's text."""
+
+    n: int
+    source: str
+    heading: str
+    quote: str
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One button: its label, and the line that pressing it is the same as typing."""
+
+    label: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The run ends by offering these; a press is a new request."""
+
+    prompt: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A PNG to look at, with the words for who cannot."""
+
+    name: str
+    png: bytes
+    alt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file to keep."""
+
+    name: str
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Speak:
+    """Words for the voice channel, or for an audio clip."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A sentence beside the answer that stays: a label, a limit, a degraded path."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The run could not finish; `text` says what happened and what to do next."""
+
+    text: str
+
+
+Event: TypeAlias = Stage | Text | Status | Citation | Choices | Picture | Attachment | Speak | Notice | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call, cache reads and writes told apart; `estimated` where we counted ourselves."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A whole model answer. `finish` is one of `bot.llm.base.FINISHES`."""
+
+    text: str
+    finish: str
+    model: str
+    usage: Usage = Usage()
+
+
+class Run(Protocol):
+    """One request being worked on, durably: what was finished is not done again after a crash."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def request(self) -> Request: ...
+
+    async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
+        """Run `call` once and keep its value; a replay returns what was kept.
+
+        `name` is unique within the run. `of` is the value's type, which is how it comes back
+        from storage (anything pydantic can round-trip through JSON: dataclasses, lists, dicts).
+        """
+        ...
+
+    def stream(
+        self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
+    ) -> AsyncGenerator[str | Completion, None]:
+        """Pass on pieces of text while `call` yields them, then the Completion that ends it.
+
+        A replay yields the kept text in one piece, then the same Completion.
+        """
+        ...
+
+
+class Work(Protocol):
+    """What to do; knows no platform."""
+
+    def run(self, run: Run) -> AsyncGenerator[Event, None]: ...
+
+
+class View(Protocol):
+    """How it looks; knows no work. One view per run."""
+
+    async def show(self, event: Event) -> None: ...
+
+    async def close(self, status: Ended) -> None:
+        """The run has ended as `status`."""
+        ...
+
+
+class Sorry(Exception):
+    """Something a person can understand and mend, named by a key of the catalogue of words.
+
+    Raised anywhere below `App.perform`, which shows `words(key, **values)` as a `Failed`.
+    """
+
+    def __init__(self, key: str, **values: object) -> None:
+        super().__init__(f"{key} {values}" if values else key)
+        self.key = key
+        self.values = values

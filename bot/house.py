@@ -1,0 +1,125 @@
+"""What the house is made of, wired by hand: storage, library, models and the works that use them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot import commands
+from bot.events import Sorry, Work
+from bot.llm.registry import Models
+from bot.prompts import Prompts
+from bot.retrieval.embedding import Embedding
+from bot.retrieval.intake import Intake
+from bot.retrieval.library import Library
+from storage.db import Database
+from storage.documents import Documents
+from storage.faults import StorageFault
+from storage.inbox import Inbox
+from storage.jobs import Jobs
+from storage.ledger import Ledger
+from storage.lock import Lock, StorageBusy, hold
+from storage.outbox import Outbox
+from storage.query_vectors import QueryVectors
+from storage.sessions import Sessions
+from storage.shelves import Shelves
+from storage.vectors import Vectors
+
+if TYPE_CHECKING:
+    from bot.app import App
+    from bot.config import Config
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Everything that lives as long as the process does."""
+
+    config: Config
+    lock: Lock
+    database: Database
+    vectors: Vectors
+    inbox: Inbox
+    outbox: Outbox
+    sessions: Sessions
+    documents: Documents
+    jobs: Jobs
+    embedding: Embedding
+    library: Library
+    intake: Intake
+    models: Models
+    prompts: Prompts
+
+    @classmethod
+    async def open(cls, config: Config) -> House:
+        """Take the lock, open and migrate the database. Raises Sorry with what a person can do."""
+        prompts = await asyncio.to_thread(Prompts)
+        lock = await _locked(config)
+        try:
+            url = config.storage.url or f"sqlite+aiosqlite:///{config.data_dir / 'sutradhar.db'}"
+            database = await Database.open(url)
+        except StorageFault as fault:
+            lock.release()
+            raise Sorry(f"storage.{fault.kind}") from fault
+        documents = Documents(database)
+        remote = config.storage.chroma_url
+        vectors = Vectors.remote(remote) if remote else Vectors.embedded(config.data_dir / "chroma")
+        embedding = Embedding(config)
+        return cls(
+            config=config,
+            lock=lock,
+            database=database,
+            vectors=vectors,
+            inbox=Inbox(database),
+            outbox=Outbox(database),
+            sessions=Sessions(database),
+            documents=documents,
+            jobs=Jobs(database),
+            embedding=embedding,
+            library=Library(
+                config.retrieval, documents, Shelves(database), vectors, QueryVectors(database), embedding
+            ),
+            intake=Intake(config, documents, vectors, embedding),
+            models=Models(config, Ledger(database)),
+            prompts=prompts,
+        )
+
+    @property
+    def engine_url(self) -> str:
+        """Where the durable engine keeps its runs: a file of its own, or a schema of its own on a server."""
+        url = self.config.storage.url
+        return (
+            url if url and not url.startswith("sqlite") else f"sqlite:///{self.config.data_dir / 'engine.db'}"
+        )
+
+    def works(self, app: App) -> dict[str, Work]:
+        """Every kind of work by its name in the table of verbs."""
+        from bot.works.asking import Asking
+        from bot.works.desk import Desk
+        from bot.works.library import LibraryWork
+        from bot.works.rules import Rules
+
+        asking = Asking(self.library, self.models, self.prompts, self.sessions)
+        return {
+            "rules": Rules(asking, self.library, self.sessions),
+            "library": LibraryWork(self.library, self.intake, self.jobs),
+            commands.HOUSE: Desk(self.sessions, app.stop),
+        }
+
+    async def close(self) -> None:
+        await self.models.close()
+        await self.vectors.close()
+        await self.database.close()
+        self.lock.release()
+
+
+async def _locked(config: Config) -> Lock:
+    try:
+        await asyncio.to_thread(config.data_dir.mkdir, parents=True, exist_ok=True)
+        return await asyncio.to_thread(hold, config.data_dir / "lock")
+    except StorageBusy as busy:
+        raise Sorry("storage.busy", folder=config.data_dir, pid=busy.pid or "?") from busy
+    except StorageFault as fault:
+        raise Sorry("storage.folder", folder=config.data_dir, reason=fault.detail) from fault
+    except OSError as error:
+        raise Sorry("storage.folder", folder=config.data_dir, reason=error.strerror) from error

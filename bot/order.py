@@ -1,0 +1,54 @@
+"""Who goes next: ordered runs of one place go strictly one after another.
+
+Knows only keys and sequence numbers; the inbox gives the numbers, so the order outlives a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Hashable
+
+
+class Order:
+    """First in, first out per key, by the sequence number each run got when it was received."""
+
+    def __init__(self) -> None:
+        self._lines: dict[Hashable, list[int]] = defaultdict(list)
+        self._turns: dict[tuple[Hashable, int], asyncio.Event] = {}
+        self._called: dict[Hashable, int] = {}
+
+    def enter(self, key: Hashable, seq: int) -> None:
+        """Join the line; entering twice is once."""
+        if (key, seq) in self._turns:
+            return
+        insort(self._lines[key], seq)
+        self._turns[key, seq] = asyncio.Event()
+        self._call_next(key)
+
+    async def turn(self, key: Hashable, seq: int) -> None:
+        """Wait until everybody who entered with a smaller number has left."""
+        await self._turns[key, seq].wait()
+
+    def ahead(self, key: Hashable, seq: int) -> int:
+        """How many stand before `seq`."""
+        return sum(1 for other in self._lines[key] if other < seq)
+
+    def leave(self, key: Hashable, seq: int) -> None:
+        """Go; leaving twice, or without having entered, is nothing."""
+        if self._turns.pop((key, seq), None) is None:
+            return
+        self._lines[key].remove(seq)
+        if self._called.get(key) == seq:
+            del self._called[key]
+        if self._lines[key]:
+            self._call_next(key)
+        else:
+            del self._lines[key]
+
+    def _call_next(self, key: Hashable) -> None:
+        if key not in self._called:
+            first = self._lines[key][0]
+            self._called[key] = first
+            self._turns[key, first].set()

@@ -1,0 +1,108 @@
+"""Bytes of an unknown encoding into text, or a sentence saying why not.
+
+Knows no file format beyond telling text from what is none.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from bot.events import Sorry
+
+_SIGNATURES = (
+    b"%PDF-",
+    b"PK\x03\x04",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"\x1f\x8b",
+    b"\x7fELF",
+    b"{\\rtf",
+)
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_C1 = re.compile("[\x80-\x9f]")
+_HIGH = re.compile("[\x80-\uffff]+")
+
+
+def decode(name: str, data: bytes) -> str:
+    """The text of `data`, newlines as "\\n", without a byte-order mark.
+
+    UTF-8, UTF-16 and UTF-32 by their marks or their shape, then Windows-1252, then Latin-1. Raises Sorry:
+    "library.file_empty", "library.file_binary" or "library.file_encoding".
+    """
+    if not data.strip(b"\x00 \t\r\n"):
+        raise Sorry("library.file_empty", name=name)
+    if data.startswith(_SIGNATURES):
+        raise Sorry("library.file_binary", name=name)
+    text = _text(name, data).replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip("\ufeff \t\n"):
+        raise Sorry("library.file_empty", name=name)
+    return text
+
+
+def _text(name: str, data: bytes) -> str:
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            try:
+                text = data[len(mark) :].decode(encoding)
+            except UnicodeDecodeError as error:
+                raise Sorry("library.file_encoding", name=name) from error
+            return _no_controls(name, text)
+    wide = _utf16_without_mark(data)
+    if wide is not None:
+        return _no_controls(name, wide)
+    try:
+        return _no_controls(name, data.decode("utf-8"))
+    except UnicodeDecodeError:
+        pass
+    patched = data.decode("utf-8", errors="replace")
+    broken = patched.count("\ufffd")
+    whole = sum(1 for character in patched if character > "\x7f") - broken
+    if whole >= 10 * broken:  # UTF-8 with a few spoilt bytes, such as a file cut in the middle of a letter
+        return _no_controls(name, patched)
+    try:
+        single = data.decode("cp1252")
+    except UnicodeDecodeError:
+        single = data.decode("latin-1")
+        if _C1.search(single):
+            _no_controls(name, single)
+            raise Sorry("library.file_encoding", name=name) from None
+    _no_controls(name, single)
+    # In a Western text accented letters stand alone or in pairs; long runs are another script's bytes.
+    runs = _HIGH.findall(single)
+    if sum(len(run) for run in runs) > 0.3 * len(single) or sum(len(run) > 3 for run in runs) > 0.2 * len(
+        runs
+    ):
+        raise Sorry("library.file_encoding", name=name)
+    return single
+
+
+def _no_controls(name: str, text: str) -> str:
+    if "\x00" in text or len(_CONTROL.findall(text, 0, 65536)) > max(2, min(len(text), 65536) // 500):
+        raise Sorry("library.file_binary", name=name)
+    return text
+
+
+def _utf16_without_mark(data: bytes) -> str | None:
+    sample = data[:4096]
+    half = len(sample) // 2
+    if half < 4:
+        return None
+    for zeros, others, encoding in (
+        (sample[1::2], sample[0::2], "utf-16-le"),
+        (sample[0::2], sample[1::2], "utf-16-be"),
+    ):
+        if zeros.count(0) > 0.6 * half and others.count(0) < 0.05 * half:
+            try:
+                return data.decode(encoding)
+            except UnicodeDecodeError:
+                return None
+    return None

@@ -1,0 +1,172 @@
+"""The shape of a text's lines: where tables, fences and front matter lie, so that nothing in them is a heading.
+
+Shared by the readers and the chunker. Knows no headings.
+
+Table grammars: GitHub Flavored Markdown 4.10 (pipe tables) and Pandoc's manual, "Tables" (simple, multiline
+and headerless dashed-rule tables).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+BlockKind = Literal["pipe", "rule", "code", "matter"]
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_PIPE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
+_DASHES = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})*[ \t]*$")
+_COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*$")
+_GAP = re.compile(r"\S(?: {2,}|\t+)\S")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: its characters [start, end) without the newline."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines [first, last) that belong together; `head` of them are a table's heading, to be repeated."""
+
+    kind: BlockKind
+    first: int
+    last: int
+    head: int = 0
+
+
+def split_lines(text: str, start: int = 0, end: int | None = None) -> list[Line]:
+    """The lines of text[start:end], with their places in `text`."""
+    lines = []
+    at = start
+    for piece in text[start:end].split("\n"):
+        lines.append(Line(at, at + len(piece), piece))
+        at += len(piece) + 1
+    return lines
+
+
+def blocks(lines: list[Line]) -> Iterator[Block]:
+    """The tables, fenced code and front matter among `lines`, in order, not overlapping."""
+    at = _matter(lines)
+    if at:
+        yield Block("matter", 0, at)
+    while at < len(lines):
+        block = _block(lines, at)
+        if block is None:
+            at += 1
+        else:
+            yield block
+            at = block.last
+
+
+def _matter(lines: list[Line]) -> int:
+    """Lines of YAML front matter: `---` on the very first line, keys, `---` or `...`."""
+    if not lines or lines[0].text.lstrip("\ufeff").rstrip() != "---" or len(lines) < 3:
+        return 0
+    if not re.match(r"[\w-]+\s*:|#", lines[1].text):
+        return 0
+    for at in range(1, min(len(lines), 200)):
+        if lines[at].text.rstrip() in ("---", "..."):
+            return at + 1
+    return 0
+
+
+def _block(lines: list[Line], at: int) -> Block | None:
+    text = lines[at].text
+    stripped = text.lstrip(" \t>")
+    if stripped.startswith(("```", "~~~")):
+        return _fence(lines, at)
+    if "|" in text:
+        return _pipe(lines, at)
+    if stripped.startswith("--"):
+        return _opened_by_rule(lines, at)
+    if at + 1 < len(lines) and "--" in lines[at + 1].text:
+        return _headed_by_text(lines, at)
+    return None
+
+
+def _fence(lines: list[Line], at: int) -> Block | None:
+    opening = _FENCE.match(lines[at].text.lstrip("> "))
+    if opening is None:
+        return None
+    mark = opening.group(1)
+    for last in range(at + 1, len(lines)):
+        closing = lines[last].text.strip("> \t")
+        if closing.startswith(mark) and not closing.strip(mark[0]):
+            return Block("code", at, last + 1)
+    # An unclosed fence would swallow the rest of the book; take its paragraph only.
+    last = at + 1
+    while last < len(lines) and lines[last].text.strip():
+        last += 1
+    return Block("code", at, last)
+
+
+def _pipe(lines: list[Line], at: int) -> Block | None:
+    if at + 1 >= len(lines):
+        return None
+    rule = lines[at + 1].text.lstrip("> ")
+    if "|" not in rule or not _PIPE_RULE.match(rule):
+        return None
+    last = at + 2
+    while last < len(lines) and "|" in lines[last].text and lines[last].text.strip():
+        last += 1
+    return Block("pipe", at, last, head=2)
+
+
+def _rule(line: Line) -> bool:
+    return bool(_DASHES.match(line.text))
+
+
+def _opened_by_rule(lines: list[Line], at: int) -> Block | None:
+    """A table whose first line is a rule: multiline (full rule first) or headerless (columns first)."""
+    if not _rule(lines[at]) or (at and lines[at - 1].text.strip()) or at + 1 >= len(lines):
+        return None
+    if not lines[at + 1].text.strip() or _rule(lines[at + 1]):
+        return None
+    columns = bool(_COLUMNS.match(lines[at].text))
+    if not columns and len(lines[at].text.strip()) < 10:
+        return None  # a short dash line between blank lines is a thematic break
+    rules = [at]
+    spaced = False
+    for line in range(at + 1, min(len(lines), at + 4000)):
+        if _rule(lines[line]):
+            rules.append(line)
+            ended = line + 1 >= len(lines) or not lines[line + 1].text.strip()
+            if ended and (len(rules) > 2 or columns or spaced or _all_gapped(lines, rules[0] + 1, line)):
+                head = rules[1] - at + 1 if len(rules) > 2 and not columns else 1
+                return Block("rule", at, line + 1, head=head)
+        elif not lines[line].text.strip():
+            spaced = True
+            if not columns and len(rules) == 1 and line - at > 8:
+                return None  # a header of eight lines is none: this was a thematic break
+            if line + 1 < len(lines) and lines[line + 1].text.lstrip().startswith("#"):
+                return None
+    return None
+
+
+def _all_gapped(lines: list[Line], first: int, last: int) -> bool:
+    return all(_GAP.search(line.text) for line in lines[first:last] if line.text.strip())
+
+
+def _headed_by_text(lines: list[Line], at: int) -> Block | None:
+    """A simple table: a header line, a rule under it, rows up to a blank line or a closing rule."""
+    if not lines[at].text.strip() or (at and lines[at - 1].text.strip()) or not _rule(lines[at + 1]):
+        return None
+    gapped = bool(_GAP.search(lines[at].text.strip()))
+    if not _COLUMNS.match(lines[at + 1].text):
+        # One unbroken rule is a setext underline, unless the line above and the next one are set in columns.
+        follows = at + 2 < len(lines) and _GAP.search(lines[at + 2].text.strip())
+        if not (gapped and (follows or len(_GAP.findall(lines[at].text)) > 1)):
+            return None
+    last = at + 2
+    while last < len(lines) and lines[last].text.strip() and not _rule(lines[last]):
+        last += 1
+    if last < len(lines) and _rule(lines[last]):
+        last += 1
+    return Block("rule", at, last, head=2)

@@ -1,0 +1,51 @@
+"""The authors' own references between sections: "see X", "ver X", "[text](#anchor)".
+
+Similarity finds fewer than half of these, so they are read as written. Knows no other document.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from bot.readers.document import Link, Section
+
+_MARKDOWN = re.compile(r"(?<!!)\[[^\]\n]{1,200}\]\(([^)\s]{1,300})(?:\s+\"[^\"\n]*\")?\)")
+_WIKI = re.compile(r"\[\[([^\]|\n]{1,120})(?:\|[^\]\n]*)?\]\]")
+_SEE = re.compile(
+    r"\b(?:[Ss]ee(?: also)?|[Vv]e(?:r|ja)(?: também)?|[Cc]onsulte|[Vv]éase(?: también)?)[:\s]+"
+    r"(?:the |o |a |os |as )?(?:[“\"«](?P<quoted>[^“”\"«»\n]{2,80})[”\"»]"
+    r"|(?P<mark>\*{1,3}|_)(?P<marked>[^*_\n]{2,80})(?P=mark))"
+)
+
+
+def links(text: str, sections: tuple[Section, ...]) -> tuple[Link, ...]:
+    """Every reference in `text`, in order, each once per section.
+
+    A target is a title as written, or "#anchor" / "file.md#anchor" as a link has it; links out to the web
+    are left out.
+    """
+    starts = [section.start for section in sections]
+    found: list[tuple[int, str]] = []
+    for match in _MARKDOWN.finditer(text):
+        target = match.group(1)
+        if "://" not in target and not target.startswith(("mailto:", "/")):
+            found.append((match.start(), target))
+    found.extend((match.start(), match.group(1).strip()) for match in _WIKI.finditer(text))
+    for match in _SEE.finditer(text):
+        target = (match.group("quoted") or match.group("marked")).strip(" .,;:")
+        if target:
+            found.append((match.start(), target))
+    found.sort()
+    places = ((max(0, bisect_right(starts, at) - 1), target) for at, target in found)
+    return tuple(Link(section, target) for section, target in dict.fromkeys(places))
+
+
+def anchor(title: str) -> str:
+    """The anchor that renderers make of a heading: "O Que É?" → "o-que-e" (GitHub's rule, accents folded)."""
+    import unicodedata
+
+    folded = "".join(
+        c for c in unicodedata.normalize("NFKD", title.casefold()) if not unicodedata.combining(c)
+    )
+    return re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", folded).strip())

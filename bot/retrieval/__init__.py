@@ -1,0 +1,1 @@
+"""Finding the right passage: cut, weigh, look up, fuse, and say when nothing was found."""

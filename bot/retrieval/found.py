@@ -1,0 +1,64 @@
+"""What the library gives to the works: passages, sections and books, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage as the answerer gets it. `heading` is the breadcrumb; `text` is verbatim."""
+
+    chunk: str
+    document: str
+    source: str
+    title: str
+    heading: str
+    page: int | None
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The outcome of a search. Not `confident`: nothing on the shelf answers the question.
+
+    `titled`: the question is a heading's own words.
+    `notices` are keys of the catalogue for what was done without; `nearest` are headings to try.
+    """
+
+    passages: list[Passage]
+    confident: bool
+    titled: bool = False
+    nearest: list[str] = field(default_factory=list)
+    see_also: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """One document, for people to look at. `percent` of its passages have vectors."""
+
+    id: str
+    title: str
+    source: str
+    shelf: str
+    language: str
+    sections: int
+    passages: int
+    percent: int
+
+    @property
+    def ready(self) -> bool:
+        return self.percent == 100
+
+
+@dataclass(frozen=True, slots=True)
+class SectionText:
+    """A whole section with what its author refers to."""
+
+    source: str
+    heading: str
+    page: int | None
+    text: str
+    see_also: list[str] = field(default_factory=list)

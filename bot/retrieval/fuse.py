@@ -1,0 +1,60 @@
+"""Rankings put together: min-max sums, reciprocal ranks, and variety by maximal marginal relevance.
+
+Knows numbers only, neither texts nor models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def min_max(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scores brought to 0..1; all alike become 0 (nothing to choose by)."""
+    import numpy as np
+
+    if not len(scores):
+        return scores
+    low, high = float(scores.min()), float(scores.max())
+    if high - low <= 1e-9:
+        return np.zeros_like(scores)
+    return np.asarray(np.clip((scores - low) / (high - low), 0.0, 1.0), dtype=np.float32)
+
+
+def reciprocal_ranks(rankings: Sequence[Sequence[Key]], *, k: int = 60) -> list[tuple[Key, float]]:
+    """Reciprocal rank fusion, best first (Cormack, Clarke and Büttcher, SIGIR 2009): sum of 1 / (k + rank)."""
+    totals: dict[Key, float] = {}
+    for ranking in rankings:
+        for rank, key in enumerate(dict.fromkeys(ranking), start=1):
+            totals[key] = totals.get(key, 0.0) + 1.0 / (k + rank)
+    return sorted(totals.items(), key=lambda item: -item[1])
+
+
+def mmr(
+    keys: Sequence[Key],
+    relevance: Sequence[float],
+    similarity: Callable[[Key, Key], float],
+    *,
+    limit: int,
+    trade: float,
+) -> list[Key]:
+    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): `trade` 1 is relevance alone.
+
+    `relevance` and `similarity` in 0..1. At most `limit` keys, the most relevant first.
+    """
+    left = dict(zip(keys, relevance, strict=True))
+    closest = dict.fromkeys(left, 0.0)
+    chosen: list[Key] = []
+    while left and len(chosen) < limit:
+        best = max(left, key=lambda key: trade * left[key] - (1 - trade) * closest[key])
+        chosen.append(best)
+        del left[best]
+        for key in left:
+            closest[key] = max(closest[key], similarity(best, key))
+    return chosen

@@ -1,0 +1,104 @@
+"""Which language a text or a question is in, as ISO 639-1, and who may vote on it.
+
+Knows no models of its own: py3langid's n-gram classifier, loaded on first use.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+STEMMED = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english",
+    "es": "spanish", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi",
+    "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian",
+    "ne": "nepali", "nl": "dutch", "no": "norwegian", "pt": "portuguese", "ro": "romanian",
+    "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+"""ISO 639-1 codes and the names of their Snowball stemmers."""
+
+_FUNCTION_WORDS = {
+    "en": (
+        "a about all also am an and any are as at be been both but by can could did do does each either "
+        "for from had has have he her him his how i if in into is it its itself me more most much many "
+        "my no not of on one or other our out over own she should so some such than that the their them "
+        "then there these they this those to too under up us use used was we were what when where which "
+        "while who whom whose why will with would you your"
+    ),
+    "pt": (
+        "a à ao aos aquela aquele aqueles aquilo as às até cada com como da das de dela dele deles "
+        "depois do dos e é ela elas ele eles em entre era eram essa essas esse esses esta está estão "
+        "estas este estes eu foi foram há isso isto já lhe lhes mais mas me mesmo meu minha muito na não "
+        "nas nem no nos nós num numa o onde os ou para pela pelas pelo pelos pode podem por porque qual "
+        "quais quando quanto quantos quantas que quê quem são se segundo sem ser será seu seus só sob "
+        "sobre sua suas também te tem têm ter teve um uma umas uns você"
+    ),
+    "es": (
+        "a al algo como con cual cuál cuales cuáles cuando cuándo cuanto cuántos de del desde donde "
+        "dónde e el él ella ellas ellos en entre era es esa ese eso esta está estas este esto estos fue "
+        "fueron ha hay la las le les lo los más me mi muy no nos o para pero por porque qué que quien "
+        "quién se ser si sin sobre son su sus también te tiene un una uno unos y ya"
+    ),
+}
+FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
+"""Words that bind a question together and ask for nothing; they do not count as evidence."""
+
+_SAMPLE = 3000
+_LETTERS = re.compile(r"[^\W\d_]+")
+_lock = threading.Lock()
+
+
+@lru_cache(maxsize=8)
+def _identifier(languages: frozenset[str]) -> LanguageIdentifier:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    if languages:
+        known = languages & set(identifier.labels)
+        identifier.set_languages(sorted(known))
+    return identifier
+
+
+def detect(text: str) -> str:
+    """The language of a whole text, judged by three samples of it; "en" where there are hardly any letters."""
+    middle = len(text) // 2
+    parts = (
+        (text[:_SAMPLE], text[middle : middle + _SAMPLE], text[-_SAMPLE:]) if len(text) > 9000 else (text,)
+    )
+    words = " ".join(_LETTERS.findall(" ".join(parts)))
+    if len(words) < 20:
+        return "en"
+    with _lock:
+        language, _ = _identifier(frozenset(STEMMED)).classify(words)
+    return str(language)
+
+
+def detect_question(question: str, shelf: Iterable[str]) -> str | None:
+    """The language of a question put to books in the languages `shelf`, or None when it cannot be told.
+
+    One or two words say too little, and names say nothing: an uncertain question is taken to be in
+    whatever language the books are in.
+    """
+    words = " ".join(_LETTERS.findall(question[:2000]))
+    if len(words) < 12 or " " not in words:
+        return None
+    candidates = frozenset(shelf) | {"en", "pt", "es", "fr", "de", "it"}
+    with _lock:
+        language, certainty = _identifier(candidates).classify(words)
+    return str(language) if certainty >= 0.9 else None
+
+
+def may_vote(model: frozenset[str] | None, question: str | None, document: str) -> bool:
+    """Whether a dense model of these languages (None = all) may rank a document for a question.
+
+    An English-only model still gives Portuguese texts a cosine, and it is noise.
+    """
+    if model is None:
+        return True
+    return document in model and (question is None or question in model)

@@ -1,0 +1,154 @@
+"""Words into stems, and one document's postings: what lexical search is made of.
+
+Knows no ranking: the Shelf weighs these.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import threading
+import unicodedata
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.retrieval.language import STEMMED
+
+if TYPE_CHECKING:
+    import numpy as np
+    import Stemmer
+    from numpy.typing import NDArray
+
+    from bot.retrieval.chunk import Chunk
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:['’]\w+)*")
+_CLITIC = re.compile(r"['’](?:s|t|ll|re|ve|d|m)$")
+_MAGIC = b"SUT1"
+_stemmers = threading.local()  # a Snowball stemmer is not safe to share between threads
+
+
+def _stemmer(language: str) -> Stemmer.Stemmer | None:
+    name = STEMMED.get(language)
+    if name is None:
+        return None
+    made: dict[str, Stemmer.Stemmer] = _stemmers.__dict__.setdefault("made", {})
+    if name not in made:
+        import Stemmer
+
+        made[name] = Stemmer.Stemmer(name, 50000)
+    return made[name]
+
+
+def fold(text: str) -> str:
+    """Lower case, accents off: "Ação" → "acao"."""
+    text = text.casefold()
+    if text.isascii():
+        return text
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+def terms(text: str, language: str) -> list[str]:
+    """The terms of a text in order: words stemmed by the language's rules, then accents folded.
+
+    "1,000" is one term, "Arrow-Catching" two; an apostrophe's ending falls away.
+    """
+    words = []
+    for match in _WORD.finditer(text.casefold()):
+        word = match.group()
+        if word[0].isdigit():
+            word = word.replace(",", "").replace(".", "")
+        elif "'" in word or "’" in word:
+            word = _CLITIC.sub("", word).replace("'", " ").replace("’", " ")
+            if " " in word:
+                words.extend(word.split())
+                continue
+        words.append(word.strip("_") or word)
+    stemmer = _stemmer(language)
+    stems = stemmer.stemWords(words) if stemmer is not None else words
+    return [stem if stem.isascii() else fold(stem) for stem in stems]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One document's postings, by term: which chunks (ordinals) hold it, how often in text and in breadcrumb.
+
+    `offsets[i]:offsets[i + 1]` are the postings of `vocabulary[i]`.
+    """
+
+    language: str
+    vocabulary: list[str]
+    offsets: NDArray[np.int32]  # (terms + 1,)
+    chunks: NDArray[np.int32]  # (postings,)
+    body: NDArray[np.uint16]  # (postings,)
+    head: NDArray[np.uint16]  # (postings,)
+    lengths: NDArray[np.int32]  # (chunks,), in terms of the text
+
+    @classmethod
+    def build(cls, chunks: Sequence[Chunk], language: str) -> Segment:
+        """The postings of a document's chunks, in ordinal order."""
+        import numpy as np
+
+        postings: dict[str, list[tuple[int, int, int]]] = {}
+        lengths = []
+        heads: dict[str, Counter[str]] = {}
+        for chunk in chunks:
+            if chunk.breadcrumb not in heads:
+                heads[chunk.breadcrumb] = Counter(terms(chunk.breadcrumb, language))
+            head = heads[chunk.breadcrumb]
+            found = terms(chunk.text, language)
+            body = Counter(found)
+            lengths.append(len(found))
+            for term, count in body.items():
+                postings.setdefault(term, []).append((chunk.ordinal, count, head.get(term, 0)))
+            for term, count in head.items():
+                if term not in body:
+                    postings.setdefault(term, []).append((chunk.ordinal, 0, count))
+        vocabulary = sorted(postings)
+        rows = [row for term in vocabulary for row in postings[term]]
+        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        offsets = np.zeros(len(vocabulary) + 1, dtype=np.int32)
+        np.cumsum([len(postings[term]) for term in vocabulary], out=offsets[1:])
+        return cls(
+            language,
+            vocabulary,
+            offsets,
+            table[:, 0].astype(np.int32),
+            np.minimum(table[:, 1], 65535).astype(np.uint16),
+            np.minimum(table[:, 2], 65535).astype(np.uint16),
+            np.array(lengths, dtype=np.int32),
+        )
+
+    def to_bytes(self) -> bytes:
+        """One blob: counts, then the arrays little-endian, then the words; compressed."""
+        words = "\n".join(self.vocabulary).encode()
+        code = self.language.encode()[:8].ljust(8, b"\0")
+        counts = struct.pack(
+            "<8sIIII", code, len(self.vocabulary), len(self.chunks), len(self.lengths), len(words)
+        )
+        arrays = (self.offsets, self.chunks, self.body, self.head, self.lengths)
+        raw = b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays)
+        return _MAGIC + zlib.compress(counts + raw + words, 1)
+
+    @classmethod
+    def from_bytes(cls, blob: bytes) -> Segment:
+        """The segment that `to_bytes` wrote. Raises ValueError for anything else."""
+        import numpy as np
+
+        if not blob.startswith(_MAGIC):
+            raise ValueError("not a segment of this version")
+        raw = zlib.decompress(blob[len(_MAGIC) :])
+        size = struct.calcsize("<8sIIII")
+        code, vocabulary, postings, chunks, words = struct.unpack("<8sIIII", raw[:size])
+        at = size
+        arrays = []
+        for count, kind in (
+            (vocabulary + 1, "<i4"), (postings, "<i4"), (postings, "<u2"), (postings, "<u2"), (chunks, "<i4"),
+        ):  # fmt: skip
+            array = np.frombuffer(raw, dtype=kind, count=count, offset=at)
+            arrays.append(array)
+            at += array.nbytes
+        text = raw[at : at + words].decode()
+        return cls(code.rstrip(b"\0").decode(), text.split("\n") if vocabulary else [], *arrays)

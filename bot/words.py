@@ -1,0 +1,94 @@
+"""The catalogue of sentences that people read, in English and Brazilian Portuguese.
+
+Knows neither who asks nor where the sentence is shown. The files are bot/words/<locale>.toml; a key
+is `section.name`; `{n:file|files}` picks the first form when n is 1.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+
+LOCALES = ("en", "pt-BR")
+_FOLDER = __file__.removesuffix(".py")
+
+
+def locale_of(tag: str) -> str:
+    """The locale of the catalogue for a tag such as "pt", "pt_PT.UTF-8" or "C": else English."""
+    return "pt-BR" if tag.replace("_", "-").split("-")[0].split(".")[0].lower() == "pt" else "en"
+
+
+def locale_from(environ: Mapping[str, str]) -> str:
+    """The locale that the process's environment asks for; the first variable that is set decides."""
+    for name in ("SUTRADHAR_LOCALE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if environ.get(name):
+            return locale_of(environ[name])
+    return "en"
+
+
+class _Value:
+    """A value inside a sentence: `|` in its format spec chooses between singular and plural."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __format__(self, spec: str) -> str:
+        if "|" in spec:
+            one, many = spec.split("|", 1)
+            return one if self.value == 1 else many
+        return format(self.value, spec) if spec else str(self.value)
+
+
+class _Values(dict[str, _Value]):
+    """A value that was not given stays visible as its placeholder: a half sentence beats a traceback."""
+
+    def __missing__(self, name: str) -> _Value:
+        return _Value("{" + name + "}")
+
+
+class Words:
+    """The sentences of one locale. Calling it with a key and values gives the sentence."""
+
+    def __init__(self, locale: str, source: str) -> None:
+        """`source` is the catalogue's TOML; a section is parsed when one of its keys is asked for."""
+        self.locale = locale
+        parts = ("\n" + source).split("\n[")[1:]
+        self._sources = {part.split("]", 1)[0]: "[" + part for part in parts}
+        self._sections: dict[str, dict[str, str]] = {}
+
+    def __call__(self, key: str, **values: object) -> str:
+        section, _, name = key.partition(".")
+        sentence = self._section(section).get(name)
+        if sentence is None:  # a test finds it first; a person still gets what is known
+            return " ".join([key, *(f"{name}={value}" for name, value in values.items())])
+        return sentence.format_map(_Values({name: _Value(value) for name, value in values.items()}))
+
+    def sentences(self) -> dict[str, str]:
+        """Every key with its sentence, placeholders open."""
+        return {
+            f"{section}.{name}": sentence
+            for section in self._sources
+            for name, sentence in self._section(section).items()
+        }
+
+    def _section(self, name: str) -> dict[str, str]:
+        if name not in self._sections:
+            import tomllib  # parsing it all would cost as much as all the rest of --help
+
+            self._sections[name] = tomllib.loads(self._sources.get(name, "")).get(name, {})
+        return self._sections[name]
+
+
+def words(locale: str) -> Words:
+    """The catalogue for a locale; pt and pt-PT read Brazilian Portuguese, everything else English."""
+    return _load(locale_of(locale))
+
+
+@cache
+def _load(locale: str) -> Words:
+    # Not pathlib: it is a tenth of what --help may cost.
+    with open(os.path.join(_FOLDER, f"{locale}.toml"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
+        return Words(locale, file.read())

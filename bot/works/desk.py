@@ -1,0 +1,42 @@
+"""The verbs that steer the conversation itself: help, stop, new."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from bot import commands
+from bot.events import Event, Place, Run, Stage, Text
+from bot.words import words
+
+if TYPE_CHECKING:
+    from storage.sessions import Sessions
+
+
+class Desk:
+    """Needs the sessions, to close one, and a way to stop what runs in a place."""
+
+    def __init__(self, sessions: Sessions, stop: Callable[[Place], Awaitable[int]]) -> None:
+        self._sessions = sessions
+        self._stop = stop
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request = run.request
+        say = words(request.locale)
+        place = request.place
+        match request.verb:
+            case "help":
+                yield Stage("help", say("desk.help"))
+                yield Text(commands.help_text(say, request.text))
+            case "stop":
+                stopped = await run.step("stop", lambda: self._stop(place), int)
+                yield Stage("stop", "")
+                yield Text(say("desk.stopped", n=stopped) if stopped else say("desk.nothing_to_stop"))
+            case _:
+                await run.step(
+                    "close",
+                    lambda: self._sessions.close(place.space, place.platform, place.channel, place.thread),
+                    bool,
+                )
+                yield Stage("new", "")
+                yield Text(say("desk.new"))

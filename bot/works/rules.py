@@ -1,0 +1,161 @@
+"""The rules: ask, lookup, roll, books, see. Asking itself is in `asking`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from bot.events import Choice, Choices, Citation, Event, Run, Sorry, Stage, Text
+from bot.retrieval.found import Book, SectionText
+from bot.retrieval.library import Library
+from bot.words import Words, words
+
+if TYPE_CHECKING:
+    from bot.works.asking import Asking
+    from storage.sessions import Sessions
+
+ROLL_CHARS = 200
+"""Dice expressions longer than this are refused before they are parsed."""
+
+SECTION_CHARS = 6_000
+"""The most of a section that a look-up shows; the rest is counted."""
+
+
+class Rules:
+    """Rulebooks: questions answered from them, sections by name, and dice."""
+
+    def __init__(self, asking: Asking, library: Library, sessions: Sessions) -> None:
+        self._asking = asking
+        self._library = library
+        self._sessions = sessions
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        verbs = {
+            "ask": self._asking.run,
+            "lookup": self._lookup,
+            "roll": self._roll,
+            "books": self._books,
+            "see": self._see,
+        }
+        async with aclosing(verbs[run.request.verb](run)) as events:
+            async for event in events:
+                yield event
+
+    async def _lookup(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        shelf = request.options.get("shelf")
+        found = await run.step(
+            "lookup",
+            lambda: self._library.sections_named(
+                request.place.space, str(shelf) if shelf else None, request.text
+            ),
+            list[SectionText],
+        )
+        if not found:
+            nearest = await self._library.complete(request.place.space, "section", request.text[:3])
+            yield Stage("lookup", say("rules.lookup"))
+            yield Text(say("rules.no_section", name=request.text))
+            if nearest:
+                yield Choices(
+                    say("rules.nearest"), tuple(Choice(name, f"/rules lookup {name}") for name in nearest[:5])
+                )
+            return
+        for n, section in enumerate(found[:3], 1):
+            yield Stage(f"section-{n}", f"{section.heading} · {section.source}")
+            yield Text(_shortened(section.text, say))
+            yield Citation(n, section.source, section.heading, section.text[:300].strip(), section.page)
+        others = [*(one.heading for one in found[3:]), *(name for one in found[:3] for name in one.see_also)]
+        if others:
+            yield Choices(
+                say("rules.see_also"),
+                tuple(Choice(name, f"/rules lookup {name}") for name in dict.fromkeys(others[:8])),
+            )
+
+    async def _roll(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+
+        async def rolled() -> str:
+            return roll(request.text)
+
+        yield Stage("roll", say("rules.rolled", who=request.author.name))
+        yield Text(await run.step("roll", rolled, str))
+
+    async def _books(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        shelf = request.options.get("shelf")
+        books = await run.step(
+            "books",
+            lambda: self._library.books(request.place.space, str(shelf) if shelf else None),
+            list[Book],
+        )
+        yield Stage("books", say("rules.books", n=len(books)))
+        yield Text(book_table(books, say) if books else say("rules.no_books"))
+
+    async def _see(self, run: Run) -> AsyncGenerator[Event, None]:
+        """A number opens the source behind [n] of the last answer here; a name opens that section."""
+        request = run.request
+        ref = request.text.strip().strip("[]")
+        if not ref.isdecimal():
+            async with aclosing(self._lookup(run)) as events:
+                async for event in events:
+                    yield event
+            return
+        say = words(request.locale)
+        section = await run.step("see", lambda: self._cited(run, int(ref)), SectionText)
+        yield Stage("see", f"[{ref}] {section.heading} · {section.source}")
+        yield Text(_shortened(section.text, say))
+        yield Citation(int(ref), section.source, section.heading, section.text[:300].strip(), section.page)
+        if section.see_also:
+            yield Choices(
+                say("rules.see_also"),
+                tuple(Choice(name, f"/rules lookup {name}") for name in section.see_also),
+            )
+
+    async def _cited(self, run: Run, n: int) -> SectionText:
+        place = run.request.place
+        session = await self._sessions.active(place.space, place.platform, place.channel, place.thread)
+        past = await self._sessions.last_exchanges(place.space, session.id, 1) if session else []
+        for citation in json.loads(past[0].citations) if past else []:
+            if citation["n"] == n:
+                section = await self._library.section_of(place.space, citation["chunk"])
+                if section is None:
+                    raise Sorry("rules.source_gone", n=n)
+                return section
+        raise Sorry("rules.no_such_source", n=n)
+
+
+def roll(expression: str) -> str:
+    """The dice rolled by the `d20` grammar, as Markdown with the total last. Raises Sorry."""
+    if len(expression) > ROLL_CHARS:
+        raise Sorry("rules.bad_dice", expression=expression[:40] + "…")
+    import d20
+
+    try:
+        return str(d20.roll(expression).result)
+    except d20.TooManyRolls as error:
+        raise Sorry("rules.too_many_dice") from error
+    except (d20.RollError, ZeroDivisionError, OverflowError, RecursionError) as error:
+        raise Sorry("rules.bad_dice", expression=expression) from error
+
+
+def book_table(books: list[Book], say: Words) -> str:
+    """A Markdown table of books."""
+    lines = [say("rules.books_header"), "|---|---|---|---|---:|---|"]
+    for book in books:
+        state = say("library.ready") if book.ready else say("library.vectors_at", percent=book.percent)
+        title = book.title.replace("|", "\\|")
+        lines.append(
+            f"| {title} | {book.source} | {book.shelf} | {book.language} | {book.sections} | {state} |"
+        )
+    return "\n".join(lines)
+
+
+def _shortened(text: str, say: Words) -> str:
+    text = text.strip()
+    if len(text) <= SECTION_CHARS:
+        return text
+    cut = text.rfind("\n", 0, SECTION_CHARS)
+    cut = cut if cut > 0 else SECTION_CHARS
+    return f"{text[:cut]}\n\n{say('rules.more_characters', n=len(text) - cut)}"

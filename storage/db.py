@@ -1,0 +1,164 @@
+"""One SQL database: opened and migrated, read in snapshots, written one transaction at a time.
+
+Knows no table. SQLite (`sqlite+aiosqlite:///path`) and Postgres (`postgresql+psycopg://…`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from storage.faults import FaultKind, StorageFault, fault_of
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Table
+    from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
+    from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+__all__ = ["Database", "FaultKind", "StorageFault", "new_id"]
+
+_WRITING = "sutradhar_writing"
+
+
+def new_id() -> str:
+    """A uuid7: unique, and sorts by the time it was made."""
+    import uuid_utils
+
+    return str(uuid_utils.uuid7())
+
+
+class Database:
+    """An open database. `read` and `write` translate every driver error into `StorageFault`."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._sqlite = engine.dialect.name == "sqlite"
+        # SQLite has one writer at a time. Waiting here is fair and wakes at once; its own busy
+        # handler polls and may starve somebody. Postgres locks rows, so writers go side by side.
+        self._turn: AbstractAsyncContextManager[Any] = asyncio.Lock() if self._sqlite else nullcontext()
+
+    @classmethod
+    async def open(
+        cls, url: str, *, busy_timeout_s: float = 30.0, max_page_count: int | None = None
+    ) -> Database:
+        """Open and migrate to the newest schema.
+
+        `busy_timeout_s` bounds the wait for another process's lock; `max_page_count` caps an SQLite
+        file (pages of 4 KiB). Raises StorageFault, "newer" if a later release wrote the database.
+        """
+        from storage.migrations import migrate
+
+        engine = _engine(url, busy_timeout_s, max_page_count)
+        database = cls(engine)
+        try:
+            if engine.url.database and engine.dialect.name == "sqlite" and engine.url.database != ":memory:":
+                Path(engine.url.database).parent.mkdir(parents=True, exist_ok=True)
+            async with database.read() as connection:
+                due = await connection.run_sync(migrate.is_due)
+            if due:
+                async with database.write() as connection:
+                    await connection.run_sync(migrate.upgrade)
+        except OSError as error:
+            await engine.dispose()
+            raise fault_of(error) from error
+        except BaseException:
+            await engine.dispose()
+            raise
+        return database
+
+    @asynccontextmanager
+    async def read(self) -> AsyncGenerator[AsyncConnection, None]:
+        """A read-only transaction: everything in it sees the same moment."""
+        options: dict[str, Any] = {_WRITING: False}
+        if not self._sqlite:
+            options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        async with self._transaction(options) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncGenerator[AsyncConnection, None]:
+        """A transaction that commits at the end, or leaves no trace if anything in it raises.
+
+        Never open one inside another: on SQLite the inner one would wait for the outer.
+        """
+        async with self._turn, self._transaction({_WRITING: True}) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _transaction(self, options: dict[str, Any]) -> AsyncGenerator[AsyncConnection, None]:
+        import sqlite3
+
+        from sqlalchemy.exc import DBAPIError
+        from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+        try:
+            async with self._engine.connect() as connection:
+                await connection.execution_options(**options)
+                async with connection.begin():
+                    yield connection
+        except PoolTimeout as error:
+            raise StorageFault("locked", str(error)) from error
+        except (DBAPIError, sqlite3.Error) as error:
+            raise fault_of(error) from error
+
+    def insert(self, table: Table) -> SqliteInsert | PostgresInsert:
+        """This database's INSERT with `on_conflict_do_nothing` and `on_conflict_do_update`.
+
+        Its result's `rowcount` is 0 where a conflict kept the row out.
+        """
+        if self._sqlite:
+            from sqlalchemy.dialects import sqlite
+
+            return sqlite.insert(table).execution_options(preserve_rowcount=True)
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert(table).execution_options(preserve_rowcount=True)
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+def _engine(url: str, busy_timeout_s: float, max_page_count: int | None) -> AsyncEngine:
+    from sqlalchemy import event
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.ext.asyncio import create_async_engine
+    from sqlalchemy.pool import AsyncAdaptedQueuePool
+
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return create_async_engine(parsed, pool_pre_ping=True, pool_timeout=busy_timeout_s)
+
+    in_memory = parsed.database in (None, "", ":memory:")
+    engine = create_async_engine(
+        parsed,
+        poolclass=AsyncAdaptedQueuePool,
+        pool_size=1 if in_memory else 4,
+        max_overflow=0,
+        pool_timeout=busy_timeout_s,
+    )
+
+    def connected(connection: Any, _record: object) -> None:
+        # The driver's own transaction handling would begin too late (see `begun`): switch it off.
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout={int(busy_timeout_s * 1000)}")
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute("PRAGMA synchronous=NORMAL")
+        if max_page_count is not None:
+            cursor.execute(f"PRAGMA max_page_count={int(max_page_count)}")
+        cursor.close()
+
+    def begun(connection: Connection) -> None:
+        # A deferred transaction that reads first and writes later can lose another one's update or
+        # fail half-way with SQLITE_BUSY, so a writer takes the lock before it reads anything.
+        writing = connection.get_execution_options().get(_WRITING, True)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    event.listen(engine.sync_engine, "connect", connected)
+    event.listen(engine.sync_engine, "begin", begun)
+    return engine

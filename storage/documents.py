@@ -1,0 +1,518 @@
+"""The library: documents with their text, sections, chunks, links and lexical postings.
+
+Knows neither formats nor languages nor how anything is searched; a segment is the caller's bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from storage.db import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Select, Table
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+class NewSection(Protocol):
+    """What `add` needs of a section: its place in the text (characters) and its headings, outermost first."""
+
+    @property
+    def ordinal(self) -> int: ...
+    @property
+    def level(self) -> int: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def path(self) -> tuple[str, ...]: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def page(self) -> int | None: ...
+
+
+class NewChunk(Protocol):
+    """What `add` needs of a chunk; `section` is the section's ordinal."""
+
+    @property
+    def ordinal(self) -> int: ...
+    @property
+    def section(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def breadcrumb(self) -> str: ...
+
+
+class NewLink(Protocol):
+    """What `add` needs of an author's own reference from a section to somewhere else."""
+
+    @property
+    def section(self) -> int: ...
+    @property
+    def target(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A whole document. `source` is the name people know it by; `size` is the file's, in bytes."""
+
+    id: str
+    space: str
+    shelf: str
+    source: str
+    title: str
+    language: str
+    sha256: str
+    size: int
+    text: str
+    sections: Sequence[NewSection]
+    chunks: Sequence[NewChunk]
+    links: Sequence[NewLink]
+    segment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """`embedded` chunks, from the first on, have vectors of `embedder`; "ready" once all have."""
+
+    id: str
+    space: str
+    shelf: str
+    source: str
+    title: str
+    language: str
+    sha256: str
+    size: int
+    state: Literal["lexical", "ready"]
+    section_count: int
+    chunk_count: int
+    embedded: int
+    embedder: str | None
+    created_at: datetime
+
+    @property
+    def alias(self) -> str:
+        """A short name for people: the id's end, because the ids of one day begin alike."""
+        return self.id[-6:]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRow:
+    document_id: str
+    ordinal: int
+    level: int
+    title: str
+    path: tuple[str, ...]
+    start: int
+    end: int
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    document_id: str
+    ordinal: int
+    section: int
+    start: int
+    end: int
+    breadcrumb: str
+    text: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.document_id}:{self.ordinal}"
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRow:
+    """A chunk with what a citation says of it: its document's source and title, its headings and page."""
+
+    chunk: ChunkRow
+    shelf: str
+    source: str
+    title: str
+    path: tuple[str, ...]
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    document_id: str
+    section: int
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRow:
+    document_id: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfRow:
+    """`version` grows with every document added to or removed from the shelf, and never goes back."""
+
+    name: str
+    version: int
+    documents: int
+
+
+class Documents:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def add(self, new: NewDocument, *, replaces: Collection[str] = ()) -> bool:
+        """Put a whole document on its shelf, and take the documents `replaces` (ids) off it, in one go.
+
+        False, changing nothing, if a document of this id is there already. Vectors are not touched.
+        """
+        from storage import tables as t
+
+        head = self._db.insert(t.documents).values(
+            id=new.id,
+            space=new.space,
+            shelf=new.shelf,
+            source=new.source,
+            title=new.title,
+            language=new.language,
+            sha256=new.sha256,
+            size=new.size,
+            state="lexical" if new.chunks else "ready",
+            section_count=len(new.sections),
+            chunk_count=len(new.chunks),
+            embedded=0,
+            created_at=datetime.now(UTC),
+        )
+        parts: list[tuple[Table, list[dict[str, Any]]]] = [
+            (t.texts, [{"document_id": new.id, "text": new.text}]),
+            (t.segments, [{"document_id": new.id, "data": new.segment}]),
+            (t.sections, [_section_values(new.id, section) for section in new.sections]),
+            (t.chunks, [_chunk_values(new.id, chunk) for chunk in new.chunks]),
+            (
+                t.links,
+                [
+                    {"document_id": new.id, "ordinal": n, "section": link.section, "target": link.target}
+                    for n, link in enumerate(new.links)
+                ],
+            ),
+        ]
+        async with self._db.write() as connection:
+            if (await connection.execute(head.on_conflict_do_nothing())).rowcount != 1:
+                return False
+            for table, rows in parts:
+                if rows:
+                    await connection.execute(table.insert(), rows)
+            if replaces:
+                await connection.execute(
+                    t.documents.delete().where(
+                        t.documents.c.space == new.space,
+                        t.documents.c.shelf == new.shelf,
+                        t.documents.c.id.in_(list(replaces)),
+                    )
+                )
+            await self._bump(connection, new.space, new.shelf)
+        return True
+
+    async def remove(self, space: str, document_id: str) -> bool:
+        """Take a document off its shelf with all that hangs on it but its vectors; whether it was there."""
+        from storage import tables as t
+
+        gone = (
+            t.documents.delete()
+            .where(t.documents.c.space == space, t.documents.c.id == document_id)
+            .returning(t.documents.c.shelf)
+        )
+        async with self._db.write() as connection:
+            shelf = (await connection.execute(gone)).scalar()
+            if shelf is None:
+                return False
+            await self._bump(connection, space, shelf)
+        return True
+
+    async def get(self, space: str, document_id: str) -> DocumentRow | None:
+        from storage.tables import documents
+
+        rows = await self._documents(
+            documents.select().where(documents.c.space == space, documents.c.id == document_id)
+        )
+        return rows[0] if rows else None
+
+    async def list(self, space: str, shelf: str | None = None) -> Sequence[DocumentRow]:
+        """By shelf, then title."""
+        from storage.tables import documents
+
+        query = documents.select().where(documents.c.space == space)
+        if shelf is not None:
+            query = query.where(documents.c.shelf == shelf)
+        return await self._documents(query.order_by(documents.c.shelf, documents.c.title, documents.c.id))
+
+    async def find(self, space: str, shelf: str | None, name: str) -> Sequence[DocumentRow]:
+        """Documents that a person may mean by `name`: by source; else title; else the start or end of an id.
+
+        Capitals do not matter. More than one row means that the name is ambiguous.
+        """
+        rows = await self.list(space, shelf)
+        wanted = name.strip().casefold()
+        if not wanted:
+            return []
+        return (
+            [row for row in rows if row.source.casefold() == wanted]
+            or [row for row in rows if row.title.casefold() == wanted]
+            or [
+                row
+                for row in rows
+                if len(wanted) >= 4 and (row.id.startswith(wanted) or row.id.endswith(wanted))
+            ]
+        )
+
+    async def by_sha(self, space: str, shelf: str, sha256: str) -> DocumentRow | None:
+        """The document made from exactly these bytes, if it is on the shelf."""
+        from storage.tables import documents
+
+        c = documents.c
+        query = documents.select().where(c.space == space, c.shelf == shelf, c.sha256 == sha256)
+        rows = await self._documents(query.order_by(c.id).limit(1))
+        return rows[0] if rows else None
+
+    async def mark_embedded(self, space: str, document_id: str, upto: int, embedder: str | None) -> None:
+        """Chunks 0 … upto-1 have vectors of `embedder`; the document is ready once that is all of them.
+
+        `upto=0` takes it back to lexical only. With embedder None and all chunks, no vectors are wanted.
+        """
+        from sqlalchemy import case
+
+        from storage.tables import documents
+
+        c = documents.c
+        async with self._db.write() as connection:
+            await connection.execute(
+                documents.update()
+                .where(c.space == space, c.id == document_id)
+                .values(
+                    embedded=upto,
+                    embedder=embedder,
+                    state=case((c.chunk_count <= upto, "ready"), else_="lexical"),
+                )
+            )
+
+    async def chunks_of(
+        self, space: str, document_id: str, after_ordinal: int = -1, limit: int = 256
+    ) -> Sequence[ChunkRow]:
+        """The next chunks of a document in order, without keeping the rest in memory."""
+        from sqlalchemy import select
+
+        from storage.tables import chunks, documents
+
+        query = (
+            select(chunks)
+            .join(documents)
+            .where(
+                documents.c.space == space,
+                chunks.c.document_id == document_id,
+                chunks.c.ordinal > after_ordinal,
+            )
+            .order_by(chunks.c.ordinal)
+            .limit(limit)
+        )
+        async with self._db.read() as connection:
+            return [ChunkRow(**row._mapping) for row in await connection.execute(query)]
+
+    async def passages(self, space: str, ids: Iterable[str]) -> dict[str, PassageRow]:
+        """Chunks by id, with what a citation needs. Unknown ids (replaced meanwhile) are left out."""
+        from sqlalchemy import and_, or_, select
+
+        from storage.tables import chunks, documents, sections
+
+        ordinals: dict[str, list[int]] = {}
+        for id in ids:
+            document_id, _, ordinal = id.rpartition(":")
+            if ordinal.isdecimal():
+                ordinals.setdefault(document_id, []).append(int(ordinal))
+        if not ordinals:
+            return {}
+        wanted = or_(
+            *(
+                and_(chunks.c.document_id == key, chunks.c.ordinal.in_(found))
+                for key, found in ordinals.items()
+            )
+        )
+        d, s = documents.c, sections.c
+        same_section = and_(s.document_id == chunks.c.document_id, s.ordinal == chunks.c.section)
+        query = (
+            select(chunks, d.shelf, d.source, d.title, s.path, s.page)
+            .join(documents, d.id == chunks.c.document_id)
+            .outerjoin(sections, same_section)
+            .where(d.space == space, wanted)
+        )
+        result: dict[str, PassageRow] = {}
+        async with self._db.read() as connection:
+            for row in await connection.execute(query):
+                *own, shelf, source, title, path, page = row
+                chunk = ChunkRow(*own)
+                headings = tuple(json.loads(path)) if path else ()
+                result[chunk.id] = PassageRow(chunk, shelf, source, title, headings, page)
+        return result
+
+    async def sections(self, space: str, shelf: str) -> Sequence[SectionRow]:
+        """Every section of a shelf, document by document and in order."""
+        from storage.tables import sections
+
+        rows = await self._on_shelf(sections, space, shelf, sections.c.ordinal)
+        return [SectionRow(**{**row._mapping, "path": tuple(json.loads(row.path))}) for row in rows]
+
+    async def links(self, space: str, shelf: str) -> Sequence[LinkRow]:
+        """Every link of a shelf, document by document and in order."""
+        from storage.tables import links
+
+        rows = await self._on_shelf(links, space, shelf, links.c.ordinal)
+        return [LinkRow(row.document_id, row.section, row.target) for row in rows]
+
+    async def section_text(self, space: str, document_id: str, ordinal: int) -> str | None:
+        """A section's text, cut out by the database."""
+        from sqlalchemy import and_, func, select
+
+        from storage.tables import documents, sections, texts
+
+        s = sections.c
+        query = (
+            select(func.substr(texts.c.text, s.start + 1, s.end - s.start))
+            .select_from(sections)
+            .join(texts, texts.c.document_id == s.document_id)
+            .join(documents, documents.c.id == s.document_id)
+            .where(and_(documents.c.space == space, s.document_id == document_id, s.ordinal == ordinal))
+        )
+        async with self._db.read() as connection:
+            return (await connection.execute(query)).scalar()
+
+    async def span(self, space: str, document_id: str, start: int, end: int) -> str | None:
+        """The characters start … end-1 of a document, cut out by the database."""
+        from sqlalchemy import func, select
+
+        from storage.tables import documents, texts
+
+        query = (
+            select(func.substr(texts.c.text, start + 1, max(0, end - start)))
+            .join(documents)
+            .where(documents.c.space == space, documents.c.id == document_id)
+        )
+        async with self._db.read() as connection:
+            return (await connection.execute(query)).scalar()
+
+    async def segments(
+        self, space: str, shelf: str, *, without: Collection[str] = ()
+    ) -> tuple[int, frozenset[str], Sequence[SegmentRow]]:
+        """The shelf's version, all its document ids, and the segments of those not in `without`.
+
+        All of one moment, so that a cache which holds `without` loads only what is new and drops what is gone.
+        """
+        from sqlalchemy import select
+
+        from storage.tables import documents, segments, shelves
+
+        here = (documents.c.space == space, documents.c.shelf == shelf)
+        async with self._db.read() as connection:
+            version = await connection.scalar(
+                select(shelves.c.version).where(shelves.c.space == space, shelves.c.name == shelf)
+            )
+            ids = frozenset(await connection.scalars(select(documents.c.id).where(*here)))
+            missing = sorted(ids.difference(without))
+            rows: list[SegmentRow] = []
+            # In slices, because a statement takes only so many parameters.
+            for first in range(0, len(missing), 500):
+                some = segments.c.document_id.in_(missing[first : first + 500])
+                found = await connection.execute(
+                    segments.select().where(some).order_by(segments.c.document_id)
+                )
+                rows.extend(SegmentRow(**row._mapping) for row in found)
+        return version or 0, ids, rows
+
+    async def shelf_version(self, space: str, shelf: str) -> int:
+        """0 for a shelf that never held anything."""
+        from sqlalchemy import select
+
+        from storage.tables import shelves
+
+        query = select(shelves.c.version).where(shelves.c.space == space, shelves.c.name == shelf)
+        async with self._db.read() as connection:
+            return await connection.scalar(query) or 0
+
+    async def shelves(self, space: str) -> Sequence[ShelfRow]:
+        """The space's shelves that hold anything, by name."""
+        from sqlalchemy import and_, func, select
+
+        from storage.tables import documents, shelves
+
+        s, d = shelves.c, documents.c
+        query = (
+            select(s.name, s.version, func.count())
+            .join(documents, and_(d.space == s.space, d.shelf == s.name))
+            .where(s.space == space)
+            .group_by(s.name, s.version)
+            .order_by(s.name)
+        )
+        async with self._db.read() as connection:
+            return [ShelfRow(*row) for row in await connection.execute(query)]
+
+    async def _bump(self, connection: AsyncConnection, space: str, shelf: str) -> None:
+        from storage.tables import shelves
+
+        new = self._db.insert(shelves).values(space=space, name=shelf, version=1)
+        await connection.execute(
+            new.on_conflict_do_update(
+                index_elements=["space", "name"], set_={"version": shelves.c.version + 1}
+            )
+        )
+
+    async def _documents(self, query: Select[Any]) -> Sequence[DocumentRow]:
+        async with self._db.read() as connection:
+            return [DocumentRow(**row._mapping) for row in await connection.execute(query)]
+
+    async def _on_shelf(self, table: Table, space: str, shelf: str, order: Any) -> Sequence[Any]:
+        from sqlalchemy import select
+
+        from storage.tables import documents
+
+        query = (
+            select(table)
+            .join(documents)
+            .where(documents.c.space == space, documents.c.shelf == shelf)
+            .order_by(table.c.document_id, order)
+        )
+        async with self._db.read() as connection:
+            return (await connection.execute(query)).all()
+
+
+def _section_values(document_id: str, section: NewSection) -> dict[str, Any]:
+    return {
+        "document_id": document_id,
+        "ordinal": section.ordinal,
+        "level": section.level,
+        "title": section.title,
+        "path": json.dumps(section.path, ensure_ascii=False),
+        "start": section.start,
+        "end": section.end,
+        "page": section.page,
+    }
+
+
+def _chunk_values(document_id: str, chunk: NewChunk) -> dict[str, Any]:
+    return {
+        "document_id": document_id,
+        "ordinal": chunk.ordinal,
+        "section": chunk.section,
+        "start": chunk.start,
+        "end": chunk.end,
+        "breadcrumb": chunk.breadcrumb,
+        "text": chunk.text,
+    }

@@ -1,0 +1,55 @@
+"""What can go wrong with a store, in a few words instead of a hundred driver errors.
+
+Knows no sentences: whoever shows a fault to a person picks the words by its kind.
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import Literal
+
+FaultKind = Literal["full", "locked", "damaged", "missing", "newer", "other"]
+
+# Primary result codes: https://www.sqlite.org/rescode.html
+_SQLITE: dict[int, FaultKind] = {5: "locked", 6: "locked", 11: "damaged", 13: "full", 26: "damaged"}
+# SQLSTATE codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
+_POSTGRES: dict[str, FaultKind] = {
+    "53100": "full",
+    "40001": "locked",
+    "40P01": "locked",
+    "55P03": "locked",
+    "57014": "locked",
+    "XX001": "damaged",
+    "XX002": "damaged",
+}
+
+
+class StorageFault(Exception):
+    """A store could not do what was asked, and nothing was half-written.
+
+    `kind`: "full" (no room), "locked" (somebody else holds it), "damaged" (not readable as what it
+    should be), "missing" (not there at all), "newer" (written by a later release), "other" (unreachable,
+    refused, a broken rule).
+    """
+
+    def __init__(self, kind: FaultKind, detail: str = "") -> None:
+        super().__init__(f"{kind}: {detail}" if detail else kind)
+        self.kind: FaultKind = kind
+        self.detail = detail
+
+
+def fault_of(error: BaseException) -> StorageFault:
+    """The fault behind a driver's (or the operating system's) error."""
+    detail = " ".join(str(error).split())[:500]
+    cause: BaseException | None = error
+    while cause is not None:
+        code = getattr(cause, "sqlite_errorcode", None)
+        if isinstance(code, int) and code & 0xFF in _SQLITE:
+            return StorageFault(_SQLITE[code & 0xFF], detail)
+        state = getattr(cause, "sqlstate", None)
+        if isinstance(state, str) and state in _POSTGRES:
+            return StorageFault(_POSTGRES[state], detail)
+        if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+            return StorageFault("full", detail)
+        cause = getattr(cause, "orig", None) or cause.__cause__
+    return StorageFault("other", detail)

@@ -1,0 +1,164 @@
+"""What was spent: every paid call reserves an estimate first, then settles.
+
+Knows no prices. A call cut off by a crash leaves its reservation standing, which counts as spent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Literal
+
+from storage.db import Database, new_id
+
+Settled = Literal["settled", "stopped", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """One paid call. Dollars are None where the model's price is not known."""
+
+    id: str
+    space: str
+    run_id: str
+    step: str
+    author_id: str
+    model: str
+    state: Literal["reserved", "settled", "stopped", "failed"]
+    estimate_tokens: int
+    estimate_usd: Decimal | None
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cost_usd: Decimal | None
+    created_at: datetime
+    settled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over calls; the `reserved_*` ones over calls not settled (yet, or ever).
+
+    `unpriced` counts the calls whose dollars are not known and so are in no sum.
+    """
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cost_usd: Decimal
+    reserved_calls: int
+    reserved_tokens: int
+    reserved_usd: Decimal
+    unpriced: int
+
+
+class Ledger:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def reserve(
+        self,
+        space: str,
+        run_id: str,
+        step: str,
+        author_id: str,
+        model: str,
+        estimate_tokens: int,
+        estimate_usd: Decimal | None,
+    ) -> str:
+        """Set an estimate aside before the call. Returns the entry's id."""
+        from storage.tables import ledger
+
+        entry = new_id()
+        async with self._db.write() as connection:
+            await connection.execute(
+                ledger.insert().values(
+                    id=entry,
+                    space=space,
+                    run_id=run_id,
+                    step=step,
+                    author_id=author_id,
+                    model=model,
+                    state="reserved",
+                    estimate_tokens=estimate_tokens,
+                    estimate_usd=estimate_usd,
+                    input_tokens=0,
+                    output_tokens=0,
+                    cache_read_tokens=0,
+                    cache_write_tokens=0,
+                    created_at=datetime.now(UTC),
+                )
+            )
+        return entry
+
+    async def settle(
+        self,
+        space: str,
+        entry: str,
+        *,
+        input_tokens: int,
+        output_tokens: int,
+        cache_read_tokens: int = 0,
+        cache_write_tokens: int = 0,
+        cost_usd: Decimal | None,
+        state: Settled = "settled",
+    ) -> None:
+        """Put what was used in the estimate's place. An entry is settled once; later calls change nothing."""
+        from storage.tables import ledger
+
+        async with self._db.write() as connection:
+            await connection.execute(
+                ledger.update()
+                .where(ledger.c.space == space, ledger.c.id == entry, ledger.c.state == "reserved")
+                .values(
+                    state=state,
+                    input_tokens=input_tokens,
+                    output_tokens=output_tokens,
+                    cache_read_tokens=cache_read_tokens,
+                    cache_write_tokens=cache_write_tokens,
+                    cost_usd=cost_usd,
+                    settled_at=datetime.now(UTC),
+                )
+            )
+
+    async def totals(self, space: str, since: datetime, *, author_id: str | None = None) -> Totals:
+        """Sums over the calls begun at `since` or later, of one author if given."""
+        from sqlalchemy import and_, case, func, or_, select
+
+        from storage.tables import ledger
+
+        c = ledger.c
+        reserved = c.state == "reserved"
+        known = func.coalesce(func.sum(c.cost_usd), 0, type_=c.cost_usd.type)
+        estimated = func.sum(case((reserved, c.estimate_usd)))
+        unpriced = or_(and_(reserved, c.estimate_usd.is_(None)), and_(~reserved, c.cost_usd.is_(None)))
+        query = select(
+            func.count(),
+            *(
+                func.coalesce(func.sum(column), 0)
+                for column in (c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens)
+            ),
+            known,
+            func.coalesce(func.sum(case((reserved, 1), else_=0)), 0),
+            func.coalesce(func.sum(case((reserved, c.estimate_tokens), else_=0)), 0),
+            func.coalesce(estimated, 0, type_=c.cost_usd.type),
+            func.coalesce(func.sum(case((unpriced, 1), else_=0)), 0),
+        ).where(c.space == space, c.created_at >= since)
+        if author_id is not None:
+            query = query.where(c.author_id == author_id)
+        async with self._db.read() as connection:
+            return Totals(*(await connection.execute(query)).one())
+
+    async def entries(self, space: str, run_id: str) -> list[LedgerRow]:
+        """A run's calls, oldest first."""
+        from storage.tables import ledger
+
+        query = (
+            ledger.select().where(ledger.c.space == space, ledger.c.run_id == run_id).order_by(ledger.c.id)
+        )
+        async with self._db.read() as connection:
+            return [LedgerRow(**row._mapping) for row in await connection.execute(query)]

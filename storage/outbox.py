@@ -1,0 +1,69 @@
+"""Which message shows which stage of a run, so that a replay edits it instead of posting again.
+
+Knows no platform: `message_id` and `shown` are the view's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from storage.db import Database
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """One stage's message. `shown` is a hash of what it shows. `fresh`: claimed just now, never before."""
+
+    space: str
+    run_id: str
+    stage: str
+    state: Literal["sending", "sent"]
+    message_id: str | None
+    shown: str | None
+    created_at: datetime
+    fresh: bool = False
+
+
+class Outbox:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def claim(self, space: str, run: str, stage: str) -> OutboxRow:
+        """The stage's row, made now if it is not there.
+
+        Not fresh and still "sending": a send was begun and nobody knows whether it arrived.
+        """
+        from storage.tables import outbox
+
+        new = self._db.insert(outbox).values(
+            space=space, run_id=run, stage=stage, state="sending", created_at=datetime.now(UTC)
+        )
+        mine = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
+        async with self._db.write() as connection:
+            fresh = (await connection.execute(new.on_conflict_do_nothing())).rowcount == 1
+            row = (await connection.execute(outbox.select().where(*mine))).one()
+            return OutboxRow(**row._mapping, fresh=fresh)
+
+    async def sent(self, space: str, run: str, stage: str, message_id: str, shown: str | None = None) -> None:
+        """Note that the message is there, and what it shows now."""
+        from storage.tables import outbox
+
+        mine = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
+        async with self._db.write() as connection:
+            await connection.execute(
+                outbox.update().where(*mine).values(state="sent", message_id=message_id, shown=shown)
+            )
+
+    async def of_run(self, space: str, run: str) -> list[OutboxRow]:
+        """A run's messages, oldest first."""
+        from storage.tables import outbox
+
+        query = (
+            outbox.select()
+            .where(outbox.c.space == space, outbox.c.run_id == run)
+            .order_by(outbox.c.created_at, outbox.c.stage)
+        )
+        async with self._db.read() as connection:
+            return [OutboxRow(**row._mapping) for row in await connection.execute(query)]

@@ -1,0 +1,138 @@
+"""Which work holds a thread, and what was asked and answered there.
+
+Knows nothing of works: `citations` is the caller's JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+
+from storage.db import Database, new_id
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    id: str
+    space: str
+    platform: str
+    channel: str
+    thread: str
+    work: str
+    state: Literal["active", "closed"]
+    created_at: datetime
+    closed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeRow:
+    seq: int
+    space: str
+    session_id: str
+    run_id: str
+    question: str
+    answer: str
+    citations: str
+    created_at: datetime
+
+
+class Sessions:
+    """At most one session of a place is active; an index sees to it."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def active(self, space: str, platform: str, channel: str, thread: str) -> SessionRow | None:
+        from storage.tables import sessions
+
+        query = sessions.select().where(*_active(space, platform, channel, thread))
+        async with self._db.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+            return SessionRow(**row._mapping) if row else None
+
+    async def open(self, space: str, platform: str, channel: str, thread: str, work: str) -> SessionRow:
+        """The place's active session of `work`: the one there, or a new one after closing another work's."""
+        from storage.tables import sessions
+
+        here = _active(space, platform, channel, thread)
+        now = datetime.now(UTC)
+        new = self._db.insert(sessions).values(
+            id=new_id(),
+            space=space,
+            platform=platform,
+            channel=channel,
+            thread=thread,
+            work=work,
+            state="active",
+            created_at=now,
+        )
+        async with self._db.write() as connection:
+            await connection.execute(
+                sessions.update().where(*here, sessions.c.work != work).values(state="closed", closed_at=now)
+            )
+            await connection.execute(new.on_conflict_do_nothing())
+            row = (await connection.execute(sessions.select().where(*here))).one()
+            return SessionRow(**row._mapping)
+
+    async def close(self, space: str, platform: str, channel: str, thread: str) -> bool:
+        """Close the place's active session; whether there was one."""
+        from storage.tables import sessions
+
+        async with self._db.write() as connection:
+            result = await connection.execute(
+                sessions.update()
+                .where(*_active(space, platform, channel, thread))
+                .values(state="closed", closed_at=datetime.now(UTC))
+            )
+            return result.rowcount == 1
+
+    async def add_exchange(
+        self, space: str, session_id: str, run_id: str, question: str, answer: str, citations: str = "[]"
+    ) -> bool:
+        """Keep a question and its answer; False, changing nothing, if this run's is kept already."""
+        from storage.tables import exchanges, sessions
+
+        new = self._db.insert(exchanges).values(
+            space=space,
+            session_id=session_id,
+            run_id=run_id,
+            question=question,
+            answer=answer,
+            citations=citations,
+            created_at=datetime.now(UTC),
+        )
+        own = sessions.select().where(sessions.c.space == space, sessions.c.id == session_id)
+        async with self._db.write() as connection:
+            if (await connection.execute(own)).one_or_none() is None:
+                return False
+            return (await connection.execute(new.on_conflict_do_nothing())).rowcount == 1
+
+    async def last_exchanges(self, space: str, session_id: str, n: int) -> list[ExchangeRow]:
+        """The last `n` of a session, oldest first."""
+        from storage.tables import exchanges
+
+        query = (
+            exchanges.select()
+            .where(exchanges.c.space == space, exchanges.c.session_id == session_id)
+            .order_by(exchanges.c.seq.desc())
+            .limit(n)
+        )
+        async with self._db.read() as connection:
+            rows = [ExchangeRow(**row._mapping) for row in await connection.execute(query)]
+        return rows[::-1]
+
+
+def _active(space: str, platform: str, channel: str, thread: str) -> tuple[ColumnElement[bool], ...]:
+    from storage.tables import sessions
+
+    return (
+        sessions.c.space == space,
+        sessions.c.platform == platform,
+        sessions.c.channel == channel,
+        sessions.c.thread == thread,
+        sessions.c.state == "active",
+    )

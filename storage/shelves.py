@@ -1,0 +1,88 @@
+"""A whole shelf as a searcher wants it: everything but the texts, all of one moment.
+
+Knows nothing of how it is searched; a segment is the caller's bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from storage.db import Database
+
+
+@dataclass(frozen=True, slots=True)
+class ShelvedRow:
+    """One document. Sections and chunks stand in the order of their ordinals."""
+
+    id: str
+    title: str
+    language: str
+    segment: bytes
+    embedder: str | None
+    embedded: int
+    sections: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    """(title, headings from the outermost to the title)."""
+    chunk_sections: list[int] = field(default_factory=list)
+    """The ordinal of each chunk's section."""
+    links: list[tuple[int, str]] = field(default_factory=list)
+    """(section's ordinal, what its author refers to)."""
+
+
+class Shelves:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def version(self, space: str, shelf: str) -> int:
+        """Grows with every change; 0 for a shelf that never held anything."""
+        from sqlalchemy import select
+
+        from storage.tables import shelves
+
+        query = select(shelves.c.version).where(shelves.c.space == space, shelves.c.name == shelf)
+        async with self._db.read() as connection:
+            return await connection.scalar(query) or 0
+
+    async def contents(self, space: str, shelf: str) -> tuple[int, Sequence[ShelvedRow]]:
+        """The shelf's version and its documents, by id."""
+        from sqlalchemy import select
+
+        from storage import tables as t
+
+        d = t.documents.c
+        here = (d.space == space, d.shelf == shelf)
+        heads = (
+            select(d.id, d.title, d.language, t.segments.c.data, d.embedder, d.embedded)
+            .join(t.segments, t.segments.c.document_id == d.id)
+            .where(*here)
+            .order_by(d.id)
+        )
+        s, c, k = t.sections.c, t.chunks.c, t.links.c
+        sections = (
+            select(s.document_id, s.title, s.path)
+            .join(t.documents)
+            .where(*here)
+            .order_by(s.document_id, s.ordinal)
+        )
+        chunks = (
+            select(c.document_id, c.section).join(t.documents).where(*here).order_by(c.document_id, c.ordinal)
+        )
+        links = (
+            select(k.document_id, k.section, k.target)
+            .join(t.documents)
+            .where(*here)
+            .order_by(k.document_id, k.ordinal)
+        )
+        async with self._db.read() as connection:
+            version = await connection.scalar(
+                select(t.shelves.c.version).where(t.shelves.c.space == space, t.shelves.c.name == shelf)
+            )
+            rows = {row[0]: ShelvedRow(*row) for row in await connection.execute(heads)}
+            for document, title, path in await connection.execute(sections):
+                rows[document].sections.append((title, tuple(json.loads(path))))
+            for document, section in await connection.execute(chunks):
+                rows[document].chunk_sections.append(section)
+            for document, section, target in await connection.execute(links):
+                rows[document].links.append((section, target))
+        return version or 0, list(rows.values())

@@ -1,0 +1,171 @@
+"""`chat --json`: what a program on the other end of the pipe can rely on."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from bot.adapters.conversation import Conversation
+from bot.adapters.feed import Feed
+from bot.adapters.json_lines import JsonLines, event_fields
+from bot.events import (
+    Attachment,
+    Choice,
+    Choices,
+    Citation,
+    Event,
+    Failed,
+    Notice,
+    Picture,
+    Request,
+    Sorry,
+    Speak,
+    Stage,
+    Status,
+    Text,
+)
+from tests.fakes.application import FakeApp, FakeOutbox
+
+EXAMPLES: list[Event] = [
+    Stage("answer", "Answer"),
+    Text("It \u2028 may."),
+    Status("searching", 1, 3),
+    Citation(1, "srd.md", "Grappled", "speed becomes 0", 290),
+    Choices("Which?", (Choice("A", "/rules ask A"),)),
+    Picture("map.png", b"\x89PNG", "a map"),
+    Attachment("ballots.json", "application/json", b"{}"),
+    Speak("It may."),
+    Notice("word for word"),
+    Failed("no"),
+]
+
+
+async def given(*lines: str) -> AsyncIterator[str]:
+    for line in lines:
+        yield line
+
+
+async def echo(request: Request) -> AsyncGenerator[Event, None]:
+    if request.text == "sorry":
+        raise Sorry("desk.new")
+    yield Stage("answer", "Answer")
+    yield Text(f"{request.verb}: {request.text}")
+
+
+async def spoken(app: FakeApp, *lines: str) -> tuple[int, list[dict[str, Any]]]:
+    out = io.BytesIO()
+
+    async def opened() -> FakeApp:
+        return app
+
+    code = await Feed(Conversation("en", None), JsonLines(out), overtake=True).run(opened(), given(*lines))
+    return code, [json.loads(line) for line in out.getvalue().decode().splitlines()]
+
+
+def test_every_event_has_an_example_here() -> None:
+    assert {type(one) for one in EXAMPLES} == set(get_args(Event))
+
+
+@pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)
+def test_the_fields_are_those_of_the_event_and_documented(event: Event) -> None:
+    made = event_fields(event)
+    name = type(event).__name__.lower()
+    assert made.pop("event") == name
+    assert list(made) == [one.name for one in fields(event)]
+    section = (
+        Path("docs/json.md").read_text(encoding="utf-8").split(f"\n### {name}\n", 1)[1].split("\n### ", 1)[0]
+    )
+    assert {one.split("`")[1] for one in section.splitlines() if one.startswith("| `")} == set(made)
+
+
+def test_bytes_come_as_base64() -> None:
+    assert event_fields(EXAMPLES[5])["png"] == base64.b64encode(b"\x89PNG").decode()
+
+
+async def test_each_line_ends_with_exactly_one_done() -> None:
+    app = FakeApp(echo)
+    code, lines = await spoken(
+        app, "what is it?", "", "/rules roll 2d6", "/nonsense", "/help", "sorry", "/new"
+    )
+    done = [line for line in lines if line["event"] == "done"]
+    assert [line["status"] for line in done] == ["done", "done", "failed", "done", "failed", "done"]
+    assert code == 1
+    assert app.closed
+    for run in {line["run"] for line in lines}:
+        mine = [line["event"] for line in lines if line["run"] == run]
+        assert mine.count("done") == 1
+        assert mine[-1] == "done"
+
+
+async def test_all_well_is_zero_and_events_carry_run_and_stage() -> None:
+    code, lines = await spoken(FakeApp(echo), "hello")
+    assert code == 0
+    run = lines[0]["run"]
+    assert lines == [
+        {"run": run, "stage": "answer", "event": "stage", "key": "answer", "title": "Answer"},
+        {"run": run, "stage": "answer", "event": "text", "text": "ask: hello"},
+        {"run": run, "event": "done", "status": "done"},
+    ]
+
+
+async def test_stop_overtakes_the_answer_and_the_lines_that_wait() -> None:
+    begun = asyncio.Event()
+
+    async def endless(request: Request) -> AsyncGenerator[Event, None]:
+        yield Stage("answer", "Answer")
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def lines() -> AsyncIterator[str]:
+        yield "first"
+        yield "second"
+        await begun.wait()
+        yield "/stop"
+
+    out = io.BytesIO()
+    app = FakeApp(endless)
+
+    async def opened() -> FakeApp:
+        return app
+
+    code = await Feed(Conversation("en", None), JsonLines(out), overtake=True).run(opened(), lines())
+    done = [line for line in map(json.loads, out.getvalue().splitlines()) if line["event"] == "done"]
+    assert [line["status"] for line in done] == ["stopped", "stopped", "done"]
+    assert [request.text for request in app.requests] == ["first"]
+    assert code == 0
+
+
+async def test_a_stage_shown_anew_says_replace() -> None:
+    earlier = Conversation("en", "t").asks("run-1", "rules", "ask", {}, "again")
+    outbox = FakeOutbox()
+    await outbox.claim("local", "run-1", "answer")
+    _, lines = await spoken(FakeApp(echo, unfinished=[earlier], outbox=outbox))
+    assert [line.get("replace") for line in lines] == [True, True, None]
+    assert lines[-1] == {"run": "run-1", "event": "done", "status": "done"}
+
+
+async def test_an_app_that_does_not_open_still_ends_every_line(capsys: pytest.CaptureFixture[str]) -> None:
+    async def opened() -> FakeApp:
+        raise Sorry("storage.busy", folder="d", pid=7)
+
+    out = io.BytesIO()
+    code = await Feed(Conversation("en", None), JsonLines(out), overtake=True).run(opened(), given("a", "b"))
+    events = [json.loads(line)["event"] for line in out.getvalue().splitlines()]
+    assert events == ["failed", "done", "failed", "done"]
+    assert code == 1
+    assert "process 7" in capsys.readouterr().err
+
+
+def test_line_ends_inside_a_text_do_not_end_the_line() -> None:
+    out = io.BytesIO()
+    JsonLines(out).write({"text": "a\u2028b\u2029c\x85d\ne"})
+    assert len(out.getvalue().decode().splitlines()) == 1
+    assert json.loads(out.getvalue())["text"] == "a\u2028b\u2029c\x85d\ne"

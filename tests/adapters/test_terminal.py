@@ -1,0 +1,316 @@
+"""The terminal's look: what a run's events become, on a pipe and at the prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from bot.adapters.conversation import Conversation
+from bot.adapters.feed import Feed
+from bot.adapters.stages import Stages
+from bot.adapters.terminal_complete import LineCompleter, paths
+from bot.adapters.terminal_markdown import Ink, MarkdownStream, width_of
+from bot.adapters.terminal_plain import PlainOutput, PlainScreen
+from bot.adapters.terminal_prompt import Prompt
+from bot.adapters.terminal_view import TerminalView, progress
+from bot.events import (
+    Attachment,
+    Choice,
+    Choices,
+    Citation,
+    Event,
+    Failed,
+    Notice,
+    Picture,
+    Request,
+    Sorry,
+    Speak,
+    Stage,
+    Status,
+    Text,
+)
+from bot.words import words
+from tests.fakes.application import FakeApp, FakeOutbox
+
+PLAIN = Ink(False, 60)
+
+
+class Paper:
+    """A screen that remembers."""
+
+    def __init__(self) -> None:
+        self.ink = PLAIN
+        self.lines: list[str] = []
+        self.tails: list[str] = []
+        self.statuses: list[str] = []
+
+    async def write(self, lines: Sequence[str]) -> None:
+        self.lines += "\n".join(lines).split("\n")
+
+    def tail(self, run: str, text: str) -> None:
+        self.tails.append(text)
+
+    def status(self, run: str, text: str) -> None:
+        self.statuses.append(text)
+
+
+async def shown(
+    tmp_path: Path, *events: Event, hold: bool = False, outbox: FakeOutbox | None = None
+) -> Paper:
+    paper = Paper()
+    view = TerminalView(
+        paper, Stages(outbox or FakeOutbox(), "local", "run-0"), words("en"), tmp_path, hold=hold
+    )
+    for event in events:
+        await view.show(event)
+    await view.close("done")
+    return paper
+
+
+async def test_a_run_becomes_headed_blocks_with_its_sources_before_what_follows(tmp_path: Path) -> None:
+    paper = await shown(
+        tmp_path,
+        Status("searching", 1, 4),
+        Stage("answer", "Answer"),
+        Text("It may "),
+        Text("not [1]."),
+        Citation(1, "srd.md", "Grappled", "speed\nbecomes 0", 290),
+        Notice("word for word"),
+        Choices("See also", (Choice("Prone", "/rules lookup Prone"),)),
+    )
+    assert paper.lines == [
+        "",
+        "▍ Answer",
+        "It may not [1].",
+        "",
+        "[1] srd.md › Grappled, p. 290",
+        "    “speed becomes 0”",
+        "",
+        "· word for word",
+        "See also",
+        "  Prone  /rules lookup Prone",
+    ]
+    assert "It may" in paper.tails
+    assert paper.statuses[0] == "searching ━━━───────── 1/4"
+    assert paper.statuses[-1] == ""
+
+
+async def test_text_is_on_the_screen_before_it_is_whole(tmp_path: Path) -> None:
+    paper = await shown(tmp_path, Text("one two"), Text(" three\nfour"))
+    assert [tail for tail in paper.tails if tail] == ["one two", "four"]
+    assert paper.lines == ["one two three", "four"]
+
+
+async def test_a_held_run_comes_in_one_block(tmp_path: Path) -> None:
+    paper = await shown(tmp_path, Stage("roll", "Ana rolls"), Text("9"), hold=True)
+    assert paper.lines == ["", "▍ Ana rolls", "9"]
+    assert not any(paper.tails)
+
+
+async def test_a_replayed_stage_says_that_it_replaces(tmp_path: Path) -> None:
+    outbox = FakeOutbox()
+    await outbox.claim("local", "run-0", "answer")
+    paper = await shown(tmp_path, Stage("answer", "Answer"), Text("x"), outbox=outbox)
+    assert "replaces what was shown before" in paper.lines[1]
+    assert outbox.sent_stages == [("run-0", "answer")]
+
+
+async def test_files_are_kept_inside_their_folder(tmp_path: Path) -> None:
+    paper = await shown(
+        tmp_path,
+        Picture("map.png", b"\x89PNG", "a map"),
+        Attachment("../../x", "text/plain", b"hi"),
+        Speak("unsaid"),
+    )
+    assert sorted(os.listdir(tmp_path)) == ["run-0-map.png", "run-0-x"]  # noqa: PTH208
+    assert paper.lines[0].startswith("a map")
+
+
+async def test_nothing_that_steers_a_terminal_comes_through(tmp_path: Path) -> None:
+    evil = "a\x1b]0;owned\x07b\x1b[2J\u202ec"
+    paper = await shown(
+        tmp_path,
+        Stage("s", evil),
+        Text(evil),
+        Status(evil),
+        Citation(1, evil, evil, evil),
+        Choices(evil, (Choice(evil, evil),)),
+        Notice(evil),
+        Failed(evil),
+    )
+    everything = "\n".join(paper.lines + paper.statuses + paper.tails)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", everything)
+
+
+def test_a_bar_needs_a_total() -> None:
+    assert progress(Status("x")) == "x"
+    assert progress(Status("x", 3, 0)) == "x"
+    assert progress(Status("x", 9, 4)).endswith("━━━ 9/4")
+
+
+def test_tables_are_aligned_and_lists_hang() -> None:
+    stream = MarkdownStream(Ink(False, 30))
+    made = [
+        *stream.feed("| Die | Hit |\n|---|---|\n| d20 | ação |\n\n- a list item that is long enough\n"),
+        *stream.end(),
+    ]
+    assert made == [
+        "Die │ Hit ",
+        "────┼─────",
+        "d20 │ ação",
+        "",
+        "• a list item that is long\n  enough",
+    ]
+
+
+@given(st.text(alphabet="ab *_`#>|-\n[1]", max_size=80), st.lists(st.integers(1, 9), max_size=30))
+def test_however_it_is_cut_a_text_looks_the_same(text: str, cuts: list[int]) -> None:
+    whole, parts = MarkdownStream(PLAIN), MarkdownStream(PLAIN)
+    made, at = [], 0
+    for cut in cuts:
+        made += parts.feed(text[at : at + cut])
+        at += cut
+    made += [*parts.feed(text[at:]), *parts.end()]
+    assert made == [*whole.feed(text), *whole.end()]
+
+
+@given(st.lists(st.text(alphabet="abcé*`", min_size=1, max_size=20), max_size=30), st.integers(25, 60))
+def test_wrapped_lines_fit_and_keep_every_word(parts: list[str], width: int) -> None:
+    ink = Ink(True, width)
+    made = ink.wrap(ink.inline(" ".join(parts)))
+    assert all(width_of(line) <= width for line in made.split("\n"))
+    plain = Ink(False, width).wrap(" ".join(parts))
+    assert plain.split() == parts
+
+
+async def given_lines(*lines: str) -> AsyncIterator[str]:
+    for line in lines:
+        yield line
+
+
+async def piped(app: FakeApp, *lines: str) -> tuple[int, str]:
+    out = io.StringIO()
+
+    async def opened() -> FakeApp:
+        return app
+
+    conversation = Conversation("pt-BR", None)
+    output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), conversation.say, Path("unused"))
+    return await Feed(conversation, output, overtake=False).run(opened(), given_lines(*lines)), out.getvalue()
+
+
+async def test_a_pipe_gets_plain_text_line_by_line() -> None:
+    running: list[str] = []
+
+    async def play(request: Request) -> AsyncGenerator[Event, None]:
+        running.append(request.text)
+        assert len(running) == 1
+        await asyncio.sleep(0)
+        yield Text(f"{request.locale} {request.text}")
+        running.remove(request.text)
+
+    code, text = await piped(FakeApp(play), "um", "/roll 2d6", "/stop")
+    assert code == 0
+    assert text.splitlines() == ["pt-BR um", "pt-BR 2d6", words("pt-BR")("desk.nothing_to_stop")]
+    assert "\x1b" not in text
+
+
+async def test_a_pipe_with_a_failure_ends_with_one() -> None:
+    async def play(request: Request) -> AsyncGenerator[Event, None]:
+        if request.text:
+            raise Sorry("desk.new")
+        yield Text("never")
+
+    assert (await piped(FakeApp(play), "oi"))[0] == 1
+    code, text = await piped(FakeApp(play), "/rolar 2d6")
+    assert code == 1
+    assert "Não conheço /rolar" in text
+
+
+async def completed(line: str, **names: list[str]) -> list[str]:
+    async def play(request: Request) -> AsyncGenerator[Event, None]:
+        yield Text("")
+
+    app = FakeApp(play, names=names)
+
+    async def find(kind: str, prefix: str, shelf: str | None) -> list[str]:
+        return await app.complete("local", kind, prefix, shelf)
+
+    found = LineCompleter(find, words("en")).get_completions_async(Document(line), CompleteEvent())
+    return [line[: len(line) + one.start_position] + one.text async for one in found]
+
+
+async def test_tab_completes_verbs_options_and_names(tmp_path: Path) -> None:
+    assert await completed("what") == []
+    assert "/rules lookup" in await completed("/rules lo")
+    assert "/rules roll" in await completed("/rol")
+    assert await completed("/rules ask --s") == ["/rules ask --shelf"]
+    assert await completed("/rules ask --shelf f", shelf=["faq notes", "rules"]) == [
+        '/rules ask --shelf "faq notes"'
+    ]
+    assert await completed("/rules lookup grappling r", section=["Grappling Rules"]) == [
+        "/rules lookup Grappling Rules"
+    ]
+    assert await completed("/lookup --shelf x gra", section=["Grappled"]) == ["/lookup --shelf x Grappled"]
+    assert await completed("/library remove srd", book=["srd.md"]) == ["/library remove srd.md"]
+    assert await completed("/help rules l") == ["/help rules lookup"]
+    (tmp_path / "my book.md").touch()
+    assert await completed(f"/library add {tmp_path}/my") == [f"/library add {tmp_path}/my\\ book.md"]
+
+
+def test_paths_of_a_folder_that_is_not_there_are_none(tmp_path: Path) -> None:
+    assert paths(str(tmp_path / "no" / "x")) == []
+
+
+async def test_at_the_prompt_a_line_waits_for_the_app_and_stop_stops(tmp_path: Path) -> None:
+    opening, begun, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def play(request: Request) -> AsyncGenerator[Event, None]:
+        begun.set()
+        try:
+            yield Stage("answer", "Answer")
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    app = FakeApp(play)
+
+    async def opened() -> FakeApp:
+        await opening.wait()
+        return app
+
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        prompt = Prompt(Conversation("en", "t"), tmp_path, [], colour=True)
+        sitting = asyncio.create_task(prompt.run(opened()))
+        keys.send_text("is it?\r")
+        await asyncio.sleep(0)
+        assert not app.requests
+        opening.set()
+        await begun.wait()
+        keys.send_text("\x03")
+        await ended.wait()
+        keys.send_text("\x04")
+        assert await sitting == 0
+    assert [request.text for request in app.requests] == ["is it?"]
+    assert app.closed
+    assert "is it?" in (tmp_path / "history").read_text(encoding="utf-8")
+
+
+async def test_at_the_prompt_an_app_that_does_not_open_ends_it_with_one(tmp_path: Path) -> None:
+    async def opened() -> FakeApp:
+        raise Sorry("storage.busy", folder="d", pid=7)
+
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        assert await Prompt(Conversation("en", "t"), tmp_path, [], colour=False).run(opened()) == 1

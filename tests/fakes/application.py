@@ -1,0 +1,130 @@
+"""An application in memory with the interface of bot.app.App, whose works are the test's own.
+
+It keeps App's promises: a received id is not run twice, ordered runs of a place go one after another,
+stop cancels what runs and waits, Sorry becomes Failed. Nothing outlives it but its outbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from bot.adapters.stages import Claims
+from bot.commands import plain_verb, verb
+from bot.events import Ended, Event, Failed, Place, Request, Sorry, View
+from bot.words import words
+
+Play = Callable[[Request], AsyncGenerator[Event, None]]
+
+
+@dataclass(frozen=True)
+class Row:
+    fresh: bool
+
+
+class FakeOutbox:
+    """Stages that were claimed before are not fresh, as after a crash."""
+
+    def __init__(self) -> None:
+        self.claimed: set[tuple[str, str, str]] = set()
+        self.sent_stages: list[tuple[str, str]] = []
+
+    async def claim(self, space: str, run: str, stage: str) -> Row:
+        fresh = (space, run, stage) not in self.claimed
+        self.claimed.add((space, run, stage))
+        return Row(fresh)
+
+    async def sent(self, space: str, run: str, stage: str, message_id: str, shown: str | None = None) -> None:
+        if (space, run, stage) not in self.claimed:
+            raise LookupError("sent without a claim")
+        self.sent_stages.append((run, stage))
+
+
+@dataclass
+class FakeTicket:
+    run: str
+    task: asyncio.Task[str]
+
+    async def wait(self) -> str:
+        return await asyncio.shield(self.task)
+
+
+@dataclass
+class FakeApp:
+    play: Play
+    unfinished: list[Request] = field(default_factory=list)
+    names: dict[str, list[str]] = field(default_factory=dict)
+    outbox: FakeOutbox = field(default_factory=FakeOutbox)
+    requests: list[Request] = field(default_factory=list)
+    closed: bool = False
+
+    def __post_init__(self) -> None:
+        self._views: Callable[[str, Request, Claims], View] | None = None
+        self._tickets: dict[str, FakeTicket] = {}
+        self._lines: dict[Place, asyncio.Lock] = {}
+
+    def attach(self, platform: str, views: Callable[[str, Request, Claims], View]) -> None:
+        assert platform == "terminal"
+        self._views = views
+
+    async def start(self) -> list[Request]:
+        if self._views is None:
+            raise RuntimeError("attach before start")
+        for request in self.unfinished:
+            await self.perform(request)
+        return self.unfinished
+
+    async def perform(self, request: Request) -> FakeTicket:
+        if request.id not in self._tickets:
+            self.requests.append(request)
+            self._tickets[request.id] = FakeTicket(request.id, asyncio.create_task(self._run(request)))
+        return self._tickets[request.id]
+
+    async def plain(self, place: Place) -> tuple[str, str]:
+        return plain_verb("rules")
+
+    async def stop(self, place: Place) -> int:
+        live = [
+            self._tickets[one.id]
+            for one in self.requests
+            if one.place == place and not self._tickets[one.id].task.done()
+        ]
+        for ticket in live:
+            ticket.task.cancel()
+        return len(live)
+
+    async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
+        return [one for one in self.names.get(kind, []) if one.lower().startswith(prefix.lower())]
+
+    async def close(self) -> None:
+        self.closed = True
+
+    async def _run(self, request: Request) -> str:
+        assert self._views is not None
+        view = self._views(request.id, request, self.outbox)
+        status: Ended = "done"
+        line = self._lines.setdefault(request.place, asyncio.Lock())
+        try:
+            if verb(request.work, request.verb).ordered:
+                async with line:
+                    status = await self._show(request, view)
+            else:
+                status = await self._show(request, view)
+        except asyncio.CancelledError:
+            status = "stopped"
+        await view.close(status)
+        return status
+
+    async def _show(self, request: Request, view: View) -> Ended:
+        status: Ended = "done"
+        try:
+            async with aclosing(self.play(request)) as events:
+                async for event in events:
+                    status = "failed" if isinstance(event, Failed) else status
+                    await view.show(event)
+        except Sorry as sorry:
+            await view.show(Failed(words(request.locale)(sorry.key, **sorry.values)))
+            status = "failed"
+        return status

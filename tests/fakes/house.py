@@ -1,0 +1,91 @@
+"""A house whose rules are read from a script: everything else in it is real."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from pathlib import Path
+
+from bot import commands
+from bot.app import App
+from bot.config import Config, load
+from bot.events import Author, Event, Place, Request, Run, View, Work
+from bot.house import House
+from bot.works.desk import Desk
+from storage.outbox import Outbox
+
+Script = Callable[[Run], AsyncGenerator[Event, None]]
+
+
+class Scripted:
+    """A work that does what the script for a request's text says."""
+
+    def __init__(self, scripts: Mapping[str, Script]) -> None:
+        self._scripts = scripts
+
+    def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        return self._scripts[run.request.text](run)
+
+
+class Recorder:
+    """A view that keeps what it was shown; `ended` is set when the run's view is closed."""
+
+    def __init__(self) -> None:
+        self.events: dict[str, list[Event]] = {}
+        self.statuses: dict[str, str] = {}
+        self.shown = asyncio.Condition()
+
+    def view(self, run: str, request: Request, outbox: Outbox) -> View:
+        return _Recorded(self, run)
+
+    async def until(self, run: str, event: Event) -> None:
+        """Wait until the run has shown `event`."""
+        async with asyncio.timeout(20), self.shown:
+            await self.shown.wait_for(lambda: event in self.events.get(run, []))
+
+
+class _Recorded:
+    def __init__(self, recorder: Recorder, run: str) -> None:
+        self._recorder = recorder
+        self._run = run
+        recorder.events.setdefault(run, [])
+
+    async def show(self, event: Event) -> None:
+        async with self._recorder.shown:
+            self._recorder.events[self._run].append(event)
+            self._recorder.shown.notify_all()
+
+    async def close(self, status: str) -> None:
+        self._recorder.statuses[self._run] = status
+
+
+async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Recorder) -> App:
+    """An app over real storage and the real engine, not yet started."""
+    house = await House.open(load(data=data, environ={}))
+
+    class ScriptedHouse:
+        """The real house but for its works."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(house, name)
+
+        def works(self, app: App) -> dict[str, Work]:
+            scripted = Scripted(scripts)
+            return {"rules": scripted, "library": scripted, commands.HOUSE: Desk(house.sessions, app.stop)}
+
+    app = App(ScriptedHouse(), house.engine_url)  # type: ignore[arg-type]
+    app.attach("terminal", recorder.view)
+    return app
+
+
+def config(data: Path) -> Config:
+    return load(data=data, environ={})
+
+
+def asked(
+    id: str, text: str, *, work: str = "rules", verb: str = "ask", space: str = "local", thread: str = "t"
+) -> Request:
+    """A request in some thread of the terminal."""
+    return Request(
+        id, Place("terminal", space, "terminal", thread), Author("a", "A", admin=True), work, verb, {}, text
+    )

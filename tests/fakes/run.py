@@ -1,0 +1,51 @@
+"""A run in memory: keeps what steps and streams returned, and can be replayed.
+
+Knows no engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+from bot.events import Author, Completion, Place, Request
+
+T = TypeVar("T")
+
+
+class MemoryRun:
+    """`kept` holds what finished, by step name; `replay()` gives a run that finds it there."""
+
+    def __init__(self, space: str = "local", kept: dict[str, Any] | None = None) -> None:
+        place = Place("terminal", space, "chat", "main")
+        self.request = Request("run-1", place, Author("ana", "Ana"), "rules", "ask")
+        self.kept: dict[str, Any] = {} if kept is None else kept
+
+    @property
+    def id(self) -> str:
+        return self.request.id
+
+    def replay(self) -> MemoryRun:
+        return MemoryRun(self.request.place.space, self.kept)
+
+    async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
+        if name not in self.kept:
+            self.kept[name] = await call()
+        value: T = self.kept[name]
+        return value
+
+    async def stream(
+        self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
+    ) -> AsyncGenerator[str | Completion, None]:
+        if name in self.kept:
+            done: Completion = self.kept[name]
+            if done.text:
+                yield done.text
+            yield done
+            return
+        async with aclosing(call()) as source:
+            async for piece in source:
+                if isinstance(piece, Completion):
+                    self.kept[name] = piece
+                yield piece

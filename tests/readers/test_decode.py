@@ -1,0 +1,44 @@
+"""Bytes as people have them: every common encoding is read, and what is no text is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.events import Sorry
+from bot.readers import read
+
+WORDS = "Ação é a reação: “olá”, coração.\nSegunda linha.\n"
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"]
+)
+def test_an_encoding_is_recognised(encoding: str) -> None:
+    assert read("a.txt", WORDS.encode(encoding)).text == WORDS
+
+
+def test_newlines_are_made_alike() -> None:
+    assert read("a.txt", b"one\r\ntwo\rthree\n").text == "one\ntwo\nthree\n"
+
+
+def test_one_spoilt_byte_does_not_turn_utf_8_into_windows() -> None:
+    assert "coração" in read("a.txt", (WORDS * 9).encode() + b"\xc3").text
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "key"),
+    [
+        ("a.md", b"", "library.file_empty"),
+        ("a.md", b" \n\t\n", "library.file_empty"),
+        ("a.md", b"\xef\xbb\xbf", "library.file_empty"),
+        ("a.txt", bytes(range(256)) * 4, "library.file_binary"),
+        ("a.txt", b"%PDF-1.7\n...", "library.file_binary"),
+        ("a.txt", "日本語の文章です。".encode("shift-jis") * 30, "library.file_encoding"),
+        ("a.exe", b"hello", "library.file_kind"),
+    ],
+)
+def test_what_cannot_be_read_is_named(name: str, data: bytes, key: str) -> None:
+    with pytest.raises(Sorry) as refused:
+        read(name, data)
+    assert refused.value.key == key
+    assert refused.value.values["name"] == name

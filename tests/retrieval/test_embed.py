@@ -1,0 +1,29 @@
+"""Embedders by name: what is missing is said in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.events import Sorry
+from bot.retrieval.embed import embedder
+
+
+def test_none_is_no_embedder(tmp_path: Path) -> None:
+    assert embedder("none", tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "key"),
+    [
+        ("bge-small", "embedding.files_missing"),
+        ("openai:text-embedding-3-small", "embedding.key_missing"),
+        ("word2vec", "embedding.unknown"),
+        ("openai:", "embedding.unknown"),
+    ],
+)
+def test_what_is_missing_is_named(tmp_path: Path, model: str, key: str) -> None:
+    with pytest.raises(Sorry) as refused:
+        embedder(model, tmp_path)
+    assert refused.value.key == key

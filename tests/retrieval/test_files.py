@@ -1,0 +1,69 @@
+"""Which files a person means, and a reason for each that will not do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.events import Sorry
+from bot.retrieval.files import gather, read_whole
+
+LIMIT = 1_000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "books" / "more").mkdir(parents=True)
+    (tmp_path / "books" / "b.md").write_text("# B")
+    (tmp_path / "books" / "a.txt").write_text("A")
+    (tmp_path / "books" / "more" / "c.md").write_text("# C")
+    (tmp_path / "books" / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "books" / ".hidden.md").write_text("# H")
+    return tmp_path / "books"
+
+
+def reasons(*paths: Path) -> dict[str, str]:
+    return {one.name: one.key for one in gather(map(str, paths), LIMIT)[1]}
+
+
+def test_a_folder_is_walked_in_order_and_only_readable_kinds_count(folder: Path) -> None:
+    taken, refused = gather([str(folder)], LIMIT)
+    assert [one.name for one in taken] == ["a.txt", "b.md", "more/c.md"]
+    assert refused == []
+
+
+def test_each_bad_file_gets_its_reason(folder: Path) -> None:
+    (folder / "empty.md").touch()
+    (folder / "large.md").write_text("x" * (LIMIT + 1))
+    (folder / "link.md").symlink_to(folder / "b.md")
+    assert reasons(folder) == {
+        "empty.md": "library.file_empty",
+        "large.md": "library.file_large",
+        "link.md": "library.file_symlink",
+    }
+
+
+def test_a_file_that_was_named_is_told_why_it_cannot_be_read(folder: Path) -> None:
+    assert reasons(folder / "picture.png", folder / "nowhere.md") == {
+        "picture.png": "library.file_kind",
+        "nowhere.md": "library.file_missing",
+    }
+
+
+def test_a_link_to_a_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "way").symlink_to(folder)
+    assert reasons(tmp_path / "way") == {"way": "library.file_symlink"}
+
+
+def test_a_file_that_grew_after_it_was_listed_is_refused(folder: Path) -> None:
+    (folder / "b.md").write_text("x" * (LIMIT + 1))
+    with pytest.raises(Sorry) as caught:
+        read_whole(str(folder / "b.md"), LIMIT)
+    assert caught.value.key == "library.file_large"
+
+
+def test_a_file_that_has_gone_meanwhile_is_refused(folder: Path) -> None:
+    with pytest.raises(Sorry) as caught:
+        read_whole(str(folder / "gone.md"), LIMIT)
+    assert caught.value.key == "library.file_missing"

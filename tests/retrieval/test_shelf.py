@@ -1,0 +1,140 @@
+"""A shelf in memory: statistics of its own, titles first, votes by language, honest confidence."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.readers import read
+from bot.retrieval.chunk import chunks
+from bot.retrieval.lexical import Segment, terms
+from bot.retrieval.shelf import Options, Shelf, ShelvedDocument
+
+SPELLS = """# Spells
+
+## Fireball
+
+A bright streak flashes to a point and blossoms into an explosion of flame. Each creature takes 8d6 damage.
+
+## The Shield (abjuration)
+
+An invisible barrier of magical force appears and protects you against attacks.
+
+## Ações
+
+Each player takes one action on a turn.
+"""
+REGRAS = """# Regras
+
+## Combate
+
+Cada jogador rola os dados para atacar o seu inimigo durante o conflito.
+
+## Fireball
+
+A bola de fogo é uma explosão de chamas que atinge todos os inimigos da zona.
+"""
+
+
+def shelved(document_id: str, text: str, name: str = "book.md") -> ShelvedDocument:
+    document = read(name, text.encode())
+    made = chunks(document, child_chars=800, parent_chars=2000)
+    segment = Segment.from_bytes(Segment.build(made, document.language).to_bytes())
+    sections = [(section.title, section.path) for section in document.sections]
+    return ShelvedDocument(
+        document_id, document.title, document.language, sections, [chunk.section for chunk in made], segment
+    )
+
+
+@pytest.fixture(scope="module")
+def shelf() -> Shelf:
+    return Shelf([shelved("en", SPELLS), shelved("pt", REGRAS)])
+
+
+def test_an_inflected_word_finds_its_passage_in_its_own_language(shelf: Shelf) -> None:
+    assert shelf.search("explosions of flames").hits[0].chunk_id == "en:0"
+    assert shelf.search("jogadores rolando dado").hits[0].chunk_id == "pt:0"
+
+
+def test_terms_drop_accents_after_stemming() -> None:
+    assert terms("Ações AÇÕES", "pt") == [terms("ações", "pt")[0]] * 2
+    assert all(term.isascii() for term in terms("coração não é só emoção", "pt"))
+    assert terms("The hunter’s 1,000 Arrow-Catching", "en") == ["the", "hunter", "1000", "arrow", "catch"]
+
+
+def test_a_segment_comes_back_from_its_bytes() -> None:
+    made = chunks(read("a.md", SPELLS.encode()), child_chars=800, parent_chars=2000)
+    one = Segment.build(made, "en")
+    other = Segment.from_bytes(one.to_bytes())
+    assert (other.language, other.vocabulary) == (one.language, one.vocabulary)
+    for name in ("offsets", "chunks", "body", "head", "lengths"):
+        assert getattr(other, name).tolist() == getattr(one, name).tolist()
+    with pytest.raises(ValueError, match="not a segment"):
+        Segment.from_bytes(b"something else")
+
+
+def test_two_shelves_share_no_statistics() -> None:
+    small = Shelf([shelved("en", SPELLS)])
+    assert small.search("combate").hits == ()
+    assert small.complete("comb") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "title", "kind"),
+    [
+        ("fireball", "Fireball", "exact"),
+        ("FIREBALL?", "Fireball", "exact"),
+        ("acoes", "Ações", "exact"),
+        ("fireballs", "Fireball", "alias"),
+        ("shield", "The Shield (abjuration)", "alias"),
+        ("What is the Fireball?", "Fireball", "exact"),
+        ("fierball", "Fireball", "fuzzy"),
+        ("O que é combate?", "Combate", "exact"),
+    ],
+)
+def test_a_title_is_looked_up(shelf: Shelf, query: str, title: str, kind: str) -> None:
+    found = shelf.lookup(query)
+    assert (found[0].title, found[0].kind) == (title, kind)
+
+
+def test_homonyms_of_two_books_are_both_found(shelf: Shelf) -> None:
+    assert {found.document_id for found in shelf.lookup("Fireball")} == {"en", "pt"}
+    assert {hit.document_id for hit in shelf.search("Fireball").hits[:2]} == {"en", "pt"}
+
+
+def test_a_documents_own_title_is_found(shelf: Shelf) -> None:
+    assert ("pt", None) in [(found.document_id, found.section) for found in shelf.lookup("regras")]
+
+
+def test_a_half_typed_title_is_completed(shelf: Shelf) -> None:
+    assert shelf.complete("fire") == ["Fireball"]
+    assert shelf.complete("shi") == ["The Shield (abjuration)"]
+    assert shelf.complete("aco") == ["Ações"]
+
+
+def test_an_english_model_has_no_vote_on_portuguese(shelf: Shelf) -> None:
+    english = Options(model_languages=frozenset({"en"}), lookup=False)
+    without = shelf.search("explosão de chamas na zona", None, english)
+    voted = shelf.search("explosão de chamas na zona", [("pt:0", 0.99), ("en:1", 0.98)], english)
+    assert [hit.chunk_id for hit in voted.hits] == [hit.chunk_id for hit in without.hits]
+    every = Options(model_languages=None, lookup=False)
+    assert shelf.search("xyzzy", [("pt:0", 0.99), ("pt:1", 0.5)], every).hits[0].chunk_id == "pt:0"
+
+
+def test_what_no_book_knows_is_not_answered(shelf: Shelf) -> None:
+    assert shelf.search("Fireball").confident
+    assert shelf.search("which creature takes damage from the explosion").confident
+    assert not shelf.search("Who won the football championship in Argentina?").confident
+    assert not shelf.search("").confident
+    assert not Shelf([]).search("Fireball").confident
+
+
+def test_one_book_may_be_asked_alone(shelf: Shelf) -> None:
+    hits = shelf.search("Fireball", None, Options(documents=frozenset({"pt"}))).hits
+    assert {hit.document_id for hit in hits} == {"pt"}
+
+
+@pytest.mark.parametrize(
+    "query", ["😀😀", "'; DROP TABLE chunks; --", "a" * 100_000, "\x00", "((((", "word " * 20_000]
+)
+def test_a_strange_question_does_no_harm(shelf: Shelf, query: str) -> None:
+    assert not shelf.search(query).confident

@@ -1,0 +1,89 @@
+"""Transactions that lose nothing, and faults that have a name."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from storage.db import Database, StorageFault
+from storage.documents import Documents
+from storage.prompts import Overrides
+from tests.storage.books import book
+
+
+def sqlite(folder: Path) -> str:
+    return f"sqlite+aiosqlite:///{folder}/sutradhar.db"
+
+
+async def test_forty_counters_read_then_written_at_once_lose_no_update(tmp_path: Path) -> None:
+    first, second = [await Database.open(sqlite(tmp_path)) for _ in range(2)]
+    await Overrides(first).set("local", "count", "0", "me")
+
+    async def count_up(db: Database) -> None:
+        async with db.write() as connection:
+            seen = int((await connection.exec_driver_sql("SELECT text FROM prompt_overrides")).scalar_one())
+            await connection.exec_driver_sql(f"UPDATE prompt_overrides SET text = '{seen + 1}'")
+
+    await asyncio.gather(*(count_up(db) for db in [first, second] * 20))
+    found = await Overrides(first).get("local", "count")
+    await first.close()
+    await second.close()
+    assert found is not None
+    assert found.text == "40"
+
+
+async def test_a_write_that_raises_leaves_no_trace(db: Database) -> None:
+    async def break_off() -> None:
+        async with db.write() as connection:
+            await connection.exec_driver_sql(
+                "INSERT INTO shelves (space, name, version) VALUES ('a', 'b', 1)"
+            )
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await break_off()
+    assert await Documents(db).shelf_version("a", "b") == 0
+
+
+async def test_a_full_disk_is_told_and_nothing_is_half_written(tmp_path: Path) -> None:
+    db = await Database.open(sqlite(tmp_path), max_page_count=150)
+    documents = Documents(db)
+    await documents.add(book())
+    with pytest.raises(StorageFault) as caught:
+        await documents.add(book(chunks=500, chunk_chars=800))
+    assert caught.value.kind == "full"
+    assert [row.chunk_count for row in await documents.list("local")] == [3]
+    assert await documents.shelf_version("local", "rules") == 1
+    assert await documents.add(book())
+    await db.close()
+
+
+async def test_a_database_locked_by_another_program_is_told_after_the_timeout(tmp_path: Path) -> None:
+    db = await Database.open(sqlite(tmp_path), busy_timeout_s=0.05)
+    other = sqlite3.connect(tmp_path / "sutradhar.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageFault) as caught:
+        await Overrides(db).set("local", "name", "text", "me")
+    assert caught.value.kind == "locked"
+    assert await Overrides(db).get("local", "name") is None
+    other.execute("ROLLBACK")
+    other.close()
+    await Overrides(db).set("local", "name", "text", "me")
+    await db.close()
+
+
+async def test_a_file_that_is_no_database_is_told_as_damaged(tmp_path: Path) -> None:
+    (tmp_path / "sutradhar.db").write_bytes(b"not a database, " * 500)
+    with pytest.raises(StorageFault) as caught:
+        await Database.open(sqlite(tmp_path))
+    assert caught.value.kind == "damaged"
+
+
+async def test_a_database_in_memory_works(tmp_path: Path) -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    await asyncio.gather(*(Overrides(db).set("local", f"name {n}", "text", "me") for n in range(10)))
+    assert len(await Overrides(db).all("local")) == 10
+    await db.close()

@@ -1,0 +1,121 @@
+"""Vectors on a real Chroma in a folder: near ones come first, nothing is doubled, damage has a name."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from storage import vectors as module
+from storage.db import StorageFault
+from storage.vectors import Vectors
+
+SHELF = ("local", "rules", "bge")
+
+
+def unit_vectors(n: int, seed: int = 0) -> NDArray[np.float32]:
+    drawn = np.random.default_rng(seed).standard_normal((n, 16)).astype(np.float32)
+    unit: NDArray[np.float32] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    return unit
+
+
+@pytest.fixture
+async def vectors(tmp_path: Path) -> AsyncIterator[Vectors]:
+    opened = Vectors.embedded(tmp_path / "chroma")
+    yield opened
+    await opened.close()
+
+
+async def test_the_nearest_come_first_with_their_cosine(vectors: Vectors) -> None:
+    made = unit_vectors(50)
+    await vectors.add(*SHELF, [f"d:{n}" for n in range(50)], made, "d")
+    found = await vectors.search(*SHELF, made[7] * 3, 5)
+    expected = np.sort(made @ made[7])[::-1][:5]
+    assert found[0][0] == "d:7"
+    assert [near for _, near in found] == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+async def test_a_batch_repeated_after_a_crash_doubles_nothing_even_over_several_collections(
+    tmp_path: Path,
+) -> None:
+    before, vectors = (Vectors.embedded(tmp_path / "chroma") for _ in range(2))
+    n = module.SHARD + 600
+    ids, made = [f"d:{i}" for i in range(n)], unit_vectors(n)
+    await before.add(*SHELF, ids, made, "d")
+    await before.close()
+    await vectors.add(*SHELF, ids[3900:4400], made[3900:4400], "d")
+    assert await vectors.count(*SHELF) == n
+    assert (await vectors.search(*SHELF, made[10], 1))[0][0] == "d:10"
+    assert (await vectors.search(*SHELF, made[n - 1], 1))[0][0] == f"d:{n - 1}"
+    await vectors.drop(*SHELF)
+    assert await vectors.count(*SHELF) == 0
+    await vectors.close()
+
+
+async def test_a_removed_document_is_not_found_any_more(vectors: Vectors) -> None:
+    made = unit_vectors(4)
+    await vectors.add(*SHELF, ["d:0", "d:1"], made[:2], "d")
+    await vectors.add(*SHELF, ["e:0", "e:1"], made[2:], "e")
+    await vectors.remove_document(*SHELF, "d")
+    assert {id for id, _ in await vectors.search(*SHELF, made[0], 9)} == {"e:0", "e:1"}
+
+
+async def test_spaces_shelves_and_embedders_see_nothing_of_each_other(vectors: Vectors) -> None:
+    made = unit_vectors(2)
+    for space in ("one", "two"):
+        await vectors.add(space, "rules", "bge", ["d:0"], made[:1] if space == "one" else made[1:], "d")
+    await vectors.remove_document("two", "rules", "bge", "d")
+    assert await vectors.count("two", "rules", "bge") == 0
+    ((id, near),) = await vectors.search("one", "rules", "bge", made[0], 5)
+    assert id == "d:0"
+    assert near == pytest.approx(1.0, abs=1e-5)
+    await vectors.drop("two", "rules", "bge")
+    assert await vectors.count("one", "rules", "bge") == 1
+
+
+async def test_vectors_are_there_after_a_rest_and_after_a_restart(vectors: Vectors, tmp_path: Path) -> None:
+    made = unit_vectors(3)
+    await vectors.add(*SHELF, ["d:0", "d:1", "d:2"], made, "d")
+    await vectors.rest()
+    assert await vectors.count(*SHELF) == 3
+    await vectors.rest()
+    later = Vectors.embedded(tmp_path / "chroma")
+    assert (await later.search(*SHELF, made[2], 1))[0][0] == "d:2"
+    await later.close()
+
+
+@pytest.mark.parametrize("harm", ["garbage", "truncated", "missing"])
+async def test_a_harmed_folder_is_told_and_can_be_made_anew(
+    vectors: Vectors, tmp_path: Path, harm: str
+) -> None:
+    folder, made = tmp_path / "chroma", unit_vectors(3)
+    await vectors.add(*SHELF, ["d:0", "d:1", "d:2"], made, "d")
+    await vectors.rest()
+    database = folder / "chroma.sqlite3"
+    whole = database.read_bytes()
+    if harm == "missing":
+        shutil.rmtree(folder)
+    else:
+        database.write_bytes(b"garbage" * 900 if harm == "garbage" else whole[: len(whole) // 2])
+
+    for _ in range(3):
+        with pytest.raises(StorageFault) as caught:
+            await vectors.search(*SHELF, made[0], 1)
+        assert caught.value.kind == ("missing" if harm == "missing" else "damaged")
+
+    await vectors.rest()
+    shutil.rmtree(folder)
+    await vectors.add(*SHELF, ["d:0"], made[:1], "d")
+    assert await vectors.count(*SHELF) == 1
+
+
+async def test_a_server_that_is_not_there_is_a_fault() -> None:
+    remote = Vectors.remote("http://127.0.0.1:9")
+    with pytest.raises(StorageFault) as caught:
+        await remote.count(*SHELF)
+    assert caught.value.kind == "other"
+    await remote.close()

@@ -1,0 +1,205 @@
+"""What the app promises of every request: kept, once, in order, stoppable, and never silent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from bot.app import App
+from bot.events import Event, Failed, Run, Sorry, Stage, Text
+from bot.house import House
+from tests.fakes.house import Recorder, Script, asked, config, open_scripted
+
+
+async def hello(run: Run) -> AsyncGenerator[Event, None]:
+    yield Text("hello")
+
+
+@asynccontextmanager
+async def running(data: Path, recorder: Recorder, **scripts: Script) -> AsyncIterator[App]:
+    app = await open_scripted(data, {"hello": hello, **scripts}, recorder)
+    try:
+        await app.start()
+        yield app
+    finally:
+        await app.close()
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+async def test_a_request_is_done_and_shown(tmp_path: Path, recorder: Recorder) -> None:
+    async with running(tmp_path, recorder) as app:
+        ticket = await app.perform(asked("one", "hello"))
+        assert await ticket.wait() == "done"
+    assert recorder.events["one"] == [Text("hello")]
+    assert recorder.statuses == {"one": "done"}
+
+
+async def test_a_request_that_came_twice_is_done_once(tmp_path: Path, recorder: Recorder) -> None:
+    async with running(tmp_path, recorder) as app:
+        tickets = [await app.perform(asked("one", "hello")) for _ in range(3)]
+        assert [await ticket.wait() for ticket in tickets] == ["done"] * 3
+        late = await app.perform(asked("one", "hello"))
+        assert await late.wait() == "done"
+    assert [ticket.fresh for ticket in [*tickets, late]] == [True, False, False, False]
+    assert recorder.events["one"] == [Text("hello")]
+
+
+async def test_ordered_runs_of_one_place_wait_for_each_other_and_free_ones_do_not(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    gate = asyncio.Event()
+
+    async def slow(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("begun")
+        await gate.wait()
+
+    async with running(tmp_path, recorder, slow=slow) as app:
+        first = await app.perform(asked("first", "slow"))
+        second = await app.perform(asked("second", "hello"))
+        await recorder.until("first", Text("begun"))
+        elsewhere = await app.perform(asked("elsewhere", "hello", thread="other"))
+        free = await app.perform(asked("free", "hello", verb="roll"))
+        assert await elsewhere.wait() == await free.wait() == "done"
+        assert recorder.events.get("second", []) == []
+        gate.set()
+        assert [await first.wait(), await second.wait()] == ["done", "done"]
+
+
+async def test_stop_ends_what_runs_and_what_waits_and_later_steps_never_start(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    started: list[str] = []
+
+    async def slow(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("begun")
+        await run.step("wait", asyncio.Event().wait, bool)
+
+        async def later() -> int:
+            started.append("later")
+            return 1
+
+        await run.step("later", later, int)
+
+    async with running(tmp_path, recorder, slow=slow) as app:
+        first = await app.perform(asked("first", "slow"))
+        second = await app.perform(asked("second", "hello"))
+        await recorder.until("first", Text("begun"))
+        assert await app.stop(first_place := asked("x", "").place) == 2
+        assert [await first.wait(), await second.wait()] == ["stopped", "stopped"]
+        assert await app.stop(first_place) == 0
+        third = await app.perform(asked("third", "hello"))
+        assert await third.wait() == "done"
+    assert started == []
+    assert recorder.events["first"] == [Text("begun")]
+    assert recorder.events.get("second", []) == []
+
+
+async def test_the_verb_stop_overtakes(tmp_path: Path, recorder: Recorder) -> None:
+    async def slow(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("begun")
+        await asyncio.Event().wait()
+
+    async with running(tmp_path, recorder, slow=slow) as app:
+        first = await app.perform(asked("first", "slow"))
+        await recorder.until("first", Text("begun"))
+        stop = await app.perform(asked("stop", "", work="house", verb="stop"))
+        assert await stop.wait() == "done"
+        assert await first.wait() == "stopped"
+    assert any("Stopped 1 run" in event.text for event in recorder.events["stop"] if isinstance(event, Text))
+
+
+async def test_a_fault_is_one_sentence_with_the_runs_id_and_the_next_request_works(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    async def broken(run: Run) -> AsyncGenerator[Event, None]:
+        yield Stage("s", "S")
+        raise RuntimeError("a secret detail")
+
+    async with running(tmp_path, recorder, broken=broken) as app:
+        assert await (await app.perform(asked("one", "broken"))).wait() == "failed"
+        assert await (await app.perform(asked("two", "hello"))).wait() == "done"
+    failed = recorder.events["one"][-1]
+    assert isinstance(failed, Failed)
+    assert "one" in failed.text
+    assert "secret" not in failed.text
+
+
+async def test_what_a_person_can_mend_is_said_in_their_words(tmp_path: Path, recorder: Recorder) -> None:
+    async def sorry(run: Run) -> AsyncGenerator[Event, None]:
+        yield Stage("s", "S")
+        raise Sorry("rules.no_books")
+
+    async with running(tmp_path, recorder, sorry=sorry) as app:
+        assert await (await app.perform(asked("one", "sorry"))).wait() == "failed"
+    assert recorder.events["one"][-1] == Failed(
+        "The library is empty. Add a book: /library add handbook.md --shelf rules"
+    )
+
+
+async def test_leaving_in_the_middle_goes_on_at_the_next_start_in_order(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    calls: list[str] = []
+    gate = asyncio.Event()
+
+    async def slow(run: Run) -> AsyncGenerator[Event, None]:
+        async def paid() -> str:
+            calls.append("paid")
+            return "kept"
+
+        yield Text(await run.step("paid", paid, str))
+        await run.step("wait", gate.wait, bool)
+        yield Text("whole")
+
+    async with running(tmp_path, recorder, slow=slow) as app:
+        await app.perform(asked("first", "slow"))
+        await app.perform(asked("second", "hello"))
+        await recorder.until("first", Text("kept"))
+    gate.set()
+    again = Recorder()
+    app = await open_scripted(tmp_path, {"hello": hello, "slow": slow}, again)
+    taken_up = await app.start()
+    assert [request.id for request in taken_up] == ["first", "second"]
+    async with asyncio.timeout(20):
+        assert [await app.ended(one.id) for one in taken_up] == ["done", "done"]
+    await app.close()
+    assert calls == ["paid"]
+    assert again.events["first"] == [Text("kept"), Text("whole")]
+    assert list(again.statuses) == ["first", "second"]
+
+
+async def test_a_second_process_gets_one_sentence(tmp_path: Path) -> None:
+    house = await House.open(config(tmp_path))
+    with pytest.raises(Sorry) as caught:
+        await House.open(config(tmp_path))
+    assert caught.value.key == "storage.busy"
+    await house.close()
+    await (await House.open(config(tmp_path))).close()
+
+
+async def test_stop_in_one_space_leaves_the_same_place_of_another_alone(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    gate = asyncio.Event()
+
+    async def slow(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("begun")
+        await gate.wait()
+
+    async with running(tmp_path, recorder, slow=slow) as app:
+        mine = await app.perform(asked("mine", "slow", space="mine"))
+        yours = await app.perform(asked("yours", "slow", space="yours"))
+        await recorder.until("mine", Text("begun"))
+        await recorder.until("yours", Text("begun"))
+        assert await app.stop(asked("x", "", space="mine").place) == 1
+        assert await mine.wait() == "stopped"
+        gate.set()
+        assert await yours.wait() == "done"

@@ -1,0 +1,89 @@
+"""The command line as a user starts it: exit codes, and sentences instead of tracebacks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.cli import parser
+from bot.words import words
+
+
+def bot(*arguments: str, data: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SUTRADHAR_", "LC_", "LANG"))
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "bot", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**clean, "SUTRADHAR_DATA": str(data), "SUTRADHAR_MODELS": str(data / "models"), **environ},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(("locale", "word"), [("en", "examples:"), ("pt_BR.UTF-8", "exemplos:")])
+def test_help_is_in_the_users_language(tmp_path: Path, locale: str, word: str) -> None:
+    done = bot("--help", data=tmp_path, SUTRADHAR_LOCALE=locale)
+    assert done.returncode == 0
+    assert word in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("library", "add"), ("library", "add", "a.md"), ("nonsense",), ("library", "dance"), ("chat", "--x")],
+)
+def test_wrong_use_is_two(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = bot(*arguments, data=tmp_path)
+    assert done.returncode == 2
+    assert "usage:" in done.stderr
+    assert not done.stdout
+
+
+def test_settings_that_are_not_there_are_named(tmp_path: Path) -> None:
+    done = bot("library", "list", "--config", str(tmp_path / "none.toml"), data=tmp_path)
+    assert done.returncode == 2
+    assert "none.toml" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_global_options_stand_before_or_after_the_command() -> None:
+    top = parser(words("en"))
+    for line in ("--data d chat --json", "chat --json --data d", "--data d --json"):
+        read = vars(top.parse_args(line.split(" ")))
+        assert read["data"] == "d"
+        assert read["json"] is True
+    assert vars(top.parse_args(["--data", "a", "library", "list", "--data", "b"]))["data"] == "b"
+
+
+def test_doctor_names_what_is_missing_and_tells_no_secret(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('[roles]\nanswerer = "openai:some-model"\n', encoding="utf-8")
+    done = bot("doctor", "--config", str(config), data=tmp_path / "data", OPENAI_API_KEY="sk-very-secret")
+    assert "models pull" in done.stdout
+    assert "OPENAI_API_KEY is set" in done.stdout
+    assert "secret" not in done.stdout + done.stderr
+    assert done.returncode == 1
+
+
+def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "bot", "--data", str(tmp_path), "models", "list"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    os.close(write)
+    assert "Traceback" not in done.stderr

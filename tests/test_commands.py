@@ -1,0 +1,141 @@
+"""What a person types, and what becomes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.command_line import parse, tokens
+from bot.commands import HOUSE, MAX_LINE, TABLE, document, find, help_text, plain_verb, usage, verb
+from bot.events import Sorry
+from bot.words import LOCALES, words
+
+
+def test_plain_text_is_left_alone() -> None:
+    parsed = parse("  what's a \"hero's\" reach --shelf x?  ")
+    assert parsed.verb is None
+    assert parsed.text == "what's a \"hero's\" reach --shelf x?"
+    assert parsed.options == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "options", "text"),
+    [
+        (
+            "/rules ask a hero's what's? --shelf r --k 5",
+            "rules ask",
+            {"shelf": "r", "k": 5},
+            "a hero's what's?",
+        ),
+        ("/rules ask --shelf rules Who said 'tis?", "rules ask", {"shelf": "rules"}, "Who said 'tis?"),
+        ('/rules ask "the whole of it"', "rules ask", {}, "the whole of it"),
+        ('/rules ask is "cover" half?', "rules ask", {}, 'is "cover" half?'),
+        ("/rules ask a  b\tc", "rules ask", {}, "a  b\tc"),
+        ("/rules ask -- --shelf means?", "rules ask", {}, "--shelf means?"),
+        ("/rules ask what does --verbose do", "rules ask", {}, "what does --verbose do"),
+        ("/rules ask what \u2014shelf rules", "rules ask", {"shelf": "rules"}, "what"),
+        ("/RULES Roll 4d6kh3", "rules roll", {}, "4d6kh3"),
+        ("/roll 2d20kh1+5", "rules roll", {}, "2d20kh1+5"),
+        (
+            '/library add "My Book.md" b\\ c.md --shelf=my --replace',
+            "library add",
+            {"shelf": "my", "replace": True, "paths": ["My Book.md", "b c.md"]},
+            "",
+        ),
+        (
+            "/library add C:\\books\\a.md --shelf r",
+            "library add",
+            {"shelf": "r", "paths": ["C:\\books\\a.md"]},
+            "",
+        ),
+        ("/library remove My Book --shelf 'two words'", "library remove", {"shelf": "two words"}, "My Book"),
+        ("/help rules ask", "help", {}, "rules ask"),
+        ("/", "help", {}, ""),
+        ("/rules", "help", {}, "rules"),
+        ("/stop", "stop", {}, ""),
+    ],
+)
+def test_a_line_becomes_a_verb(line: str, path: str, options: dict[str, object], text: str) -> None:
+    parsed = parse(line)
+    assert parsed.verb is not None
+    assert (parsed.verb.path, parsed.options, parsed.text) == (path, options, text)
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "nearest"),
+    [
+        ("/rules aks what", "commands.unknown_verb", "rules ask"),
+        ("/libary list", "commands.unknown_verb", "library list"),
+        ("/rol 2d6", "commands.unknown_verb", "rules roll"),
+        ("/zzz", "commands.unknown_verb_only", None),
+        ("/rules ask --shelv x what", "commands.unknown_option", "shelf"),
+        ("/library list --frobnicate", "commands.unknown_option_only", None),
+        ("/library jobs --frobnicate", "commands.no_option", None),
+        ("/rules ask what --shelf", "commands.option_value", None),
+        ("/rules ask what --k many", "commands.option_number", None),
+        ("/rules ask what --k 0", "commands.option_number", None),
+        ("/rules ask", "commands.missing", None),
+        ("/library add a.md", "commands.missing", None),
+        ("/stop now", "commands.too_many", None),
+        ("x" * (MAX_LINE + 1), "commands.too_long", None),
+    ],
+)
+def test_a_slip_gets_a_sentence_with_the_nearest_name(line: str, key: str, nearest: str | None) -> None:
+    with pytest.raises(Sorry) as raised:
+        parse(line)
+    assert raised.value.key == key
+    assert raised.value.values.get("nearest") == nearest
+    assert "{" not in words("en")(key, **raised.value.values)
+
+
+@given(st.text(max_size=200))
+def test_any_line_is_read_or_refused_with_a_sentence(text: str) -> None:
+    for line in (text, f"/{text}", f"/rules ask {text}", f"/library add {text} --shelf s"):
+        try:
+            parse(line)
+            key = ""
+        except Sorry as sorry:
+            key = sorry.key
+        assert key in ("", *words("en").sentences())
+
+
+@given(st.text(alphabet="ab '\"\\=“”", max_size=40))
+def test_tokens_cover_the_line(line: str) -> None:
+    found = tokens(line)
+    outside = "".join(
+        line[a:b]
+        for a, b in zip([0, *(t.end for t in found)], [*(t.start for t in found), len(line)], strict=True)
+    )
+    assert not outside.strip()
+
+
+def test_the_table_is_consistent() -> None:
+    assert len({(row.work, row.name) for row in TABLE}) == len(TABLE)
+    for row in TABLE:
+        assert find(row.work, row.name) is row
+        assert parse(row.example).verb is row
+        assert verb(row.work, row.name) is row
+    assert plain_verb("rules") == ("rules", "ask")
+    with pytest.raises(Sorry):
+        verb("rules", "dance")
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_help_names_every_verb_and_every_option(locale: str) -> None:
+    say = words(locale)
+    everything = help_text(say)
+    for row in TABLE:
+        assert usage(row) in everything
+        one = help_text(say, row.path)
+        assert all(f"--{option.name}" in one for option in row.options)
+    assert help_text(say, "library").count("/library") == 5
+    assert help_text(say, "no such thing") == everything
+
+
+def test_the_page_of_commands_is_the_table() -> None:
+    page = Path("docs/commands.md").read_text(encoding="utf-8")
+    assert page == document(), "run: python -m bot.commands > docs/commands.md"
+    assert all(f"/{row.path}" in page for row in TABLE if row.work != HOUSE)

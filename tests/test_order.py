@@ -1,0 +1,62 @@
+"""Ordered runs of one place go strictly one after another."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bot.order import Order
+
+
+async def test_the_first_to_enter_goes_at_once_and_the_next_waits() -> None:
+    order = Order()
+    order.enter("here", 1)
+    order.enter("here", 2)
+    await order.turn("here", 1)
+    second = asyncio.create_task(order.turn("here", 2))
+    await asyncio.sleep(0)
+    assert not second.done()
+    assert order.ahead("here", 2) == 1
+    order.leave("here", 1)
+    await second
+
+
+async def test_places_do_not_wait_for_each_other() -> None:
+    order = Order()
+    order.enter("here", 1)
+    order.enter("there", 2)
+    await order.turn("there", 2)
+
+
+async def test_after_a_restart_the_numbers_decide_not_who_asks_first() -> None:
+    order = Order()
+    for seq in (7, 5, 6):
+        order.enter("here", seq)
+    # 7 was called when it stood alone; the others go by number once it has left.
+    fifth = asyncio.create_task(order.turn("here", 5))
+    await asyncio.sleep(0)
+    assert not fifth.done()
+    order.leave("here", 7)
+    await fifth
+    sixth = asyncio.create_task(order.turn("here", 6))
+    await asyncio.sleep(0)
+    assert not sixth.done()
+    order.leave("here", 5)
+    await sixth
+
+
+async def test_one_who_gives_up_waiting_lets_the_others_pass() -> None:
+    order = Order()
+    for seq in (1, 2, 3):
+        order.enter("here", seq)
+    order.leave("here", 2)
+    order.leave("here", 1)
+    await order.turn("here", 3)
+
+
+def test_leaving_twice_is_leaving_once() -> None:
+    order = Order()
+    order.enter("here", 1)
+    order.leave("here", 1)
+    order.leave("here", 1)
+    order.leave("there", 9)
+    assert order.ahead("here", 2) == 0

@@ -1,0 +1,68 @@
+"""prompts.yml is checked at start, read again when it changes, and never breaks a running bot."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.events import Sorry
+from bot.prompts import BUNDLED, Prompts, parse
+
+GOOD = "rag:\n  placeholders: [question]\n  system: Be brief.\n  user: '{question}'\n"
+
+
+def touched(file: Path, text: str) -> None:
+    before = file.stat().st_mtime_ns
+    file.write_text(text, encoding="utf-8")
+    os.utime(file, ns=(before + 1_000_000, before + 1_000_000))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "prompts.yml"
+    file.write_text(GOOD, encoding="utf-8")
+    return file
+
+
+def test_the_bundled_file_is_good() -> None:
+    prompt = Prompts(BUNDLED).get("rag")
+    system, user = prompt.fill(language="English", passages="P", history="H", question="Q")
+    assert "English" in system
+    assert "{" not in user
+
+
+def test_a_change_is_seen_at_the_next_use(file: Path) -> None:
+    prompts = Prompts(file)
+    before = prompts.get("rag")
+    touched(file, GOOD.replace("Be brief.", "Be long."))
+    assert prompts.get("rag").system == "Be long."
+    assert prompts.get("rag").version != before.version
+
+
+@pytest.mark.parametrize(
+    "broken", ["rag: [", "", "rag: 3", GOOD.replace("{question}", ""), "other:\n  system: a\n  user: b\n"]
+)
+def test_a_broken_change_keeps_the_last_good_version(file: Path, broken: str) -> None:
+    prompts = Prompts(file)
+    touched(file, broken)
+    assert prompts.get("rag").system == "Be brief."
+
+
+def test_a_broken_file_at_the_start_is_refused_with_its_line() -> None:
+    with pytest.raises(Sorry) as caught:
+        parse("rag:\n  system: [\n")
+    assert caught.value.key == "prompts.unreadable"
+    assert caught.value.values["line"]
+
+
+def test_placeholders_must_be_the_listed_ones() -> None:
+    with pytest.raises(Sorry) as caught:
+        parse(GOOD.replace("{question}", "{question} {secret}"))
+    assert caught.value.values == {"prompt": "rag", "placeholder": "secret"}
+
+
+def test_what_is_filled_in_is_never_read_again(file: Path) -> None:
+    _, user = Prompts(file).get("rag").fill(question="{question} {system}")
+    assert user == "{question} {system}"

@@ -1,0 +1,100 @@
+"""The catalogue: both languages say the same things, and the code asks for nothing else."""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.words import LOCALES, Words, locale_from, locale_of, words
+
+CODE = [path for folder in ("bot", "storage", "cogs") for path in sorted(Path(folder).rglob("*.py"))]
+ENGLISH, PORTUGUESE = (words(locale).sentences() for locale in LOCALES)
+SPEAKERS = {"Sorry", "say", "words", "_say", "Refused"}
+
+
+def placeholders(sentence: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None}
+
+
+def literals() -> Iterator[tuple[str, str, bool]]:
+    """(where, string, whether it is surely a key) for every string in the code; f-strings as prefixes with *."""
+    for path in CODE:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and node.args:
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                first = node.args[0]
+                if (
+                    name in SPEAKERS
+                    and isinstance(first, ast.Constant)
+                    and re.fullmatch(r"\w+\.\w+", str(first.value))
+                ):
+                    yield f"{path}:{node.lineno}", str(first.value), True
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield f"{path}:{node.lineno}", node.value, False
+            if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+                yield f"{path}:{node.lineno}", str(node.values[0].value) + "*", False
+
+
+def test_both_files_have_the_same_keys() -> None:
+    assert set(ENGLISH) == set(PORTUGUESE)
+
+
+@pytest.mark.parametrize("key", sorted(ENGLISH))
+def test_both_languages_have_the_same_placeholders(key: str) -> None:
+    assert placeholders(ENGLISH[key]) == placeholders(PORTUGUESE[key])
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_sections_read_one_by_one_are_the_whole_file(locale: str) -> None:
+    tree = tomllib.loads(Path(f"bot/words/{locale}.toml").read_text(encoding="utf-8"))
+    whole = {f"{section}.{name}": text for section, entries in tree.items() for name, text in entries.items()}
+    assert words(locale).sentences() == whole
+
+
+def test_every_key_that_the_code_asks_for_is_there() -> None:
+    assert not [(where, key) for where, key, sure in literals() if sure and key not in ENGLISH]
+
+
+def test_no_key_is_unused() -> None:
+    texts = {text for _, text, _ in literals()}
+    prefixes = tuple(text[:-1] for text in texts if re.fullmatch(r"[a-z]+\.\w*\*", text))
+    suffixes = tuple(text for text in texts if re.fullmatch(r"_[a-z]+", text))
+    made = {text + suffix for text in texts for suffix in suffixes if text in ENGLISH}
+    assert not [key for key in ENGLISH if key not in texts | made and not key.startswith(prefixes)]
+
+
+@pytest.mark.parametrize(
+    ("tag", "locale"),
+    [
+        ("pt", "pt-BR"),
+        ("pt_PT.UTF-8", "pt-BR"),
+        ("pt-BR", "pt-BR"),
+        ("en_GB", "en"),
+        ("C", "en"),
+        ("fr", "en"),
+    ],
+)
+def test_locales_fall_back(tag: str, locale: str) -> None:
+    assert locale_of(tag) == locale
+
+
+def test_the_first_variable_that_is_set_decides_the_locale() -> None:
+    assert locale_from({"LANG": "pt_BR.UTF-8"}) == "pt-BR"
+    assert locale_from({"LC_ALL": "C", "LANG": "pt_BR.UTF-8"}) == "en"
+    assert locale_from({"SUTRADHAR_LOCALE": "pt", "LC_ALL": "C"}) == "pt-BR"
+    assert locale_from({}) == "en"
+
+
+def test_a_sentence_counts_and_survives_what_was_forgotten() -> None:
+    say = Words("en", '[a]\nfiles = "{n} {n:file|files} in {place}"\n')
+    assert say("a.files", n=1, place="x") == "1 file in x"
+    assert say("a.files", n=0, place="{n}") == "0 files in {n}"
+    assert say("a.files", n=2) == "2 files in {place}"
+    assert say("a.lost", n=2) == "a.lost n=2"
