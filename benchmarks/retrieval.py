@@ -2,7 +2,8 @@
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR python -m benchmarks.retrieval [SET ...]
 
-Without SUTRADHAR_MODELS the search is by words alone. Knows no storage: documents go straight onto a Shelf.
+Without SUTRADHAR_MODELS the search is by words alone. With SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between
+runs; "embed CPU s" is then that of the texts that were not there. Knows no storage: documents go straight onto a Shelf.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.kept_vectors import KeptVectors
 from bot.readers import Document, read
 from bot.retrieval.chunk import Chunk, chunks
-from bot.retrieval.embed import Embedder, embedder
+from bot.retrieval.embed import embedder
 from bot.retrieval.evaluate import Passage, Question, bare, read_questions, score, summary
 from bot.retrieval.lexical import Segment
 from bot.retrieval.shelf import Options, Ranked, Shelf, ShelvedDocument
@@ -44,7 +46,7 @@ class Corpus:
     embedding_cpu_s: float
 
 
-def build(folder: Path, model: Embedder | None) -> Corpus:
+def build(folder: Path, model: KeptVectors | None) -> Corpus:
     """A set's corpus, read, cut, indexed and, where a model speaks its language, embedded."""
     began = time.perf_counter()
     shelved: list[ShelvedDocument] = []
@@ -100,28 +102,31 @@ def main(names: list[str]) -> int:
     """Prints two tables: each set on its own corpus, and each set's questions put to the others'."""
     root = Path(os.environ.get("SUTRADHAR_BENCH_DATA", ""))
     models = os.environ.get("SUTRADHAR_MODELS")
-    model = embedder("bge-small", Path(models)) if models else None
+    cache = os.environ.get("SUTRADHAR_BENCH_CACHE")
+    made = embedder("bge-small", Path(models)) if models else None
+    model = KeptVectors(made, Path(cache) if cache else None) if made else None
     corpora: list[Corpus] = []
     for name in names or SETS:
         if not os.environ.get("SUTRADHAR_BENCH_DATA") or not (root / name / "questions.jsonl").is_file():
             print(f"{name}: skipped (no such set in SUTRADHAR_BENCH_DATA)")
             continue
         corpora.append(build(root / name, model))
-    queries = {question.query for corpus in corpora for question in corpus.questions}
-    vectors = {query: model.query(query) for query in sorted(queries)} if model else {}
+    queries = sorted({question.query for corpus in corpora for question in corpus.questions})
+    vectors = dict(zip(queries, model.queries(queries), strict=True)) if model and queries else {}
     spoken = model.languages if model else None
     print(
-        "| set | look-up | recall@5 | recall@10 | recall@4k | mrr | chars@5 | p50 ms | p95 ms "
+        "| set | look-up | recall@5 | recall@10 | recall@4k | mrr | chars@5 | refused | p50 ms | p95 ms "
         "| lexical s | embed CPU s |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|" + "---|" * 12)
     for corpus in corpora:
         for lookup in (True, False):
             options = Options(model_languages=spoken, lookup=lookup)
             rows = []
             for question in corpus.questions:
                 ranked, seconds = ask(corpus, question.query, vectors.get(question.query), options)
-                rows.append(score(question.gold, passages(corpus, ranked), seconds))
+                sure = ranked.confident
+                rows.append(score(question.gold, passages(corpus, ranked), seconds, confident=sure))
             cells = [
                 f"{value:.3f}" if value <= 1 else f"{value:.1f}"
                 for value in list(summary(rows).values())[:-1]

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot import commands, watch
 from bot.engine import DurableRun, Engine
-from bot.events import Ended, Event, Failed, Place, Request, Sorry, View, Work
+from bot.events import Ended, Failed, Place, Request, View, Work
+from bot.faults import failure, in_words
 from bot.order import Order
-from bot.requests import request_from_json, request_to_json
-from bot.words import words
+from bot.requests import line_of, ordered, request_from_json, row_of
 from storage.faults import StorageFault
-from storage.inbox import Inbox, NewRequest
+from storage.inbox import Inbox
 from storage.outbox import Outbox
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 Views = Callable[[str, Request, Outbox], View]
 ENDED = ("done", "failed", "stopped")
+BUSY_TIMEOUT_S = 10.0
+"""How long a database that another program holds is waited for, before a person is told."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -49,6 +52,7 @@ class _Live:
     """A run being worked on in this process."""
 
     request: Request
+    seq: int
     task: asyncio.Task[Ended] | None = None
     stopping: bool = False
 
@@ -56,28 +60,30 @@ class _Live:
 class App:
     """One per process. `open`, `attach` each platform's views, `start`, then `perform`."""
 
-    def __init__(self, house: House, engine_url: str) -> None:
+    def __init__(self, house: House, engine_url: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._house = house
         self._inbox: Inbox = house.inbox
         self._works: dict[str, Work] = house.works(self)
-        self._engine = Engine(engine_url, self._body)
+        self._engine = Engine(engine_url, self._body, busy_timeout_s=busy_timeout_s)
         self._started = False
         self._order = Order()
         self._arrivals = asyncio.Lock()
         self._views: dict[str, Views] = {}
         self._live: dict[str, _Live] = {}
         self._ends: dict[str, asyncio.Future[Ended]] = {}
+        self._unwritten: dict[str, Ended] = {}
 
     @classmethod
-    async def open(cls, config: Config, *, run: bool = True) -> App:
-        """Open the storage and wire the works; takes the data folder's lock. `run` False: to look only.
+    async def open(cls, config: Config, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> App:
+        """Open the storage and wire the works; takes the data folder's lock. Nothing runs before `start`.
 
-        Raises Sorry when the folder is in use, cannot be written, or was made by a newer release.
+        `busy_timeout_s` bounds the wait for another program that holds a database. Raises Sorry when the
+        folder is in use, cannot be written, or was made by a newer release.
         """
         from bot.house import House
 
-        house = await House.open(config)
-        return cls(house, house.engine_url)
+        house = await House.open(config, busy_timeout_s=busy_timeout_s)
+        return cls(house, house.engine_url, busy_timeout_s=busy_timeout_s)
 
     @property
     def house(self) -> House:
@@ -89,16 +95,21 @@ class App:
         self._views[platform] = views
 
     async def start(self) -> list[Request]:
-        """Launch the engine; returns what goes on by itself: what a crash cut off, then watched folders."""
+        """Launch the engine; returns what goes on by itself: cut-off runs, watched folders. Raises Sorry."""
+        with in_words():
+            return await self._start()
+
+    async def _start(self) -> list[Request]:
         unfinished = []
         for row in await self._inbox.unfinished(None):
             request = request_from_json(row.payload)
             if request.place.platform in self._views:
-                self._expect(request.id, request)
+                self._expect(request, row.seq)
                 self._enter(request, row.seq)
                 unfinished.append(request)
         await self._engine.launch()
         self._started = True
+        await self._clear_library()
         for request in unfinished:
             match await self._engine.status(request.id):
                 case None:
@@ -107,11 +118,15 @@ class App:
                     pass
                 case ended:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
-                    row_seq = await self._seq(request.id)
-                    await self._inbox.set_state(request.id, "failed")
-                    self._leave(request, row_seq, "failed")
+                    await self._end(request, await self._seq(request.id), "failed")
         await self._engine.purge()
         return unfinished + await self._take_in_watched()
+
+    async def _clear_library(self) -> None:
+        try:
+            await self._house.intake.clear()
+        except StorageFault as fault:  # tried again at the next start, and after the next job
+            _log.warning("what is left of removed books could not be cleared away: %s", fault)
 
     async def _take_in_watched(self) -> list[Request]:
         if "terminal" not in self._views:
@@ -127,22 +142,27 @@ class App:
 
         Raises Sorry when it could not be persisted: then nothing was begun.
         """
-        try:
+        with in_words():
+            await self._write_ends()
             async with self._arrivals:
-                fresh = await self._inbox.receive(_row(request, ordered=_ordered(request)))
+                fresh = await self._inbox.receive(row_of(request))
                 if fresh:
-                    self._expect(request.id, request)
-                    self._enter(request, await self._seq(request.id))
+                    seq = await self._seq(request.id)
+                    self._expect(request, seq)
+                    self._enter(request, seq)
             if fresh:
-                await self._engine.start(request.id)
-        except StorageFault as fault:
-            self._live.pop(request.id, None)
-            raise Sorry(f"storage.{fault.kind}") from fault
+                try:
+                    await self._engine.start(request.id)
+                except StorageFault:  # it must neither hold up its line nor begin at the next start
+                    await self._end(request, seq, "failed")
+                    raise
         return Ticket(request.id, fresh, self.ended)
 
     async def plain(self, place: Place) -> tuple[str, str]:
         """The work and verb that plain text goes to in this place: its session's, else rules."""
-        session = await self._house.sessions.active(place.space, place.platform, place.channel, place.thread)
+        here = (place.space, place.platform, place.channel, place.thread)
+        with in_words():
+            session = await self._house.sessions.active(*here)
         return commands.plain_verb(session.work if session else "rules")
 
     async def stop(self, place: Place) -> int:
@@ -155,8 +175,9 @@ class App:
         for one in answers or here:
             if not one.stopping:
                 one.stopping = True
-                # Before the task dies, so that a crash in between does not bring the run back.
-                await self._inbox.set_state(one.request.id, "stopped")
+                with suppress(StorageFault):  # then it is written once it has ended
+                    # Before the task dies, so that a crash in between does not bring the run back.
+                    await self._inbox.set_state(one.request.id, "stopped")
                 if one.task is not None:
                     one.task.cancel()
                 stopped += 1
@@ -175,15 +196,22 @@ class App:
             await asyncio.wait(tasks)
         if self._started:
             await self._engine.close()
+        with suppress(StorageFault):
+            await self._write_ends()
         await self._house.close()
 
     async def _body(self, run_id: str) -> str:
         """What the engine runs, once per execution of a run: from the stored request to its end."""
-        row = await self._inbox.get(run_id)
+        try:
+            row = await self._inbox.get(run_id)
+        except StorageFault:
+            if (known := self._live.get(run_id)) is not None:
+                await self._end(known.request, known.seq, "failed")
+            raise
         if row is None:
             return "failed"
         request = request_from_json(row.payload)
-        live = self._expect(run_id, request)
+        live = self._expect(request, row.seq)
         if row.state in ENDED:
             self._leave(request, row.seq, _ended_as(row.state))
             return row.state
@@ -198,17 +226,36 @@ class App:
                 live.task.cancel()
                 raise
             status = "stopped"
-        await view.close(status)
-        await self._inbox.set_state(run_id, status)
-        self._leave(request, row.seq, status)
+        await self._end(request, row.seq, status, view)
         return status
+
+    async def _end(self, request: Request, seq: int, status: Ended, view: View | None = None) -> None:
+        """Write down how a run ended, show it and let the next one go; the last of these happens always."""
+        self._unwritten[request.id] = status
+        try:
+            # In this order, so that a run which a crash cuts off here does not end twice.
+            await self._write_ends()
+            if view is not None:
+                await view.close(status)
+        except (StorageFault, OSError) as fault:
+            _log.warning(
+                "run %s has ended as %s, which could not be kept or shown: %s", request.id, status, fault
+            )
+        finally:
+            self._leave(request, seq, status)
+
+    async def _write_ends(self) -> None:
+        """Write down how runs ended, also where a full or locked database refused it earlier."""
+        for run_id, status in list(self._unwritten.items()):
+            await self._inbox.set_state(run_id, status)
+            self._unwritten.pop(run_id, None)
 
     async def _show(self, request: Request, seq: int, view: View) -> Ended:
         """Work on the request and show what happens. The one place that catches everything."""
         status: Ended = "done"
         try:
-            if _ordered(request):
-                await self._order.turn(_line(request), seq)
+            if ordered(request):
+                await self._order.turn(line_of(request), seq)
             await self._inbox.set_state(request.id, "running")
             async with aclosing(self._works[request.work].run(DurableRun(request))) as events:
                 async for event in events:
@@ -216,13 +263,14 @@ class App:
                     await view.show(event)
         except Exception as error:
             status = "failed"
-            await view.show(_failure(request, error))
+            with suppress(OSError):  # nobody may be there to read it
+                await view.show(failure(request, error))
         return status
 
-    def _expect(self, run_id: str, request: Request) -> _Live:
+    def _expect(self, request: Request, seq: int) -> _Live:
         """Note the run before it begins, so that it can be waited for and stopped."""
-        self._ends.setdefault(run_id, asyncio.get_running_loop().create_future())
-        return self._live.setdefault(run_id, _Live(request))
+        self._ends.setdefault(request.id, asyncio.get_running_loop().create_future())
+        return self._live.setdefault(request.id, _Live(request, seq))
 
     async def ended(self, run_id: str) -> Ended:
         """Wait for the end of a run, also one that was taken up at the start: its status."""
@@ -237,11 +285,11 @@ class App:
         return row.seq
 
     def _enter(self, request: Request, seq: int) -> None:
-        if _ordered(request):
-            self._order.enter(_line(request), seq)
+        if ordered(request):
+            self._order.enter(line_of(request), seq)
 
     def _leave(self, request: Request, seq: int, status: Ended) -> None:
-        self._order.leave(_line(request), seq)
+        self._order.leave(line_of(request), seq)
         self._live.pop(request.id, None)
         if (end := self._ends.pop(request.id, None)) is not None and not end.done():
             end.set_result(status)
@@ -250,42 +298,3 @@ class App:
 def _ended_as(state: str) -> Ended:
     """The end that an inbox row's state stands for."""
     return "done" if state == "done" else "stopped" if state == "stopped" else "failed"
-
-
-def _ordered(request: Request) -> bool:
-    verb = commands.verb(request.work, request.verb)
-    return verb.ordered or verb.background
-
-
-def _line(request: Request) -> Hashable:
-    """Which line a run stands in: library jobs queue per shelf, everything else per place."""
-    if commands.verb(request.work, request.verb).background:
-        return "shelf", request.place.space, request.options.get("shelf")
-    return request.place
-
-
-def _row(request: Request, *, ordered: bool) -> NewRequest:
-    place = request.place
-    return NewRequest(
-        id=request.id,
-        platform=place.platform,
-        space=place.space,
-        channel=place.channel,
-        thread=place.thread,
-        author_id=request.author.id,
-        work=request.work,
-        verb=request.verb,
-        ordered=ordered,
-        payload=request_to_json(request),
-    )
-
-
-def _failure(request: Request, error: Exception) -> Event:
-    say = words(request.locale)
-    if isinstance(error, Sorry):
-        return Failed(say(error.key, **error.values))
-    if isinstance(error, StorageFault):
-        _log.warning("run %s: storage: %s", request.id, error)
-        return Failed(say(f"storage.{error.kind}"))
-    _log.error("run %s failed", request.id, exc_info=error)
-    return Failed(say("app.failed", run=request.id))

@@ -14,6 +14,8 @@ from bot.words import Words, words
 
 HOUSE = "house"
 """The work of the verbs that steer the conversation itself; they are typed without a work's name."""
+FOLLOW_UP = "follow_up"
+"""The option that marks plain text: it may lean on what was said before, as a typed verb does not."""
 MAX_LINE = 8_000
 """Characters of one typed line: more than any question needs, less than any model's window."""
 

@@ -61,7 +61,7 @@ class RetrievalConfig:
 
     strategy: str = _choice("single", "multi-question", "multi-hop", works=("single",))
     k: int = _within(12, 1, 50)
-    fetch_k: int = _within(30, 1, 500)
+    fetch_k: int = _within(50, 1, 500)
     mmr_lambda: float = _within(0.7, 0.0, 1.0)
     rerank: str = _choice("none", "cross-encoder", works=("none",))
     child_chars: int = _within(800, 100, 4_000)

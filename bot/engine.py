@@ -21,6 +21,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bot.events import Completion, Request, Sorry, Usage
+from storage.faults import StorageFault, fault_of
 
 if TYPE_CHECKING:
     from dbos import DBOS
@@ -68,10 +69,17 @@ def _error_text(value: object) -> dict[str, str]:
 class Engine:
     """Durable runs in this process. One at a time: DBOS is a singleton of the process."""
 
-    def __init__(self, url: str, body: Callable[[str], Awaitable[str]]) -> None:
-        """`url` is SQLAlchemy's, sync: "sqlite:///…" or "postgresql+psycopg://…". `body` runs a run by id."""
+    def __init__(
+        self, url: str, body: Callable[[str], Awaitable[str]], *, busy_timeout_s: float = 30.0
+    ) -> None:
+        """`url` is SQLAlchemy's, sync: "sqlite:///…" or "postgresql+psycopg://…". `body` runs a run by id.
+
+        `busy_timeout_s` bounds the wait for another process's lock. A full, locked or damaged SQLite file
+        raises StorageFault from whatever was asked, never a driver's error.
+        """
         self._url = url
         self._body = body
+        self._busy_timeout_s = busy_timeout_s
         self._dbos: type[DBOS] | None = None
         self._start: Callable[..., Awaitable[Any]] | None = None
         self._workflow: Callable[[str], Any] | None = None
@@ -86,9 +94,13 @@ class Engine:
 
         self._workflow = dbos.workflow(name="run", max_recovery_attempts=RECOVERIES)(run)
         dbos(config=config)
-        # On the running loop, so that runs share it with the adapters (design: DBOS pitfall 4).
-        dbos.launch()
         self._dbos = dbos
+        try:
+            # On the running loop, so that runs share it with the adapters (design: DBOS pitfall 4).
+            dbos.launch()
+        except StorageFault:
+            await self.close()
+            raise
 
     def _configure(self) -> tuple[type[DBOS], Any]:
         # DBOS logs to the console unless its logger already has a handler.
@@ -111,7 +123,7 @@ class Engine:
         }
         if embedded:
             config["system_database_url"] = self._url
-            config["system_database_engine"] = _sqlite_engine(self._url)
+            config["system_database_engine"] = _sqlite_engine(self._url, self._busy_timeout_s)
         else:
             config["system_database_url"] = self._url
         return DBOS, config
@@ -163,19 +175,28 @@ class Engine:
             await loop.run_in_executor(None, functools.partial(dbos.destroy, destroy_registry=True))
 
 
-def _sqlite_engine(url: str) -> SqlEngine:
+def _sqlite_engine(url: str, busy_timeout_s: float) -> SqlEngine:
     """SQLite in WAL mode: stock settings make each step five times slower."""
     from sqlalchemy import create_engine, event
+    from sqlalchemy.engine import ExceptionContext
 
     engine = create_engine(url, connect_args={"check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def _pragmas(connection: Any, _record: object) -> None:
-        for pragma in ("busy_timeout=30000", "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL"):
+        busy = f"busy_timeout={int(busy_timeout_s * 1000)}"
+        for pragma in (busy, "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL"):
             connection.execute(f"PRAGMA {pragma}").close()
         if sys.version_info >= (3, 12) and sqlite3.sqlite_version_info < (3, 42):
             # There DBOS leans on unixepoch('subsec'), which these versions do not have.
             connection.create_function("unixepoch", 1, lambda _: time.time())
+
+    @event.listens_for(engine, "handle_error")
+    def _translated(context: ExceptionContext) -> None:
+        # DBOS would ask a locked file again for ever, and a person would wait with it.
+        fault = fault_of(context.original_exception)
+        if fault.kind != "other":
+            raise StorageFault(fault.kind, "the engine's database") from context.original_exception
 
     return engine
 

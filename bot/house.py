@@ -51,13 +51,13 @@ class House:
     prompts: Prompts
 
     @classmethod
-    async def open(cls, config: Config) -> House:
+    async def open(cls, config: Config, *, busy_timeout_s: float = 30.0) -> House:
         """Take the lock, open and migrate the database. Raises Sorry with what a person can do."""
         prompts = await asyncio.to_thread(Prompts)
         lock = await _locked(config)
         try:
             url = config.storage.url or f"sqlite+aiosqlite:///{config.data_dir / 'sutradhar.db'}"
-            database = await Database.open(url)
+            database = await Database.open(url, busy_timeout_s=busy_timeout_s)
         except StorageFault as fault:
             lock.release()
             raise Sorry(f"storage.{fault.kind}") from fault

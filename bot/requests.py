@@ -1,11 +1,14 @@
-"""Requests to JSON and back: how the inbox keeps them."""
+"""Requests to JSON and back: how the inbox keeps them, and which line each stands in."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable
 from dataclasses import asdict
 
+from bot import commands
 from bot.events import Author, File, Place, Request
+from storage.inbox import NewRequest
 
 
 def request_to_json(request: Request) -> str:
@@ -19,3 +22,33 @@ def request_from_json(text: str) -> Request:
     tree["author"] = Author(**tree["author"])
     tree["files"] = tuple(File(**one) for one in tree["files"])
     return Request(**tree)
+
+
+def ordered(request: Request) -> bool:
+    """Whether the run waits for others that came before it."""
+    verb = commands.verb(request.work, request.verb)
+    return verb.ordered or verb.background
+
+
+def line_of(request: Request) -> Hashable:
+    """Which line a run stands in: library jobs queue per shelf, everything else per place."""
+    if commands.verb(request.work, request.verb).background:
+        return "shelf", request.place.space, request.options.get("shelf")
+    return request.place
+
+
+def row_of(request: Request) -> NewRequest:
+    """The inbox's row of a request."""
+    place = request.place
+    return NewRequest(
+        id=request.id,
+        platform=place.platform,
+        space=place.space,
+        channel=place.channel,
+        thread=place.thread,
+        author_id=request.author.id,
+        work=request.work,
+        verb=request.verb,
+        ordered=ordered(request),
+        payload=request_to_json(request),
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from storage.db import Database
 
 if TYPE_CHECKING:
-    from sqlalchemy import Select, Table
+    from sqlalchemy import ColumnElement, Select, Table
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 
@@ -160,6 +160,15 @@ class SegmentRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Leftover:
+    """A document that is off its shelf, but whose vectors and kept file may still be there."""
+
+    space: str
+    document_id: str
+    shelf: str
+
+
+@dataclass(frozen=True, slots=True)
 class ShelfRow:
     """`version` grows with every document added to or removed from the shelf, and never goes back."""
 
@@ -175,7 +184,8 @@ class Documents:
     async def add(self, new: NewDocument, *, replaces: Collection[str] = ()) -> bool:
         """Put a whole document on its shelf, and take the documents `replaces` (ids) off it, in one go.
 
-        False, changing nothing, if a document of this id is there already. Vectors are not touched.
+        False, changing nothing, if a document of this id is there already. Vectors are not touched: what
+        was replaced is among the `leftovers`.
         """
         from storage import tables as t
 
@@ -214,31 +224,40 @@ class Documents:
                 if rows:
                     await connection.execute(table.insert(), rows)
             if replaces:
-                await connection.execute(
-                    t.documents.delete().where(
-                        t.documents.c.space == new.space,
-                        t.documents.c.shelf == new.shelf,
-                        t.documents.c.id.in_(list(replaces)),
-                    )
-                )
+                d = t.documents.c
+                gone = (d.space == new.space, d.shelf == new.shelf, d.id.in_(list(replaces)))
+                await self._take_off(connection, *gone)
             await self._bump(connection, new.space, new.shelf)
         return True
 
     async def remove(self, space: str, document_id: str) -> bool:
-        """Take a document off its shelf with all that hangs on it but its vectors; whether it was there."""
-        from storage import tables as t
+        """Take a document off its shelf with all that hangs on it; whether it was there.
 
-        gone = (
-            t.documents.delete()
-            .where(t.documents.c.space == space, t.documents.c.id == document_id)
-            .returning(t.documents.c.shelf)
-        )
+        Its vectors are not touched: it is among the `leftovers` until it is `cleared`.
+        """
+        from storage.tables import documents
+
         async with self._db.write() as connection:
-            shelf = (await connection.execute(gone)).scalar()
-            if shelf is None:
-                return False
-            await self._bump(connection, space, shelf)
-        return True
+            mine = (documents.c.space == space, documents.c.id == document_id)
+            shelves = await self._take_off(connection, *mine)
+            for shelf in shelves:
+                await self._bump(connection, space, shelf)
+        return bool(shelves)
+
+    async def leftovers(self) -> Sequence[Leftover]:
+        """What was taken off its shelf, in all spaces, and has not been `cleared`."""
+        from storage.tables import leftovers
+
+        async with self._db.read() as connection:
+            return [Leftover(**row._mapping) for row in await connection.execute(leftovers.select())]
+
+    async def cleared(self, space: str, document_id: str) -> None:
+        """Nothing is left of a document that was taken off its shelf."""
+        from storage.tables import leftovers
+
+        mine = (leftovers.c.space == space, leftovers.c.document_id == document_id)
+        async with self._db.write() as connection:
+            await connection.execute(leftovers.delete().where(*mine))
 
     async def get(self, space: str, document_id: str) -> DocumentRow | None:
         from storage.tables import documents
@@ -285,10 +304,11 @@ class Documents:
         rows = await self._documents(query.order_by(c.id).limit(1))
         return rows[0] if rows else None
 
-    async def mark_embedded(self, space: str, document_id: str, upto: int, embedder: str | None) -> None:
+    async def mark_embedded(self, space: str, document_id: str, upto: int, embedder: str | None) -> bool:
         """Chunks 0 … upto-1 have vectors of `embedder`; the document is ready once that is all of them.
 
         `upto=0` takes it back to lexical only. With embedder None and all chunks, no vectors are wanted.
+        False if the document is not there any more.
         """
         from sqlalchemy import case
 
@@ -296,7 +316,7 @@ class Documents:
 
         c = documents.c
         async with self._db.write() as connection:
-            await connection.execute(
+            result = await connection.execute(
                 documents.update()
                 .where(c.space == space, c.id == document_id)
                 .values(
@@ -305,6 +325,7 @@ class Documents:
                     state=case((c.chunk_count <= upto, "ready"), else_="lexical"),
                 )
             )
+            return result.rowcount == 1
 
     async def chunks_of(
         self, space: str, document_id: str, after_ordinal: int = -1, limit: int = 256
@@ -463,6 +484,19 @@ class Documents:
         )
         async with self._db.read() as connection:
             return [ShelfRow(*row) for row in await connection.execute(query)]
+
+    async def _take_off(self, connection: AsyncConnection, *which: ColumnElement[bool]) -> Sequence[str]:
+        """Delete documents and note them as leftovers, in the caller's transaction; their shelves."""
+        from storage.tables import documents, leftovers
+
+        d = documents.c
+        rows = (
+            await connection.execute(documents.delete().where(*which).returning(d.space, d.id, d.shelf))
+        ).all()
+        for space, document_id, shelf in rows:
+            new = self._db.insert(leftovers).values(space=space, document_id=document_id, shelf=shelf)
+            await connection.execute(new.on_conflict_do_nothing())
+        return [row.shelf for row in rows]
 
     async def _bump(self, connection: AsyncConnection, space: str, shelf: str) -> None:
         from storage.tables import shelves

@@ -49,7 +49,7 @@ def fault_of(error: BaseException) -> StorageFault:
         state = getattr(cause, "sqlstate", None)
         if isinstance(state, str) and state in _POSTGRES:
             return StorageFault(_POSTGRES[state], detail)
-        if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+        if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return StorageFault("full", detail)
         cause = getattr(cause, "orig", None) or cause.__cause__
     return StorageFault("other", detail)

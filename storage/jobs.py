@@ -24,7 +24,10 @@ class JobErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """`done` of `total` are units of the present `phase`; files are counted over the whole job."""
+    """`done` of `total` are units of the present `phase`; files are counted over the whole job.
+
+    `state` is that of the job's request where the inbox has one: it is right even after a crash.
+    """
 
     id: str
     space: str
@@ -111,9 +114,17 @@ class Jobs:
             )
 
     async def _jobs(self, space: str, id: str | None, limit: int) -> Sequence[JobRow]:
-        from storage.tables import job_errors, jobs
+        from sqlalchemy import case, func, select
 
-        query = jobs.select().where(jobs.c.space == space)
+        from storage.tables import inbox, job_errors, jobs
+
+        asked = case((inbox.c.state == "received", "running"), else_=inbox.c.state)
+        columns = [one for one in jobs.c if one is not jobs.c.state]
+        query = (
+            select(*columns, func.coalesce(asked, jobs.c.state).label("state"))
+            .outerjoin(inbox, (inbox.c.id == jobs.c.id) & (inbox.c.space == jobs.c.space))
+            .where(jobs.c.space == space)
+        )
         if id is not None:
             query = query.where(jobs.c.id == id)
         query = query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)

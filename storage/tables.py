@@ -199,6 +199,17 @@ documents = Table(
     Index(None, "space", "shelf", "sha256"),
 )
 
+# Documents that are off their shelf while their vectors and kept files may not be: what a crash cut off in
+# between is found here and finished.
+leftovers = Table(
+    "leftovers",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("document_id", String, nullable=False),
+    Column("shelf", String, nullable=False),
+    PrimaryKeyConstraint("space", "document_id"),
+)
+
 
 def _document_id() -> Column[str]:
     return Column("document_id", String, ForeignKey("documents.id", ondelete="CASCADE"), nullable=False)

@@ -52,9 +52,11 @@ _SIGNS: tuple[tuple[str, FaultKind], ...] = (
 class Vectors:
     """Everything is told apart by space, shelf and embedder, so that no filter is needed to keep them apart."""
 
-    def __init__(self, connect: Callable[[], Client], *, embedded: bool) -> None:
+    def __init__(self, connect: Callable[[], Client], folder: Path | None) -> None:
+        """`folder` is the embedded store's, None for a server."""
         self._connect = connect
-        self._embedded = embedded
+        self._folder = folder
+        self._embedded = embedded = folder is not None
         self._client: Client | None = None
         self._shards: dict[Key, list[Collection]] = {}
         self._looked: set[Key] = set()
@@ -64,12 +66,12 @@ class Vectors:
     @classmethod
     def embedded(cls, folder: Path) -> Vectors:
         """Vectors in `folder`. Nothing is opened, made or imported before the first call."""
-        return cls(lambda: _in_folder(folder), embedded=True)
+        return cls(lambda: _in_folder(folder), folder)
 
     @classmethod
     def remote(cls, url: str) -> Vectors:
         """Vectors on the Chroma server at `url` (http or https)."""
-        return cls(lambda: _at_server(url), embedded=False)
+        return cls(lambda: _at_server(url), None)
 
     async def add(
         self,
@@ -96,8 +98,10 @@ class Vectors:
         """
         return await self._run(lambda: self._search((space, shelf, embedder), vector, k))
 
-    async def remove_document(self, space: str, shelf: str, embedder: str, document_id: str) -> None:
-        await self._run(lambda: self._remove((space, shelf, embedder), document_id))
+    async def remove_document(self, space: str, shelf: str, document_id: str) -> None:
+        """Forget a document's vectors, whichever embedder made them."""
+        if self._folder is None or await asyncio.to_thread(self._folder.exists):
+            await self._run(lambda: self._remove(space, shelf, document_id))
 
     async def drop(self, space: str, shelf: str, embedder: str) -> None:
         """Forget all vectors of a shelf by one embedder."""
@@ -207,9 +211,11 @@ class Vectors:
                 found.update((id, 1.0 - far) for id, far in zip(result["ids"][0], distances[0], strict=True))
         return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:k]
 
-    def _remove(self, key: Key, document_id: str) -> None:
-        for shard in self._all(key):
-            shard.delete(where={"document": document_id})
+    def _remove(self, space: str, shelf: str, document_id: str) -> None:
+        for shard in self._opened().list_collections():
+            about = shard.metadata or {}
+            if (about.get("space"), about.get("shelf")) == (space, shelf):
+                shard.delete(where={"document": document_id})
 
     def _drop(self, key: Key) -> None:
         # The last one first, so that an interrupted drop leaves a row of collections without a gap.

@@ -127,7 +127,6 @@ def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Pa
         ("[retrieval]\nk = 0\n", 2, "has to be from 1 to 50"),
         ("[retrieval]\nmmr_lambda = nan\n", 2, "has to be from 0.0 to 1.0"),
         ("[retrieval]\nk = 40\nfetch_k = 20\n", 3, "`fetch_k` may not be smaller than `k`"),
-        ("[retrieval]\n\nk = 40\n", 3, "`fetch_k` may not be smaller than `k`"),
         ('[retrieval]\nstrategy = "multi-hop"\n', 2, "comes in a later release"),
         ('[retrieval]\nstrategy = "singel"\n', 2, "did you mean “single”?"),
         ('[embedding]\nmodel = "bge-smal"\n', 2, "did you mean “bge-small”?"),

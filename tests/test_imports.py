@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = (
     ("bot.__main__", "bot.cli", "bot.doctor"),
     ("cogs", "bot.adapters"),
-    ("bot.app", "bot.house", "bot.watch"),
+    ("bot.app", "bot.faults", "bot.house", "bot.watch"),
     ("bot.works",),
     ("bot.llm", "bot.retrieval", "bot.readers", "bot.budget", "bot.prompts", "bot.engine"),
     ("bot.order", "bot.requests", "storage"),

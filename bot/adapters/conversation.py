@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bot.command_line import Parsed
-from bot.commands import HOUSE, help_text
+from bot.commands import FOLLOW_UP, HOUSE, help_text
 from bot.events import Author, OptionValue, Place, Request, Sorry, View
 from bot.words import Words, words
 
@@ -95,6 +95,8 @@ class Conversation:
         else:
             work, name = parsed.verb.work, parsed.verb.name
         options = dict(parsed.options)
+        if parsed.verb is None:
+            options[FOLLOW_UP] = True
         if isinstance(paths := options.get("paths"), list):
             options["paths"] = [absolute(path) for path in paths]
         return self.asks(run, work, name, options, parsed.text)

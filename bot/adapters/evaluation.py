@@ -21,22 +21,23 @@ def evaluate(config: Config, file: str, shelf: str, *, lookup: bool, json: bool)
 
 async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool, json: bool) -> int:
     from bot.app import App
-    from bot.retrieval.evaluate import Passage, read_questions
+    from bot.retrieval.evaluate import Passage, Searched, read_questions
     from bot.retrieval.evaluate import evaluate as measure
 
     log_to(config)
     questions = await asyncio.to_thread(read_questions, file)
-    app = await App.open(config, run=False)
+    app = await App.open(config)
     asked = 0
 
-    async def search(query: str) -> list[Passage]:
+    async def search(query: str) -> Searched:
         nonlocal asked
         asked += 1
         if sys.stderr.isatty():
             end = "\n" if asked == len(questions) else ""
             print(f"\r{asked}/{len(questions)}", end=end, file=sys.stderr, flush=True)
         found = await app.house.library.search("local", shelf, query, lookup=lookup)
-        return [Passage(one.source, one.text) for one in found.passages]
+        passages = [Passage(one.source, one.text) for one in found.passages]
+        return Searched(passages, found.confident)
 
     try:
         figures = await measure(questions, search)

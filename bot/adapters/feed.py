@@ -6,9 +6,10 @@ Serves the plain and the JSON chat alike; how things are shown is the output's b
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
@@ -46,14 +47,30 @@ async def lines(source: BinaryIO) -> AsyncIterator[str]:
     queue: asyncio.Queue[bytes] = asyncio.Queue()
 
     def pump() -> None:
-        while line := source.readline():
-            loop.call_soon_threadsafe(queue.put_nowait, line)
-        loop.call_soon_threadsafe(queue.put_nowait, b"")
+        # Leaving by a signal, the loop is closed while this thread still reads.
+        with contextlib.suppress(RuntimeError):
+            for line in _unlocked(source):
+                loop.call_soon_threadsafe(queue.put_nowait, line)
+            loop.call_soon_threadsafe(queue.put_nowait, b"")
 
     # A daemon, because nothing can interrupt a read that waits for a person.
     threading.Thread(target=pump, name="stdin", daemon=True).start()
     while line := await queue.get():
         yield line.decode("utf-8", errors="replace")
+
+
+def _unlocked(source: BinaryIO) -> Iterator[bytes]:
+    """The lines of a stream, read below its buffer.
+
+    A buffer's lock, held by a thread that waits for input, would abort the interpreter at its end.
+    """
+    raw = getattr(source, "raw", source)
+    rest = b""
+    while some := raw.read(65_536):
+        *whole, rest = (rest + some).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+    if rest:
+        yield rest
 
 
 class Feed:

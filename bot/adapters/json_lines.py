@@ -81,5 +81,6 @@ class _JsonView:
         self._lines.write(line)
 
     async def close(self, status: Ended) -> None:
-        await self._stages.leave()
+        # First, because a run that has ended is not taken up again to say so.
         await self._lines.done(self._stages.run, status)
+        await self._stages.leave()

@@ -5,13 +5,13 @@ Knows no prompt. Long verbs go through the durable engine; those that only look 
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
+from bot.adapters import leaving
 from bot.adapters.conversation import Conversation, new_id
 from bot.adapters.json_lines import JsonLines
 from bot.adapters.terminal import coloured, log_to
@@ -61,7 +61,7 @@ def library(
 
     Raises Sorry when the data folder cannot be used.
     """
-    return asyncio.run(_library(config, locale, name, dict(options), text, out))
+    return leaving.run(_library(config, locale, name, dict(options), text, out))
 
 
 async def _library(
@@ -74,7 +74,7 @@ async def _library(
     request = conversation.asks(new_id(), "library", name, options, text)
     output: Output = JsonLines(out) if out is not None else _plain(config, conversation)
     durable = verb("library", name).background
-    app = await App.open(config, run=durable)
+    app = await App.open(config)
     try:
         status = await (
             _durable(app, request, output) if durable else _direct(app, request, output, conversation)
@@ -102,6 +102,7 @@ async def _durable(app: App, request: Request, output: Output) -> str:
 
 
 async def _direct(app: App, request: Request, output: Output, conversation: Conversation) -> Ended:
+    from bot.faults import failure
     from storage.faults import StorageFault
 
     view = output.view(request.id, request, app.house.outbox)
@@ -111,11 +112,8 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
             async for event in events:
                 status = "failed" if isinstance(event, Failed) else status
                 await view.show(event)
-    except Sorry as sorry:
+    except (Sorry, StorageFault) as error:
         status = "failed"
-        await view.show(Failed(conversation.sentence(sorry)))
-    except StorageFault as fault:
-        status = "failed"
-        await view.show(Failed(conversation.say(f"storage.{fault.kind}")))
+        await view.show(failure(request, error))
     await view.close(status)
     return status

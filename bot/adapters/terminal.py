@@ -12,6 +12,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, BinaryIO
 
+from bot.adapters import leaving
 from bot.adapters.conversation import Application, Conversation
 from bot.adapters.terminal_markdown import BOLD, CYAN, DIM, Ink
 
@@ -45,7 +46,7 @@ async def open_app(config: Config) -> Application:
     # A short switch interval keeps typing smooth while a thread holds the interpreter for imports.
     sys.setswitchinterval(0.001)
     module = await asyncio.to_thread(importlib.import_module, "bot.app")
-    opened: Application = await module.App.open(config, run=True)
+    opened: Application = await module.App.open(config)
     sys.setswitchinterval(0.005)
     return opened
 
@@ -53,8 +54,8 @@ async def open_app(config: Config) -> Application:
 def chat(config: Config, locale: str, thread: str | None, *, opened: Open = open_app) -> int:
     """Run the chat until its input ends; the exit code."""
     if sys.stdin.isatty() and sys.stdout.isatty():
-        return asyncio.run(_person(config, locale, thread, opened))
-    return asyncio.run(_pipe(config, locale, thread, opened))
+        return leaving.run(_person(config, locale, thread, opened))
+    return leaving.run(_pipe(config, locale, thread, opened))
 
 
 async def _person(config: Config, locale: str, thread: str | None, opened: Open) -> int:
@@ -84,7 +85,7 @@ def chat_json(
     config: Config, locale: str, thread: str | None, out: BinaryIO, *, opened: Open = open_app
 ) -> int:
     """The same for a program: one JSON line per event on `out`."""
-    return asyncio.run(_program(config, locale, thread, out, opened))
+    return leaving.run(_program(config, locale, thread, out, opened))
 
 
 async def _program(config: Config, locale: str, thread: str | None, out: BinaryIO, opened: Open) -> int:

@@ -7,6 +7,7 @@ the scrollback, wrapped and styled, when it is whole.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 from collections.abc import Awaitable, Sequence
@@ -35,6 +36,8 @@ from bot.events import Request, Sorry, View
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _WIDEST = 100
 """Columns: longer lines are hard to read, however wide the window."""
+_log = logging.getLogger(__name__)
+
 _STYLE = Style.from_dict(
     {"bottom-toolbar": "noreverse fg:ansibrightblack", "completion-menu": "bg:ansiblack fg:ansiwhite"}
 )
@@ -58,7 +61,7 @@ class Prompt:
         self._statuses: dict[str, str] = {}
         self._jobs: set[str] = set()
         self._answers: dict[str, str] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Future[None]] = set()
         self._ticks = 0
         self._session: PromptSession[str] = PromptSession(
             history=_history(data),
@@ -107,7 +110,10 @@ class Prompt:
             starting = asyncio.create_task(self._start(opening))
             try:
                 while True:
-                    line = await self._session.prompt_async(self._message, pre_run=self._greet)
+                    # Its own handler would ask for ENTER after every fault, inside this very prompt.
+                    line = await self._session.prompt_async(
+                        self._message, pre_run=self._greet, set_exception_handler=False
+                    )
                     if line.strip():
                         self._spawn(self._line(line.strip()))
             except (EOFError, KeyboardInterrupt):
@@ -151,7 +157,14 @@ class Prompt:
     def _spawn(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Future[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            _log.error("a line could not be run", exc_info=fault)
+            sentence = self.say("app.failed", run="-")
+            self._spawn(self.write([self.ink(self.ink.wrap(sentence, "✗ ", "  "), RED)]))
 
     async def _line(self, line: str) -> None:
         await self.write([self.ink("› ", BOLD, CYAN) + self.ink(clean(line), BOLD)])

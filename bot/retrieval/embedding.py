@@ -63,4 +63,13 @@ class Embedding:
         for name in models.needed(self._config.embedding.model):
             if not models.present(self._config.models_dir, name):
                 raise Sorry("models.absent", name=name)
-        return embedder(self._config.embedding.model, self._config.models_dir)
+            if not models.intact(self._config.models_dir, name):  # hashing it takes a tenth of a second, once
+                raise Sorry("embedding.files_damaged", model=name)
+        # Only "openai:NAME" asks for these.
+        openai = self._config.providers["openai"]
+        return embedder(
+            self._config.embedding.model,
+            self._config.models_dir,
+            api_key=self._config.secret(openai.api_key_env) if openai.api_key_env else None,
+            base_url=openai.base_url,
+        )

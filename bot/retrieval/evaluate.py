@@ -41,8 +41,19 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Searched:
+    """One search: its passages, and whether it was sure enough to answer from them."""
+
+    passages: Sequence[Passage]
+    confident: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
-    """Of one question. `recall_4k` looks at the first 4,000 characters returned, so that size buys nothing."""
+    """Of one question. `recall_4k` looks at the first 4,000 characters returned, so that size buys nothing.
+
+    Recall is that of the ranked passages, `confident` or not.
+    """
 
     recall_5: float
     recall_10: float
@@ -50,9 +61,10 @@ class Scores:
     reciprocal_rank: float
     chars_5: int
     seconds: float
+    confident: bool
 
 
-Search = Callable[[str], Awaitable[Sequence[Passage]]]
+Search = Callable[[str], Awaitable[Searched]]
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -81,7 +93,9 @@ def bare(text: str) -> str:
     return _OTHER.sub("", text.lower())
 
 
-def score(gold: Sequence[Gold], passages: Sequence[Passage], seconds: float = 0.0) -> Scores:
+def score(
+    gold: Sequence[Gold], passages: Sequence[Passage], seconds: float = 0.0, *, confident: bool = True
+) -> Scores:
     """One question's figures; recall is the share of its golds found."""
     texts = [bare(passage.text) for passage in passages]
     ranks: list[int | None] = []
@@ -109,21 +123,23 @@ def score(gold: Sequence[Gold], passages: Sequence[Passage], seconds: float = 0.
         reciprocal_rank=1 / (1 + min(found)) if found else 0.0,
         chars_5=sum(len(passage.text) for passage in passages[:5]),
         seconds=seconds,
+        confident=confident,
     )
 
 
 async def evaluate(questions: Sequence[Question], search: Search) -> dict[str, float]:
-    """Asks every question, one after another; recall@5, recall@10, recall@4k, mrr, chars@5, p50_ms, p95_ms, n."""
+    """Asks every question, one after another; `summary` has the figures."""
     rows = []
     for question in questions:
         began = time.perf_counter()
-        passages = await search(question.query)
-        rows.append(score(question.gold, passages, time.perf_counter() - began))
+        found = await search(question.query)
+        spent = time.perf_counter() - began
+        rows.append(score(question.gold, found.passages, spent, confident=found.confident))
     return summary(rows)
 
 
 def summary(rows: Sequence[Scores]) -> dict[str, float]:
-    """The means over questions, and the percentiles of their times."""
+    """recall@5, recall@10, recall@4k, mrr, chars@5 (means), refused (share not confident), p50_ms, p95_ms, n."""
     count = len(rows) or 1
     times = sorted(row.seconds * 1000 for row in rows) or [0.0]
     return {
@@ -132,6 +148,7 @@ def summary(rows: Sequence[Scores]) -> dict[str, float]:
         "recall@4k": sum(row.recall_4k for row in rows) / count,
         "mrr": sum(row.reciprocal_rank for row in rows) / count,
         "chars@5": sum(row.chars_5 for row in rows) / count,
+        "refused": sum(not row.confident for row in rows) / count,
         "p50_ms": times[len(times) // 2],
         "p95_ms": times[min(len(times) - 1, int(0.95 * len(times)))],
         "n": len(rows),

@@ -15,6 +15,10 @@ from bot.events import Sorry
 
 SUFFIXES = (".md", ".markdown", ".txt")
 
+_ORDINARY = (
+    os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -56,7 +60,10 @@ def read_whole(path: str, max_bytes: int) -> bytes:
     """The file's bytes. Raises Sorry when it is gone, unreadable, or has grown beyond `max_bytes`; blocking."""
     name = Path(path).name
     try:
-        with Path(path).open("rb") as file:
+        # Looked at again here: meanwhile it may have become a pipe, which would be waited for, or a link.
+        with os.fdopen(os.open(path, _ORDINARY), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Sorry("library.file_special", name=name)
             data = file.read(max_bytes + 1)
     except FileNotFoundError as error:
         raise Sorry("library.file_missing", name=name) from error

@@ -27,6 +27,26 @@ def min_max(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(np.clip((scores - low) / (high - low), 0.0, 1.0), dtype=np.float32)
 
 
+def fused(
+    lexical: NDArray[np.float32], cosines: NDArray[np.float32] | None, weight: float
+) -> NDArray[np.float32]:
+    """lexical / its best + weight x min-max of the cosines that are there (0 = not voted)."""
+    import numpy as np
+
+    top = float(lexical.max())
+    scores = lexical / np.float32(top) if top > 0 else lexical.copy()
+    if cosines is not None:
+        voted = np.flatnonzero(cosines > 0)
+        scores[voted] += np.float32(weight) * min_max(cosines[voted])
+    return scores
+
+
+def jaccard(one: frozenset[int], other: frozenset[int]) -> float:
+    """What two sets share of what both hold, 0..1."""
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0
+
+
 def reciprocal_ranks(rankings: Sequence[Sequence[Key]], *, k: int = 60) -> list[tuple[Key, float]]:
     """Reciprocal rank fusion, best first (Cormack, Clarke and Büttcher, SIGIR 2009): sum of 1 / (k + rank)."""
     totals: dict[Key, float] = {}

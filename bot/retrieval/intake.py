@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 from bot.events import Sorry
 from bot.retrieval.files import read_whole
 from bot.retrieval.language import may_vote
+from storage.faults import fault_of
 
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.retrieval.embedding import Embedding
-    from storage.documents import ChunkRow, DocumentRow, Documents, NewDocument
+    from storage.documents import ChunkRow, Documents, NewDocument
     from storage.vectors import Vectors
 
 _NAMESPACE = uuid.UUID("6f1c3c0e-6a0f-5d0c-9d52-0f6a7f0c7a51")
@@ -45,7 +46,6 @@ class Taken:
     sections: int = 0
     language: str = ""
     known: bool = False
-    gone: list[str] = field(default_factory=list)
     key: str = ""
     values: dict[str, str | int | float | bool | None] = field(default_factory=dict)
 
@@ -73,11 +73,12 @@ class Intake:
         read is refused by name; only the storage's own faults are raised.
         """
         try:
-            data = await asyncio.to_thread(read_whole, item.path, self._max_bytes)
             document_id = str(uuid.uuid5(_NAMESPACE, key))
-            sha256 = hashlib.sha256(data).hexdigest()
+            # Before the file is looked at: after a crash a reindex may find that its source was replaced by then.
             if (done := await self._documents.get(space, document_id)) is not None:
                 return Taken(item.name, done.id, done.chunk_count, done.section_count, done.language)
+            data = await asyncio.to_thread(read_whole, item.path, self._max_bytes)
+            sha256 = hashlib.sha256(data).hexdigest()
             old = await self._in_the_way(space, shelf, item, sha256, replace=replace)
             if isinstance(old, Taken):
                 return old
@@ -86,7 +87,7 @@ class Intake:
             return Taken(item.name, key=sorry.key, values=_plain(sorry.values | {"name": item.name}))
         await asyncio.to_thread(self._keep_original, document_id, item.name, data)
         await self._documents.add(new, replaces=old)
-        return Taken(item.name, document_id, len(new.chunks), len(new.sections), new.language, gone=old)
+        return Taken(item.name, document_id, len(new.chunks), len(new.sections), new.language)
 
     async def _in_the_way(
         self, space: str, shelf: str, item: Item, sha256: str, *, replace: bool
@@ -133,8 +134,13 @@ class Intake:
         )
 
     def _keep_original(self, document_id: str, name: str, data: bytes) -> None:
-        self._originals.mkdir(parents=True, exist_ok=True)
-        self.original(document_id, name).write_bytes(data)
+        kept = self.original(document_id, name)
+        try:
+            self._originals.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(data)
+        except OSError as error:
+            kept.unlink(missing_ok=True)  # half a file helps nobody, and its room may
+            raise fault_of(error) from error
 
     def original(self, document_id: str, name: str) -> Path:
         """Where the bytes of a document are kept, so that a reindex needs no expired address."""
@@ -175,23 +181,27 @@ class Intake:
                 space, shelf, embedder.name, [row.id for row in mine], vectors[at : at + len(mine)], document
             )
             at += len(mine)
-            await self._documents.mark_embedded(space, document, past, embedder.name)
+            if not await self._documents.mark_embedded(space, document, past, embedder.name):
+                await self._vectors.remove_document(space, shelf, document)  # taken off its shelf meanwhile
 
     async def rest(self) -> None:
         """Give back the memory that adding vectors took, at the end of a job."""
         await self._vectors.rest()
 
-    async def remove(self, space: str, document: DocumentRow) -> None:
+    async def remove(self, space: str, document_id: str) -> None:
         """Take a document off its shelf, with its vectors and its kept original."""
-        await self._documents.remove(space, document.id)
-        await self.forget(space, document.shelf, document.id)
+        await self._documents.remove(space, document_id)
+        await self.clear()
 
-    async def forget(self, space: str, shelf: str, document_id: str) -> None:
-        """Remove a document's vectors and its kept original; the row goes by `remove` or by being replaced."""
-        if (embedder := await self._embedding.get()) is not None:
-            await self._vectors.remove_document(space, shelf, embedder.name, document_id)
-        for file in await asyncio.to_thread(lambda: list(self._originals.glob(f"{document_id}.*"))):
-            await asyncio.to_thread(file.unlink, missing_ok=True)
+    async def clear(self) -> None:
+        """Remove the vectors and kept originals of what was removed or replaced, also before a crash."""
+        for left in await self._documents.leftovers():
+            await self._vectors.remove_document(left.space, left.shelf, left.document_id)
+            for file in await asyncio.to_thread(
+                lambda id: list(self._originals.glob(f"{id}*")), left.document_id
+            ):
+                await asyncio.to_thread(file.unlink, missing_ok=True)
+            await self._documents.cleared(left.space, left.document_id)
 
 
 def _plain(values: dict[str, object]) -> dict[str, str | int | float | bool | None]:

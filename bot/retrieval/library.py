@@ -141,12 +141,17 @@ class Library:
             found = await self._vectors.search(space, shelf, embedder.name, vector, self._settings.fetch_k)
         except StorageFault as fault:
             if fault.kind == "missing":
-                notices.append("rules.vectors_pending")
+                notices.append(await self._why_missing(space, shelf, embedder.name))
             else:
                 _log.warning("vectors of %s cannot be read: %s", shelf, fault)
                 notices.append("rules.vectors_broken")
             return None
         return found
+
+    async def _why_missing(self, space: str, shelf: str, embedder: str) -> str:
+        """The notice for a shelf without vectors of the present embedder: not yet made, or made by another."""
+        makers = {one.embedder for one in await self._documents.list(space, shelf)} - {None}
+        return "rules.vectors_other" if makers - {embedder} else "rules.vectors_pending"
 
     async def _query_vector(self, space: str, embedder: Embedder, question: str) -> NDArray[np.float32]:
         import numpy as np

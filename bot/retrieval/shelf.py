@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bot.retrieval.confidence import Evidence, Thresholds, confident
-from bot.retrieval.fuse import min_max, mmr
-from bot.retrieval.language import FUNCTION_WORDS, detect_question, may_vote
-from bot.retrieval.lexical import Segment, terms
-from bot.retrieval.titles import Match, MatchKind, Titles, normal
+from bot.retrieval.bridges import Bridges
+from bot.retrieval.confidence import Evidence, Thresholds, confident, said
+from bot.retrieval.fuse import fused, jaccard, min_max, mmr
+from bot.retrieval.language import detect_question, may_vote
+from bot.retrieval.lexical import Segment
+from bot.retrieval.postings import Postings
+from bot.retrieval.question import QuestionTerms, question_terms
+from bot.retrieval.titles import Match, MatchKind, Titles
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
-    Ints = NDArray[np.int32]
 
-
-_NAME_WORDS = 5  # a heading is seldom longer; a question seldom as short
+_WEIGHED = 5  # of the best passages, for evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,78 +121,8 @@ class Shelf:
         self._titles = Titles(titled)
         sections = np.arange(len(self._sections) + 1)
         self._section_first = np.searchsorted(self._section_of, sections).astype(np.int64)
-        self._postings(documents)
-        self._impacts: dict[tuple[float, float, float], Floats] = {}
-        self._named = self._title_index()
-
-    def _postings(self, documents: Sequence[ShelvedDocument]) -> None:
-        """All segments' postings merged, by (language, term)."""
-        import numpy as np
-
-        self._vocabulary: dict[tuple[str, str], int] = {}
-        ids, chunks, bodies, heads, lengths = [], [], [], [], []
-        for at, one in enumerate(documents):
-            segment, language = one.segment, one.language
-            known = self._vocabulary
-            numbers = np.array(
-                [known.setdefault((language, t), len(known)) for t in segment.vocabulary], np.int32
-            )
-            ids.append(np.repeat(numbers, np.diff(segment.offsets)))
-            chunks.append(segment.chunks + np.int32(self._first[at]))
-            bodies.append(segment.body)
-            heads.append(segment.head)
-            lengths.append(segment.lengths)
-        if not ids:
-            ids, chunks, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
-            bodies = heads = [np.zeros(0, np.uint16)]
-        term = np.concatenate(ids)
-        order = np.argsort(term, kind="stable")
-        self._chunk = np.concatenate(chunks)[order].astype(np.int32)
-        self._body = np.concatenate(bodies)[order]
-        self._head = np.concatenate(heads)[order]
-        self._lengths = np.concatenate(lengths)
-        self._offsets = np.concatenate([[0], np.cumsum(np.bincount(term, minlength=len(self._vocabulary)))])
-        # The forward index (which terms a chunk holds) is what tells the titles that a passage names.
-        body = self._body > 0
-        by_chunk = np.argsort(self._chunk[body], kind="stable")
-        self._forward = term[order][body][by_chunk].astype(np.int32)
-        self._forward_offsets = np.concatenate(
-            [[0], np.cumsum(np.bincount(self._chunk[body], minlength=self.size))]
-        ).astype(np.int64)
-
-    def _title_index(self) -> tuple[Ints, Ints, Floats, Ints, Ints]:
-        """Titles as sets of terms, for finding those that a passage names."""
-        import numpy as np
-
-        rows: list[int] = []
-        columns: list[int] = []
-        targets: list[int] = []
-        sizes: list[int] = []
-        whole = [(title, -1 - at, lang) for at, (_, title, lang) in enumerate(self._documents)]
-        parts = [
-            (title, at, self._documents[doc][2])
-            for at, (doc, _, title, _) in enumerate(self._sections)
-            if title
-        ]
-        for title, entry, language in (*whole, *parts):
-            words = {self._vocabulary.get((language, t), -1) for t in terms(title.split("(")[0], language)}
-            if words and -1 not in words:
-                rows += [len(targets)] * len(words)
-                columns += words
-                targets.append(entry)
-                sizes.append(len(words))
-        weight = self._idf_all()
-        row = np.array(rows, dtype=np.int32)
-        column = np.array(columns, dtype=np.int32)
-        weights = np.zeros(len(targets), dtype=np.float32)
-        np.add.at(weights, row, weight[column] if len(column) else np.zeros(0, np.float32))
-        return row, column, weights, np.array(targets, np.int32), np.array(sizes, np.int32)
-
-    def _idf_all(self) -> Floats:
-        import numpy as np
-
-        frequency = np.diff(self._offsets)
-        return np.log1p((self.size - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+        self._postings = Postings([(one.language, one.segment) for one in documents])
+        self._bridges = Bridges(titled, self._postings)
 
     def chunk_id(self, number: int) -> str:
         document = int(self._document_of[number])
@@ -205,6 +135,9 @@ class Shelf:
             return None
         number = int(self._first[at]) + int(ordinal)
         return number if number < self._first[at + 1] else None
+
+    def _language(self, number: int) -> str:
+        return self._documents[int(self._document_of[number])][2]
 
     def lookup(self, query: str, limit: int = 20) -> list[Found]:
         """Sections and documents whose title is, or nearly is, `query`; homonyms of several books all."""
@@ -233,48 +166,45 @@ class Shelf:
         options = options or Options()
         query = query[:2000]
         language = detect_question(query, self.languages)
-        none = Evidence(False, 0.0, 0.0, 0, False, 0.0, None)
         if not self.size or not query.strip():
-            return Ranked((), False, language, none)
+            return Ranked((), False, language, Evidence())
         allowed = self._allowed(options)
-        weights, known_share, groups = self._query_terms(query, language)
+        asked = question_terms(query, language, self.languages, self._postings)
         titles = [match for match in self._titles.lookup(query) if self._allows(match, options)]
         # A short name that no heading bears: its text stands beside where it is mentioned.
-        nameless = not titles and not query.rstrip().endswith("?") and len(query.split()) <= _NAME_WORDS
-        lexical = self._lexical(weights, options, options.neighbour_weight if nameless else 0.0) * allowed
+        neighbours = options.neighbour_weight if asked.name and not titles else 0.0
+        lexical = self._lexical(asked.weights, options, neighbours) * allowed
         cosines = self._votes(dense, language, options, allowed)
-        scores = self._fused(lexical, cosines, options)
+        scores = fused(lexical, cosines, options.dense_weight)
         by: dict[int, str] = {}
-        if options.hops and len(groups) > 2:
-            bridged = self._bridges(query, scores, weights, options) * allowed
-            strong = np.flatnonzero(bridged > 0)
-            before = scores.copy()
+        if options.hops and len(asked.asked) > 2:
+            bridged = self._bridged(scores, asked) * allowed
+            by.update((int(n), "bridge") for n in np.flatnonzero((bridged > 0) & (scores <= 0)))
             scores = scores + options.bridge_weight * bridged
-            by.update((int(n), "bridge") for n in strong if before[n] <= 0)
         if not options.lookup:
             titles = []
         order = self._best(scores, max(options.k * 3, 30))
         if options.mmr_trade is not None:
-            order = self._varied(order, scores, options)
-        first = self._title_chunks(titles, scores)
+            order = self._varied(order, scores, options.k, options.mmr_trade)
+        first = self._title_chunks(titles)
         by.update((number, kind) for number, kind in first.items())
         ranked = list(dict.fromkeys([*first, *order]))[: options.k]
         top = float(scores[order[0]]) if order else 1.0
         hits = tuple(
             self._hit(n, 1.0 + top if n in first else float(scores[n]), by.get(n, "search")) for n in ranked
         )
-        best = cosines[order[:5]] if cosines is not None and order else None
-        coverage, together, mentions = self._coverage(order[:5], groups)
-        evidence = Evidence(
+        share, worth, at = said(asked.asked, order[:_WEIGHED], self._postings)
+        read = at < 0 or may_vote(options.model_languages, None, self._language(at))
+        found = Evidence(
             title=any(match.kind != "fuzzy" or match.score >= 0.9 for match in titles),
-            coverage=coverage,
-            together=together,
-            mentions=mentions,
-            asked=query.rstrip().endswith("?"),
-            known=known_share,
-            cosine=None if best is None else float(best.max()),
+            share=share,
+            worth=worth,
+            words=len(asked.asked),
+            size=self.size,
+            name=asked.name,
+            likeness=float(cosines.max()) if cosines is not None and read else None,
         )
-        return Ranked(hits, confident(evidence, options.thresholds), language, evidence)
+        return Ranked(hits, confident(found, options.thresholds), language, found)
 
     def _hit(self, number: int, score: float, by: str) -> Hit:
         document, section, _, _ = self._sections[int(self._section_of[number])]
@@ -291,58 +221,8 @@ class Shelf:
     def _allows(self, match: Match, options: Options) -> bool:
         return options.documents is None or self._found(match).document_id in options.documents
 
-    def _query_terms(
-        self, query: str, language: str | None
-    ) -> tuple[dict[int, float], float, list[tuple[float, list[int]]]]:
-        """Weight of each known term; share of weight that is known; per word that asks something its terms."""
-        import numpy as np
-
-        idle = _idle(language, tuple(self.languages))
-
-        unknown = float(np.log1p((self.size + 0.5) / 0.5))
-        spellings = list(zip(*(terms(query, language) for language in self.languages), strict=True))
-        groups: list[tuple[float, list[int]]] = []
-        weights: dict[int, float] = {}
-        for spelling in dict.fromkeys(spellings):
-            found = [
-                number
-                for language, term in zip(self.languages, spelling, strict=True)
-                if (number := self._vocabulary.get((language, term))) is not None
-            ]
-            frequency = sum(int(self._offsets[n + 1] - self._offsets[n]) for n in found)
-            weight = float(np.log1p((self.size - frequency + 0.5) / (frequency + 0.5))) if found else unknown
-            if not idle.intersection(spelling):
-                groups.append((weight, found))
-            weights.update(dict.fromkeys(found, weight))
-        total = sum(weight for weight, _ in groups)
-        known = sum(weight for weight, found in groups if found)
-        return weights, known / total if total else 0.0, groups
-
-    def _impact(self, options: Options) -> Floats:
-        """BM25's saturation of every posting in its chunk.
-
-        Robertson and Zaragoza (2009), the breadcrumb as a field whose counts weigh `head_weight`.
-        """
-        import numpy as np
-
-        key = (options.k1, options.b, options.head_weight)
-        if key not in self._impacts:
-            counts = self._body + options.head_weight * self._head
-            mean = float(self._lengths.mean()) or 1.0
-            norm = options.k1 * (1 - options.b + options.b * self._lengths / mean)
-            impact = counts * (options.k1 + 1) / (counts + norm[self._chunk])
-            self._impacts = {key: impact.astype(np.float32)}
-        return self._impacts[key]
-
     def _lexical(self, weights: dict[int, float], options: Options, neighbour_weight: float) -> Floats:
-        import numpy as np
-
-        impact = self._impact(options)
-        scores = np.zeros(self.size, dtype=np.float32)
-        for number, weight in weights.items():
-            span = slice(int(self._offsets[number]), int(self._offsets[number + 1]))
-            where = self._chunk[span]
-            scores[where] += np.float32(weight) * impact[span]
+        scores = self._postings.bm25(weights, k1=options.k1, b=options.b, head_weight=options.head_weight)
         total = scores.copy()
         if neighbour_weight and self.size > 1:
             same = self._section_of[1:] == self._section_of[:-1]
@@ -367,47 +247,22 @@ class Shelf:
             number = self._chunk_number(chunk_id)
             if number is None or not allowed[number]:
                 continue
-            if may_vote(
-                options.model_languages, language, self._documents[int(self._document_of[number])][2]
-            ):
+            if may_vote(options.model_languages, language, self._language(number)):
                 made[number] = cosine
         return made if made.any() else None
 
-    def _fused(self, lexical: Floats, cosines: Floats | None, options: Options) -> Floats:
-        import numpy as np
-
-        top = float(lexical.max())
-        scores = lexical / np.float32(top) if top > 0 else lexical
-        if cosines is None:
-            return scores
-        voted = np.flatnonzero(cosines > 0)
-        scores = scores.copy()
-        scores[voted] += np.float32(options.dense_weight) * min_max(cosines[voted])
-        return scores
-
-    def _bridges(self, query: str, scores: Floats, weights: dict[int, float], options: Options) -> Floats:
+    def _bridged(self, scores: Floats, asked: QuestionTerms) -> Floats:
         """A bonus (0..1) for what the question, or one of its best passages, calls by its title."""
         import numpy as np
 
-        row, column, worth, targets, sizes = self._named
         bonus = np.zeros(self.size, dtype=np.float32)
-        if not len(targets):
-            return bonus
-        present = np.zeros(len(self._vocabulary), dtype=bool)
-        limit = float(np.log1p(self.size))
-        sources = [(1.0, np.fromiter(weights, dtype=np.int32, count=len(weights)))]
-        for number in self._best(scores, 3):
-            span = slice(int(self._forward_offsets[number]), int(self._forward_offsets[number + 1]))
-            sources.append((0.6, self._forward[span]))
+        sources = [(1.0, np.fromiter(asked.weights, dtype=np.int32, count=len(asked.weights)))]
+        sources += [(0.6, self._postings.held(number)) for number in self._best(scores, 3)]
         for strength, held in sources:
-            present[:] = False
-            present[held] = True
-            named = np.bincount(row[present[column]], minlength=len(targets)) == sizes
-            for at in np.flatnonzero(named & (worth >= 1.2 * limit)):
-                value = strength * min(1.0, float(worth[at]) / (2 * limit))
-                span = self._entry_chunks(int(targets[at]))
+            for entry, worth in self._bridges.named(held):
+                span = self._entry_chunks(entry)
                 if span.stop > span.start:
-                    bonus[span.start] = max(bonus[span.start], value)
+                    bonus[span.start] = max(bonus[span.start], strength * worth)
         return bonus
 
     def _entry_chunks(self, entry: int) -> slice:
@@ -415,7 +270,7 @@ class Shelf:
             return slice(int(self._first[-1 - entry]), int(self._first[-entry]))
         return slice(int(self._section_first[entry]), int(self._section_first[entry + 1]))
 
-    def _title_chunks(self, titles: Sequence[Match], scores: Floats) -> dict[int, str]:
+    def _title_chunks(self, titles: Sequence[Match]) -> dict[int, str]:
         """For each title looked up, where its text begins, and then how it goes on."""
         spans = [(self._entry_chunks(match.entry), match.kind) for match in titles]
         spans = [(span, kind) for span, kind in spans if span.stop > span.start]
@@ -435,62 +290,10 @@ class Shelf:
         top = top[np.lexsort((top, -scores[top]))]
         return [int(number) for number in top if scores[number] > 0]
 
-    def _coverage(
-        self, numbers: Sequence[int], groups: Sequence[tuple[float, list[int]]]
-    ) -> tuple[float, float, int]:
-        """Of the question's weight, what one of these passages holds and what all do; the first's mentions.
-
-        A passage's breadcrumb counts as its own words.
-        """
-        import numpy as np
-
-        total = sum(weight for weight, _ in groups)
-        if not total or not numbers:
-            return 0.0, 0.0, 0
-        held = np.zeros(len(numbers))
-        mentions = np.zeros(len(numbers))
-        together = 0.0
-        for weight, found in groups:
-            anywhere = False
-            for term in found:
-                low, high = int(self._offsets[term]), int(self._offsets[term + 1])
-                places = low + np.searchsorted(self._chunk[low:high], numbers)
-                places = np.minimum(places, high - 1)
-                here = self._chunk[places] == numbers
-                held += weight * here
-                mentions += here * (self._body[places].astype(np.int64) + 2 * self._head[places])
-                anywhere = anywhere or bool(here.any())
-            together += weight * anywhere
-        best = float(held.max())
-        most = int(mentions[held >= 0.9 * best].max()) if best else 0
-        return min(1.0, best / total), min(1.0, together / total), most
-
-    def _varied(self, order: list[int], scores: Floats, options: Options) -> list[int]:
-        """The order by maximal marginal relevance, likeness being the terms that two chunks share (Jaccard)."""
-        held = {
-            n: frozenset(
-                self._forward[int(self._forward_offsets[n]) : int(self._forward_offsets[n + 1])].tolist()
-            )
-            for n in order
-        }
-
-        def alike(one: int, other: int) -> float:
-            union = len(held[one] | held[other])
-            return len(held[one] & held[other]) / union if union else 0.0
-
+    def _varied(self, order: list[int], scores: Floats, limit: int, trade: float) -> list[int]:
+        """The order by maximal marginal relevance, likeness being the terms that two chunks share."""
+        held = {number: frozenset(self._postings.held(number).tolist()) for number in order}
         relevance = min_max(scores[order]).tolist()
-        trade = options.mmr_trade if options.mmr_trade is not None else 1.0
-        return mmr(order, relevance, alike, limit=options.k, trade=trade)
-
-
-@lru_cache(maxsize=32)
-def _idle(language: str | None, languages: tuple[str, ...]) -> frozenset[str]:
-    """The function words of the question's language (else of the shelf's), in every spelling they may take."""
-    spoken = (language,) if language in FUNCTION_WORDS else languages
-    words = " ".join(" ".join(FUNCTION_WORDS.get(one, ())) for one in spoken)
-    return frozenset(term for one in languages for term in terms(words, one))
-
-
-def same_title(one: str, other: str) -> bool:
-    """Whether two titles differ in case, accents and punctuation alone."""
-    return normal(one) == normal(other)
+        return mmr(
+            order, relevance, lambda one, other: jaccard(held[one], held[other]), limit=limit, trade=trade
+        )

@@ -13,6 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bot.commands import FOLLOW_UP
 from bot.events import (
     Choice,
     Choices,
@@ -49,6 +50,9 @@ SHORT = 3
 
 QUOTED = 3
 """How many passages an answer without a model quotes."""
+
+NEAR = 0.6
+"""… those of at least this share of the best one's score."""
 
 QUESTION_CHARS = 4_000
 """Longer questions are refused: a question that long is a document, and belongs in the library."""
@@ -123,7 +127,8 @@ class Asking:
                 place.space, place.platform, place.channel, place.thread, "rules"
             )
         mine = session if session.work == "rules" else None  # another work's thread: a one-shot
-        past = await self._sessions.last_exchanges(place.space, mine.id, HISTORY) if mine else []
+        follows = mine is not None and bool(request.options.get(FOLLOW_UP))
+        past = await self._sessions.last_exchanges(place.space, mine.id, HISTORY) if mine and follows else []
         prompt = self._prompts.get("rag")
         shelf_languages = await self._library.languages(place.space, shelf)
         language = await asyncio.to_thread(detect_question, question, shelf_languages)
@@ -148,7 +153,7 @@ class Asking:
 
         alone = await search(snapshot.question)
         short = len(set(content_terms(snapshot.question, snapshot.language))) < SHORT
-        if not snapshot.history or alone.titled or (alone.confident and not short):
+        if not snapshot.history or alone.titled or not short:
             return alone
         # "and at night?" says too little alone, so it is read with the question before it.
         together = await search(f"{snapshot.history[-1][0]} {snapshot.question}")
@@ -183,7 +188,7 @@ class Asking:
                     say("rules.extractive" if snapshot.answerer is None else "rules.extractive_instead")
                 )
                 wanted = set(terms(snapshot.question))
-                for n, passage in enumerate(found.passages[:QUOTED], 1):
+                for n, passage in enumerate(_near_the_best(found.passages), 1):
                     part = excerpt(passage.text, wanted, snapshot.language)
                     text = quoted(n, passage, part)
                     shown.append(text)
@@ -254,7 +259,15 @@ def _fenced(n: int, passage: Passage) -> str:
 
 def _data(text: str) -> str:
     """Text that cannot close the fence it stands in."""
-    return re.sub(r"<(?=/?(?:passage|passages|question|earlier|answer)\b)", "‹", text, flags=re.IGNORECASE)
+    return re.sub(
+        r"<(?=\s*/?\s*(?:passage|passages|question|earlier|answer)\b)", "‹", text, flags=re.IGNORECASE
+    )
+
+
+def _near_the_best(passages: list[Passage]) -> list[Passage]:
+    """The passages worth quoting: the best, and what comes near it."""
+    least = NEAR * passages[0].score
+    return [one for one in passages[:QUOTED] if one.score >= least]
 
 
 def _citation(n: int, passage: Passage, quote: str) -> Citation:

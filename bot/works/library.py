@@ -18,6 +18,7 @@ from bot.retrieval.found import Book
 from bot.retrieval.intake import Item, Taken
 from bot.words import Words, words
 from bot.works.rules import book_table
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.retrieval.intake import Intake
@@ -84,12 +85,9 @@ class LibraryWork:
 
         async def gathered() -> list[tuple[str, Item, int]]:
             rows = await self._library.rows(request.place.space, str(shelf) if shelf else None)
+            original = self._intake.original
             return [
-                (
-                    one.shelf,
-                    Item(one.source, str(self._intake.original(one.id, one.source)), one.id),
-                    one.size,
-                )
+                (one.shelf, Item(one.source, str(original(one.id, one.source)), one.id), one.size)
                 for one in rows
             ]
 
@@ -132,7 +130,7 @@ class LibraryWork:
             state = "failed" if bad else "done"
             for event in _outcome(shelf, taken, bad, say):
                 yield event
-        except (Sorry, OSError):
+        except (Sorry, StorageFault):
             state = "failed"
             raise
         finally:
@@ -156,8 +154,7 @@ class LibraryWork:
             for one in found:
                 if one.key:
                     await self._jobs.add_error(space, run.id, one.name, one.key, json.dumps(one.values))
-                for gone in one.gone:
-                    await self._intake.forget(space, shelf, gone)
+            await self._intake.clear()
             await self._jobs.progress(space, run.id, "reading", past, len(items), files_done=past)
         yield Status(say("library.reading", name=""), len(items), len(items))
 
@@ -211,17 +208,22 @@ class LibraryWork:
         request, say = run.request, words(run.request.locale)
         space, shelf = request.place.space, _shelf(request.options.get("shelf"))
 
-        async def removed() -> str:
+        # Which book comes first and is kept: after a crash its name may mean no book, or another one.
+        async def book() -> tuple[str, str]:
             found = await self._library.find(space, shelf, request.text)
             if not found:
                 raise Sorry("library.no_such_book", name=request.text, shelf=shelf)
             if len(found) > 1:
                 names = ", ".join(f"{one.source} ({one.alias})" for one in found)
                 raise Sorry("library.which_book", name=request.text, names=names)
-            await self._intake.remove(space, found[0])
-            return found[0].source
+            return found[0].id, found[0].source
 
-        name = await run.step("remove", removed, str)
+        async def removed() -> bool:
+            await self._intake.remove(space, book_id)
+            return True
+
+        book_id, name = await run.step("book", book, tuple[str, str])
+        await run.step("remove", removed, bool)
         yield Stage("remove", "")
         yield Text(say("library.removed", name=name, shelf=shelf))
 

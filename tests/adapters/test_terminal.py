@@ -9,6 +9,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.application import create_app_session
@@ -42,7 +43,7 @@ from bot.events import (
     Text,
 )
 from bot.words import words
-from tests.fakes.application import FakeApp, FakeOutbox
+from tests.fakes.application import FakeApp, FakeOutbox, FakeTicket
 
 PLAIN = Ink(False, 60)
 
@@ -306,6 +307,36 @@ async def test_at_the_prompt_a_line_waits_for_the_app_and_stop_stops(tmp_path: P
     assert [request.text for request in app.requests] == ["is it?"]
     assert app.closed
     assert "is it?" in (tmp_path / "history").read_text(encoding="utf-8")
+
+
+async def test_at_the_prompt_a_fault_of_ours_is_logged_and_the_next_line_runs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun = asyncio.Event()
+
+    async def play(request: Request) -> AsyncGenerator[Event, None]:
+        begun.set()
+        yield Stage("answer", "Answer")
+
+    class Faulty(FakeApp):
+        async def perform(self, request: Request) -> FakeTicket:
+            if request.text == "broken":
+                raise RuntimeError("a fault of ours")
+            return await super().perform(request)
+
+    async def opened() -> FakeApp:
+        return Faulty(play)
+
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        prompt = Prompt(Conversation("en", "t"), tmp_path, [], colour=True)
+        sitting = asyncio.create_task(prompt.run(opened()))
+        keys.send_text("broken\r")
+        keys.send_text("whole\r")
+        async with asyncio.timeout(20):
+            await begun.wait()
+        keys.send_text("\x04")
+        assert await sitting == 0
+    assert "a fault of ours" in caplog.text
 
 
 async def test_at_the_prompt_an_app_that_does_not_open_ends_it_with_one(tmp_path: Path) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from bot.events import Sorry
-from bot.retrieval.evaluate import Gold, Passage, evaluate, read_questions, score
+from bot.retrieval.evaluate import Gold, Passage, Searched, evaluate, read_questions, score
 
 
 def test_a_quote_matches_letters_and_digits_from_its_own_source() -> None:
@@ -30,11 +29,12 @@ async def test_a_file_of_questions_is_asked(tmp_path: Path) -> None:
         '{"id": "1", "query": "q", "gold": [{"source": "a", "quote": "x"}]}\n\n', encoding="utf-8"
     )
 
-    async def search(query: str) -> Sequence[Passage]:
-        return [Passage("a", f"{query} x")]
+    async def search(query: str) -> Searched:
+        return Searched([Passage("a", f"{query} x")], confident=False)
 
     figures = await evaluate(read_questions(file), search)
     assert (figures["recall@5"], figures["recall@4k"], figures["mrr"], figures["n"]) == (1, 1, 1, 1)
+    assert figures["refused"] == 1
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:

@@ -71,6 +71,13 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_jobs_space_created_at"), "jobs", ["space", "created_at"], unique=False)
     op.create_table(
+        "leftovers",
+        sa.Column("space", sa.String(), nullable=False),
+        sa.Column("document_id", sa.String(), nullable=False),
+        sa.Column("shelf", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("space", "document_id", name=op.f("pk_leftovers")),
+    )
+    op.create_table(
         "ledger",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("space", sa.String(), nullable=False),

@@ -1,0 +1,38 @@
+"""What went wrong, as the one sentence that a person reads; the rest goes to the log.
+
+Knows no platform and no work.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bot.events import Failed, Request, Sorry
+from bot.words import words
+from storage.faults import StorageFault
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """Turns the storage's faults into Sorry."""
+    try:
+        yield
+    except StorageFault as fault:
+        _log.warning("storage: %s", fault)
+        raise Sorry(f"storage.{fault.kind}") from fault
+
+
+def failure(request: Request, error: Exception) -> Failed:
+    """The end of a run that could not go on."""
+    say = words(request.locale)
+    if isinstance(error, Sorry):
+        return Failed(say(error.key, **error.values))
+    if isinstance(error, StorageFault):
+        _log.warning("run %s: storage: %s", request.id, error)
+        return Failed(say(f"storage.{error.kind}"))
+    _log.error("run %s failed", request.id, exc_info=error)
+    return Failed(say("app.failed", run=request.id))

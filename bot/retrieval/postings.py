@@ -1,0 +1,123 @@
+"""The postings of all of a shelf's documents as one table: where a term stands, how often, and BM25 over it.
+
+Knows chunks by number and terms by (language, term); neither titles, nor questions, nor likeness.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bot.retrieval.lexical import Segment
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+    Ints = NDArray[np.int32]
+
+
+class Postings:
+    """Segments merged; chunks are numbered through, in the segments' order. Immutable once made."""
+
+    def __init__(self, segments: Sequence[tuple[str, Segment]]) -> None:
+        """From (language, segment) pairs."""
+        import numpy as np
+
+        self._vocabulary: dict[tuple[str, str], int] = {}
+        known = self._vocabulary
+        ids, chunks = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+        bodies, heads, lengths = [np.zeros(0, np.uint16)], [np.zeros(0, np.uint16)], [np.zeros(0, np.int32)]
+        first = 0
+        for language, segment in segments:
+            numbers = np.array(
+                [known.setdefault((language, term), len(known)) for term in segment.vocabulary], np.int32
+            )
+            ids.append(np.repeat(numbers, np.diff(segment.offsets)))
+            chunks.append(segment.chunks + np.int32(first))
+            bodies.append(segment.body)
+            heads.append(segment.head)
+            lengths.append(segment.lengths)
+            first += len(segment.lengths)
+        term = np.concatenate(ids)
+        order = np.argsort(term, kind="stable")
+        self._chunk = np.concatenate(chunks)[order].astype(np.int32)
+        self._body = np.concatenate(bodies)[order]
+        self._head = np.concatenate(heads)[order]
+        self._lengths = np.concatenate(lengths)
+        self.size = len(self._lengths)
+        self._offsets = np.concatenate([[0], np.cumsum(np.bincount(term, minlength=len(known)))])
+        # The forward index (which terms a chunk holds) is what tells the titles that a passage names.
+        body = self._body > 0
+        by_chunk = np.argsort(self._chunk[body], kind="stable")
+        self._forward = term[order][body][by_chunk].astype(np.int32)
+        self._forward_offsets = np.concatenate(
+            [[0], np.cumsum(np.bincount(self._chunk[body], minlength=self.size))]
+        ).astype(np.int64)
+        self._impacts: dict[tuple[float, float, float], Floats] = {}
+
+    @property
+    def terms(self) -> int:
+        """How many terms there are."""
+        return len(self._vocabulary)
+
+    def number(self, language: str, term: str) -> int | None:
+        """The term's number, None where no chunk of this language holds it."""
+        return self._vocabulary.get((language, term))
+
+    def frequency(self, term: int) -> int:
+        """How many chunks hold the term, in text or breadcrumb."""
+        return int(self._offsets[term + 1] - self._offsets[term])
+
+    def weight(self, frequency: int) -> float:
+        """Inverse document frequency (Robertson and Zaragoza 2009), kept above zero."""
+        return math.log1p((self.size - frequency + 0.5) / (frequency + 0.5))
+
+    def weights(self) -> Floats:
+        """Every term's `weight`, by number."""
+        import numpy as np
+
+        frequency = np.diff(self._offsets)
+        return np.log1p((self.size - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+
+    def held(self, chunk: int) -> Ints:
+        """The terms in a chunk's text."""
+        return self._forward[int(self._forward_offsets[chunk]) : int(self._forward_offsets[chunk + 1])]
+
+    def counts(self, found: Iterable[int], chunks: Sequence[int]) -> Floats:
+        """How often each of these chunks says any of these terms, its breadcrumb counting twice."""
+        import numpy as np
+
+        counts = np.zeros(len(chunks), dtype=np.float32)
+        for term in found:
+            low, high = int(self._offsets[term]), int(self._offsets[term + 1])
+            places = np.minimum(low + np.searchsorted(self._chunk[low:high], chunks), high - 1)
+            here = self._chunk[places] == chunks
+            counts += here * (self._body[places].astype(np.float32) + 2 * self._head[places])
+        return counts
+
+    def bm25(self, weights: Mapping[int, float], *, k1: float, b: float, head_weight: float) -> Floats:
+        """Every chunk's score: BM25 by the weights given, the breadcrumb counting `head_weight` times."""
+        import numpy as np
+
+        impact = self._impact(k1, b, head_weight)
+        scores = np.zeros(self.size, dtype=np.float32)
+        for number, weight in weights.items():
+            span = slice(int(self._offsets[number]), int(self._offsets[number + 1]))
+            scores[self._chunk[span]] += np.float32(weight) * impact[span]
+        return scores
+
+    def _impact(self, k1: float, b: float, head_weight: float) -> Floats:
+        """The saturation of every posting in its chunk; kept, since it is the same for every question."""
+        import numpy as np
+
+        key = (k1, b, head_weight)
+        if key not in self._impacts:
+            counts = self._body + head_weight * self._head
+            mean = float(self._lengths.mean()) or 1.0
+            norm = k1 * (1 - b + b * self._lengths / mean)
+            impact = counts * (k1 + 1) / (counts + norm[self._chunk])
+            self._impacts = {key: impact.astype(np.float32)}
+        return self._impacts[key]

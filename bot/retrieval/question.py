@@ -1,0 +1,70 @@
+"""A question as a shelf reads it: its terms, what each weighs, and which of them ask for something.
+
+Knows the shelf's postings; not how passages are ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from bot.retrieval.language import FUNCTION_WORDS
+from bot.retrieval.lexical import terms
+from bot.retrieval.postings import Postings
+
+_NAME_WORDS = 5  # a heading is seldom longer; a question seldom as short
+_FLOOR = 0.2  # of log(1 + chunks): in a small book even a word of every chunk tells it from other books
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One word of the question: its weight as evidence, and the terms it has in the shelf's languages."""
+
+    weight: float
+    found: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTerms:
+    """`weights`: of each term that the shelf holds, for ranking. `asked`: the words that are no function words.
+
+    `name`: it is a bare phrase, as a heading would be.
+    """
+
+    weights: dict[int, float]
+    asked: tuple[Asked, ...]
+    name: bool
+
+
+def question_terms(
+    question: str, language: str | None, languages: Sequence[str], postings: Postings
+) -> QuestionTerms:
+    """Read a question in every language of the shelf; `language` is its own, where known."""
+    idle = _idle(language, tuple(languages))
+    floor = _FLOOR * postings.weight(0)
+    spellings = zip(*(terms(question, one) for one in languages), strict=True)
+    weights: dict[int, float] = {}
+    asked: list[Asked] = []
+    for spelling in dict.fromkeys(spellings):
+        found = [
+            number
+            for one, term in zip(languages, spelling, strict=True)
+            if (number := postings.number(one, term)) is not None
+        ]
+        frequency = sum(postings.frequency(number) for number in found)
+        weight = postings.weight(frequency)
+        weights.update(dict.fromkeys(found, weight))
+        if not idle.intersection(spelling):
+            # An unknown word weighs as one that a single chunk holds: more would punish small books.
+            asked.append(Asked(max(weight if found else postings.weight(1), floor), tuple(found)))
+    text = question.rstrip()
+    return QuestionTerms(weights, tuple(asked), not text.endswith("?") and len(text.split()) <= _NAME_WORDS)
+
+
+@lru_cache(maxsize=32)
+def _idle(language: str | None, languages: tuple[str, ...]) -> frozenset[str]:
+    """The function words of the question's language (else of the shelf's), in every spelling they may take."""
+    spoken = (language,) if language in FUNCTION_WORDS else languages
+    words = " ".join(" ".join(FUNCTION_WORDS.get(one, ())) for one in spoken)
+    return frozenset(term for one in languages for term in terms(words, one))

@@ -1,0 +1,87 @@
+"""One indexed data folder for all, copied per test; a small disk that really fills up."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.models import present
+from tests.promises.talk import BOOK, settings, status, talking
+
+VECTORS = '[embedding]\nmodel = "bge-small"\n'
+
+
+async def _stock(data: Path, toml: str) -> None:
+    book = data.parent / "handbook.md"
+    book.write_text(BOOK, encoding="utf-8")
+    async with talking(settings(data, toml=toml)) as talk:
+        assert status(await talk.say(f"/library add {book} --shelf rules")) == "done"
+
+
+@pytest.fixture(scope="session")
+def _stocked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = tmp_path_factory.mktemp("stocked") / "data"
+    asyncio.run(_stock(data, ""))
+    return data
+
+
+@pytest.fixture(scope="session")
+def _stocked_with_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = tmp_path_factory.mktemp("vectors") / "data"
+    if not present(settings(data).models_dir, "bge-small"):
+        pytest.skip("the model files have not been fetched (make models)")
+    asyncio.run(_stock(data, VECTORS))
+    return data
+
+
+@pytest.fixture
+def stocked(_stocked: Path, tmp_path: Path) -> Path:
+    """A data folder with the handbook on the shelf "rules", searched by words."""
+    return Path(shutil.copytree(_stocked, tmp_path / "data"))
+
+
+@pytest.fixture
+def stocked_with_vectors(_stocked_with_vectors: Path, tmp_path: Path) -> Path:
+    """The same with its vectors."""
+    return Path(shutil.copytree(_stocked_with_vectors, tmp_path / "data"))
+
+
+class SmallDisk:
+    """A file system of its own with a few megabytes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._filler = folder / "filler"
+
+    def fill(self, left: int = 0) -> None:
+        """Leave `left` bytes and not one more."""
+        with self._filler.open("ab", buffering=0) as filler:
+            for block in (65_536, 4_096, 1):
+                try:
+                    while filler.write(b"\1" * block) == block:
+                        pass
+                except OSError:
+                    continue
+        os.truncate(self._filler, self._filler.stat().st_size - left)
+
+    def make_room(self) -> None:
+        self._filler.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("only the superuser may mount a small disk")
+    yield SmallDisk(folder)
+    subprocess.run(["umount", "-l", str(folder)], check=True)

@@ -1,0 +1,178 @@
+"""A conversation with the real application, line by line, through the feed that `chat --json` reads.
+
+Everything in it is real but the person: what they type comes from the test, what they see is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from bot.adapters.conversation import Conversation
+from bot.adapters.feed import Feed
+from bot.adapters.json_lines import JsonLines
+from bot.app import App
+from bot.config import Config, load
+from tests.fakes.chat_completions import ChatService
+
+Events = list[dict[str, Any]]
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = "sk-" + "promise" * 6
+PATIENCE_S = 40.0
+
+BOOK = """# The Keeper's Handbook
+
+## Grappled
+
+A grappled creature's speed becomes zero until the grapple ends. It cannot benefit from any bonus to its
+speed. The condition ends when the grappler is incapacitated.
+
+## Lanterns
+
+A hooded lantern casts bright light for thirty feet and burns six hours on a flask of oil.
+
+## Drowning
+
+A swimmer who runs out of breath survives for a number of rounds equal to half their toughness.
+"""
+ASK = "/rules ask What happens to the speed of a grappled creature?"
+ANSWER = "The speed of a grappled creature becomes zero [1]."
+
+
+class Talk:
+    """One open chat. `events` is everything it showed."""
+
+    def __init__(self, app: App | None = None) -> None:
+        self.app = app
+        self.events: Events = []
+        self.code: int | None = None
+        self._typed: asyncio.Queue[str | None] = asyncio.Queue()
+        self._news = asyncio.Event()
+
+    async def say(self, line: str) -> Events:
+        """Type a line and wait for its end; what it showed."""
+        start = len(self.events)
+        await self.type(line)
+        await self.until(lambda events: any(e["event"] == "done" for e in events), start)
+        return self.events[start:]
+
+    async def type(self, line: str) -> None:
+        await self._typed.put(line)
+
+    async def until(self, ready: Any, start: int = 0) -> None:
+        """Wait until `ready(events since start)`."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not ready(self.events[start:]):
+                self._news.clear()
+                await self._news.wait()
+
+    async def lines(self) -> AsyncIterator[str]:
+        while (line := await self._typed.get()) is not None:
+            yield line
+
+    def write(self, data: bytes) -> int:
+        self.events.append(json.loads(data))
+        self._news.set()
+        return len(data)
+
+    def flush(self) -> None:
+        pass
+
+    async def hang_up(self) -> None:
+        await self._typed.put(None)
+
+
+@asynccontextmanager
+async def talking(
+    config: Config, *, thread: str = "t", busy_timeout_s: float = 10.0, application: type[App] = App
+) -> AsyncIterator[Talk]:
+    """The chat as a program opens it, in this process."""
+    talk = Talk()
+
+    async def opened() -> App:
+        talk.app = await application.open(config, busy_timeout_s=busy_timeout_s)
+        return talk.app
+
+    out: Any = talk
+    feed = Feed(Conversation("en", thread), JsonLines(out), overtake=True)
+    running = asyncio.create_task(feed.run(opened(), talk.lines()))
+    try:
+        yield talk
+    finally:
+        await talk.hang_up()
+        async with asyncio.timeout(PATIENCE_S):
+            talk.code = await running
+
+
+def settings(data: Path, service: ChatService | None = None, *, toml: str = "") -> Config:
+    """Settings over `data`; with a `service`, it plays the answerer. No vectors unless `toml` asks for them."""
+    text = toml or '[embedding]\nmodel = "none"\n'
+    if service is not None:
+        text += (
+            f'[providers.fake]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
+            'api_key_env = "FAKE_KEY"\n[roles]\nanswerer = "fake:small"\n'
+        )
+    file = data.with_name(data.name + ".toml")
+    file.write_text(text, encoding="utf-8")
+    models = {name: value for name, value in os.environ.items() if name == "SUTRADHAR_MODELS"}
+    return load(file, data, {"FAKE_KEY": KEY, **models})
+
+
+def of(events: Events, *names: str) -> Events:
+    """The events of these kinds."""
+    return [one for one in events if one["event"] in names]
+
+
+def texts(events: Events, *names: str) -> str:
+    return ("\n" if names else "").join(one["text"] for one in of(events, *(names or ("text",))))
+
+
+def status(events: Events) -> str:
+    """How the one run in `events` ended; exactly one "done", and it comes last."""
+    assert [one["event"] for one in events].count("done") == 1, events
+    assert events[-1]["event"] == "done", events
+    return str(events[-1]["status"])
+
+
+def sentence(events: Events) -> str:
+    """The one sentence of a run that failed."""
+    assert status(events) == "failed", events
+    (failed,) = of(events, "failed")
+    said = str(failed["text"])
+    assert "Traceback" not in said
+    assert "\n" not in said
+    return said
+
+
+def bot(
+    *arguments: str, data: Path, stdin: bytes = b"", config: Path | None = None, **environ: str
+) -> subprocess.CompletedProcess[bytes]:
+    """`python -m bot …` as a user starts it."""
+    given = ["--config", str(config)] if config else []
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SUTRADHAR_", "LC_"))}
+    if models := os.environ.get("SUTRADHAR_MODELS"):
+        kept["SUTRADHAR_MODELS"] = models
+    return subprocess.run(
+        [sys.executable, "-m", "bot", *given, "--data", str(data), *arguments],
+        input=stdin,
+        capture_output=True,
+        cwd=ROOT,
+        env={**kept, "SUTRADHAR_LOCALE": "en", **environ},
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def heard(done: subprocess.CompletedProcess[bytes]) -> Events:
+    """What a process wrote in JSON; nothing else may be on its standard output."""
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    return [json.loads(line) for line in io.BytesIO(done.stdout)]

@@ -1,0 +1,212 @@
+"""Files that will not do are named, each with its sentence, and keep nothing else from going in."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.events import Sorry
+from bot.readers import read
+from bot.retrieval.files import gather, read_whole
+from tests.promises.talk import bot, heard, of, sentence, settings, status, talking, texts
+
+NO_VECTORS = '[embedding]\nmodel = "none"\n'
+
+EMPTY = "{name}: the file is empty."
+BINARY = (
+    "{name}: this is not a text file, whatever its name says. Save it as text or Markdown and add it again."
+)
+ENCODING = "{name}: I can't tell how its letters are encoded. Save it as UTF-8 and add it again."
+
+
+def text(name: str) -> str:
+    return f"# {name}\n\n## A heading\n\nThe keeper of {name} counts the lanterns each night.\n"
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    file = tmp_path / "config.toml"
+    file.write_text(NO_VECTORS, encoding="utf-8")
+    return file
+
+
+def seven(folder: Path) -> dict[str, str]:
+    """Seven broken files and what is to be said of each."""
+    said = {}
+
+    def broken(name: str, sentence: str, data: bytes) -> None:
+        (folder / name).write_bytes(data)
+        said[name] = sentence.format(name=name)
+
+    broken("a-empty.md", EMPTY, b"")
+    broken("b-blank.txt", EMPTY, b"\n \t\r\n\n")
+    broken("c-picture.md", BINARY, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20)
+    broken("d-nuls.txt", BINARY, b"words and\x00 more words\n" * 10)
+    broken("e-cyrillic.txt", ENCODING, "Это обычный русский текст о правилах игры. ".encode("cp1251") * 30)
+    (folder / "f-link.md").symlink_to(folder / "book-001.md")
+    said["f-link.md"] = "f-link.md: it is a symbolic link. Add the file it points to."
+    os.mkfifo(folder / "g-pipe.md")
+    said["g-pipe.md"] = "g-pipe.md: it is not an ordinary file."
+    return said
+
+
+def test_a_folder_of_500_files_with_7_broken_ones(tmp_path: Path, plain: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for n in range(493):
+        (folder / f"book-{n:03}.md").write_text(text(f"book {n}"), encoding="utf-8")
+    said = seven(folder)
+    began = time.monotonic()
+    done = bot(
+        "library", "add", str(folder), "--shelf", "rules", "--json", data=tmp_path / "data", config=plain
+    )
+    took = time.monotonic() - began
+    events = heard(done)
+    assert done.returncode == 1
+    assert status(events) == "failed"
+    assert sorted(one["text"] for one in of(events, "notice")) == sorted(said.values())
+    assert "493" in texts(events)
+    assert texts(events, "failed").startswith("7 of 500")
+    assert took < 40
+    listed = heard(bot("library", "list", "--json", data=tmp_path / "data", config=plain))
+    assert sum(".md" in line for line in texts(listed).splitlines()) == 493
+
+
+async def test_what_will_not_do_when_it_is_named_itself(tmp_path: Path) -> None:
+    (tmp_path / "dice.pdf").write_bytes(b"%PDF-1.7 words")
+    large = tmp_path / "large.txt"
+    with large.open("wb") as file:
+        file.truncate(200_000_000)  # sparse: its length is all there is of it
+    wanted = {
+        "dice.pdf": "dice.pdf: I can't read this kind of file yet. I read .md, .markdown, .txt.",
+        "large.txt": "large.txt: 200 MB is more than the limit of 20 MB ([library] max_mb in config.toml).",
+        "gone.md": "gone.md: there is no such file.",
+    }
+    async with talking(settings(tmp_path / "data")) as talk:
+        for name, said in wanted.items():
+            events = await talk.say(f"/library add {tmp_path / name} --shelf rules")
+            assert status(events) == "failed"
+            assert texts(events, "notice") == said
+
+
+async def test_usual_encodings_are_read_and_spoilt_bytes_do_not_spoil_the_rest(tmp_path: Path) -> None:
+    line = "A condição agarrado reduz o deslocamento a zero, até que o agarrão termine. "
+    for name, data in {
+        "cp1252.txt": (line * 5).encode("cp1252"),
+        "utf16.txt": (line * 5).encode("utf-16"),
+        "utf16-bare.txt": (line * 5).encode("utf-16-le"),
+        "utf8-mark.txt": (line * 5).encode("utf-8-sig"),
+        "cut.txt": (line * 5).encode()[:-1] + b"\xc3",
+    }.items():
+        (tmp_path / name).write_bytes(data)
+        document = read(name, data)
+        assert "condição agarrado reduz" in document.text
+    files = " ".join(str(one) for one in sorted(tmp_path.glob("*.txt")))  # noqa: ASYNC240
+    async with talking(settings(tmp_path / "data")) as talk:
+        assert status(await talk.say(f"/library add {files} --shelf regras")) == "done"
+        listed = texts(await talk.say("/library list"))
+        assert all(name in listed for name in ("cp1252.txt", "utf16.txt", "utf16-bare.txt", "cut.txt"))
+
+
+def test_no_reader_lets_a_nul_through() -> None:
+    # Postgres refuses them, and SQLite's substr stops at them.
+    whole = "# T\n\n## H\n\nfirst \x00 second\n" * 3
+    for encoding in ("utf-8", "utf-16", "utf-16-le", "utf-8-sig", "utf-32", "cp1252"):
+        for name in ("a.md", "a.txt"):
+            try:
+                document = read(name, whole.encode(encoding))
+            except Sorry as sorry:
+                assert sorry.key == "library.file_binary"  # noqa: PT017  (either is right)
+            else:
+                assert "\x00" not in document.text
+
+
+async def test_an_unreadable_file_and_folder(tmp_path: Path) -> None:
+    # Permissions do not bind the superuser; a link that leads to itself binds everybody.
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    taken, refused = gather([str(loop / "book.md")], 1_000)
+    assert not taken
+    assert [one.key for one in refused] == ["library.file_unreadable"]
+    with pytest.raises(Sorry, match="file_unreadable"):
+        read_whole(str(tmp_path), 1_000)
+    if os.geteuid():
+        closed = tmp_path / "closed.md"
+        closed.write_text(text("closed"))
+        closed.chmod(0)
+        async with talking(settings(tmp_path / "data")) as talk:
+            events = await talk.say(f"/library add {closed} --shelf rules")
+            assert texts(events, "notice") == "closed.md: I am not allowed to read it."
+
+
+async def test_a_file_that_goes_or_grows_between_the_look_and_the_reading(tmp_path: Path) -> None:
+    file = tmp_path / "book.md"
+    file.write_text(text("book"))
+    taken, _ = gather([str(file)], 1_000)
+    file.write_bytes(b"x" * 2_000)
+    with pytest.raises(Sorry, match="file_large"):
+        read_whole(taken[0].path, 1_000)
+    file.unlink()
+    with pytest.raises(Sorry, match="file_missing"):
+        read_whole(taken[0].path, 1_000)
+    # One that turns into a pipe must not be waited for.
+    os.mkfifo(file)
+    with pytest.raises(Sorry, match="file_"):
+        read_whole(taken[0].path, 1_000)
+    # One that turns into a link must not be followed.
+    file.unlink()
+    secret = tmp_path / "secret.md"
+    secret.write_text("not for the library")
+    file.symlink_to(secret)
+    with pytest.raises(Sorry, match="file_"):
+        read_whole(taken[0].path, 1_000)
+
+
+async def test_the_same_again_and_another_under_the_same_name(tmp_path: Path) -> None:
+    file = tmp_path / "book.md"
+    file.write_text(text("first"))
+    copy = tmp_path / "copy.md"
+    copy.write_text(text("first"))
+    add = f"/library add {file} --shelf rules"
+    async with talking(settings(tmp_path / "data")) as talk:
+        assert status(await talk.say(add)) == "done"
+        again = await talk.say(f"{add} ")
+        assert status(again) == "done"
+        assert "already" in texts(again)
+        assert status(await talk.say(f"/library add {copy} --shelf rules")) == "done"
+        assert texts(await talk.say("/library list")).count(".md") == 1
+        file.write_text(text("second"))
+        refused = await talk.say(add)
+        assert status(refused) == "failed"
+        assert "book.md" in texts(refused, "notice")
+        assert "--replace" in texts(refused, "notice")
+        assert "first" in texts(await talk.say("/rules lookup A heading"))
+        assert status(await talk.say(f"{add} --replace")) == "done"
+        assert "second" in texts(await talk.say("/rules lookup A heading"))
+        assert texts(await talk.say("/library list")).count(".md") == 1
+
+
+async def test_paths_with_spaces_and_accents(tmp_path: Path) -> None:
+    folder = tmp_path / "Minhas regras (cópia)"
+    folder.mkdir()
+    book = folder / "Capítulo um — água & 'fogo'.md"
+    book.write_text(text("Água"), encoding="utf-8")
+    async with talking(settings(tmp_path / "data")) as talk:
+        assert status(await talk.say(f'/library add "{book}" --shelf regras')) == "done"
+        assert book.name in texts(await talk.say("/library list"))
+        assert status(await talk.say(f'/library remove "{book.name}" --shelf regras')) == "done"
+        assert status(await talk.say(f'/library add "{folder}" --shelf regras')) == "done"
+
+
+async def test_a_shelf_or_a_path_that_makes_no_sense(tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    async with talking(settings(tmp_path / "data")) as talk:
+        assert sentence(await talk.say(f"/library add {tmp_path / 'nothing'} --shelf rules"))
+        assert sentence(await talk.say(f"/library add {tmp_path / 'nothing'} --shelf {'x' * 65}"))
+        assert sentence(await talk.say("/library add a\x00b.md --shelf rules"))
+        assert status(await talk.say("/library jobs")) == "done"
+        assert json.dumps(talk.events)

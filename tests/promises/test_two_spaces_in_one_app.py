@@ -1,0 +1,80 @@
+"""Two tenants who call everything by the same names never meet, in anything that one application keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bot.app import App
+from bot.events import Author, OptionValue, Place, Request, Text
+from tests.fakes.chat_completions import ChatService, Reply
+from tests.fakes.house import Recorder
+from tests.promises.conftest import VECTORS
+from tests.promises.talk import settings
+
+SPACES = ("north", "south")
+
+
+def asks(space: str, id: str, work: str, verb: str, text: str = "", **options: OptionValue) -> Request:
+    place = Place("terminal", space, "channel", "thread")
+    return Request(f"{space}-{id}", place, Author("same", "Same", admin=True), work, verb, options, text)
+
+
+async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors: Path) -> None:
+    seen = Recorder()
+
+    def shown(space: str, id: str) -> str:
+        return "".join(one.text for one in seen.events[f"{space}-{id}"] if isinstance(one, Text))
+
+    def answered(body: object) -> Reply:
+        return Reply(text="The gate of the town opens with a key [1].")
+
+    async with ChatService(answered) as service:
+        app = await App.open(settings(tmp_path / "shared", service, toml=VECTORS))
+        try:
+            app.attach("terminal", seen.view)
+            await app.start()
+
+            async def perform(request: Request) -> str:
+                return await (await app.perform(request)).wait()
+
+            for space in SPACES:
+                folder = tmp_path / space
+                folder.mkdir()
+                body = f"# Town\n\n## Gate of {space}\n\nThe gate of the town opens with a {space}ern key.\n"
+                (folder / "town.md").write_text(body, encoding="utf-8")
+                path = [str(folder / "town.md")]
+                assert (
+                    await perform(asks(space, "add", "library", "add", paths=path, shelf="rules")) == "done"
+                )
+            for space, other in (SPACES, SPACES[::-1]):
+                question = "What does the gate of the town open with?"
+                assert await perform(asks(space, "ask", "rules", "ask", question)) == "done"
+                prompt = service.requests[-1]["messages"][-1]["content"]
+                assert f"{space}ern key" in prompt
+                assert f"{other}ern key" not in prompt
+                assert other not in prompt
+                assert await perform(asks(space, "lookup", "rules", "lookup", f"Gate of {other}")) == "done"
+                assert f"{other}ern key" not in shown(space, "lookup")
+                assert await app.complete(space, "section", "Gate") == [f"Gate of {space}"]
+                house = app.house
+                (book,) = await house.documents.list(space)
+                assert await house.documents.get(other, book.id) is None
+                assert await house.vectors.count(space, "rules", "bge-small") == book.chunk_count
+                session = await house.sessions.active(space, "terminal", "channel", "thread")
+                assert session is not None
+                assert len(await house.sessions.last_exchanges(space, session.id, 9)) == 1
+                assert await house.sessions.last_exchanges(other, session.id, 9) == []
+                assert [one.id for one in await house.jobs.list(space)] == [f"{space}-add"]
+            for noun in ("query_vectors", "ledger", "sessions", "exchanges", "jobs", "shelves"):
+                async with app.house.database.read() as connection:
+                    from storage import tables
+
+                    rows = list(await connection.execute(getattr(tables, noun).select()))
+                assert sorted(row.space for row in rows) == list(SPACES), noun
+            remove = asks("north", "remove", "library", "remove", "town.md", shelf="rules")
+            assert await perform(remove) == "done"
+            assert await app.house.documents.list("north") == []
+            assert await app.complete("south", "section", "Gate") == ["Gate of south"]
+            assert await app.house.vectors.count("south", "rules", "bge-small") > 0
+        finally:
+            await app.close()

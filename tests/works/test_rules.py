@@ -1,0 +1,50 @@
+"""Dice are rolled by a grammar, and what cannot be rolled gets a sentence."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bot.events import Sorry
+from bot.retrieval.found import Book
+from bot.words import words
+from bot.works.rules import book_table, roll
+
+
+@pytest.mark.parametrize(
+    ("expression", "least", "most"),
+    [("2d6+3", 5, 15), ("4d6kh3", 3, 18), ("2d20kh1+5", 6, 25), ("1d1", 1, 1), ("(1+2)*3", 9, 9)],
+)
+def test_a_roll_stays_within_its_dice(expression: str, least: int, most: int) -> None:
+    for _ in range(30):
+        total = re.search(r"`(\d+)`", roll(expression))
+        assert total is not None
+        assert least <= int(total[1]) <= most
+
+
+@pytest.mark.parametrize("expression", ["", "two dice", "2d", "1/0", "((((", "1d6; import os", "-" * 150])
+def test_what_is_no_roll_says_so(expression: str) -> None:
+    with pytest.raises(Sorry) as caught:
+        roll(expression)
+    assert caught.value.key == "rules.bad_dice"
+
+
+@pytest.mark.parametrize("expression", ["100000d6", "9999d9999"])
+def test_too_many_dice_are_refused_at_once(expression: str) -> None:
+    with pytest.raises(Sorry) as caught:
+        roll(expression)
+    assert caught.value.key == "rules.too_many_dice"
+
+
+def test_an_endless_expression_is_refused_unread() -> None:
+    with pytest.raises(Sorry) as caught:
+        roll("1d6+" * 1_000)
+    assert len(str(caught.value.values["expression"])) < 60
+
+
+def test_a_bar_in_a_title_does_not_break_the_table() -> None:
+    book = Book("1", "Fire | Ice", "fire.md", "rules", "en", 3, 4, 50)
+    assert r"| Fire \| Ice | fire.md | rules | en | 3 | by words; vectors 50 % |" in book_table(
+        [book], words("en")
+    )
