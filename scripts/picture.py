@@ -16,7 +16,10 @@ import pyte
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "session.svg"
-COLUMNS, ROWS = 100, 34
+Style = tuple[str, bool, bool]
+"""Colour, bold, struck through."""
+
+COLUMNS, ROWS = 112, 24
 WIDE, HIGH, MARGIN = 8.4, 18, 16
 PROMPT = "› "
 TYPED = (
@@ -100,11 +103,12 @@ def drawn(shown: pyte.Screen) -> str:
     return "\n".join([*lines, "</g>", "</svg>", ""])
 
 
-def _runs(shown: pyte.Screen, row: int) -> list[tuple[str, tuple[str, bool]]]:
-    runs: list[tuple[str, tuple[str, bool]]] = []
+def _runs(shown: pyte.Screen, row: int) -> list[tuple[str, Style]]:
+    runs: list[tuple[str, Style]] = []
     for column in range(len(shown.display[row].rstrip())):
         cell = shown.buffer[row][column]
-        style = (COLOURS.get(cell.fg, f"#{cell.fg}" if len(cell.fg) == 6 else COLOURS["default"]), cell.bold)
+        colour = COLOURS.get(cell.fg, f"#{cell.fg}" if len(cell.fg) == 6 else COLOURS["default"])
+        style = (colour, cell.bold, cell.strikethrough)
         if runs and runs[-1][1] == style:
             runs[-1] = (runs[-1][0] + cell.data, style)
         else:
@@ -112,9 +116,10 @@ def _runs(shown: pyte.Screen, row: int) -> list[tuple[str, tuple[str, bool]]]:
     return runs
 
 
-def _span(text: str, style: tuple[str, bool]) -> str:
-    colour, bold = style
+def _span(text: str, style: Style) -> str:
+    colour, bold, struck = style
     weight = ' font-weight="bold"' if bold else ""
+    weight += ' text-decoration="line-through"' if struck else ""
     return f'<tspan fill="{colour}"{weight}>{escape(text)}</tspan>'
 
 

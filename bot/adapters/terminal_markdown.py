@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 
 from bot.adapters.draft import clean
 
-_INLINE = re.compile(r"(`[^`]+`)|\*\*(.+?)\*\*|(?<![\w*])[*_](?! )([^*_]+?)[*_](?![\w*])|(\[\d{1,3}\])")
+_INLINE = re.compile(
+    r"(`[^`]+`)|\*\*(.+?)\*\*|~~(.+?)~~|(?<![\w*])[*_](?! )([^*_]+?)[*_](?![\w*])|(\[\d{1,3}\])"
+)
 _MARK = re.compile(r"\x1b\[[0-9;]*m")
 _ITEM = re.compile(r"^(\s*)([-*+]|\d{1,9}[.)])\s+")
 _ROW = re.compile(r"^\s*\|.*\|\s*$")
 _RULE = re.compile(r"^[\s|:-]+$")
 
-BOLD, DIM, ITALIC = "1", "2", "3"
+BOLD, DIM, ITALIC, STRUCK = "1", "2", "3", "9"
 RED, GREEN, YELLOW, BLUE, CYAN = "31", "32", "33", "34", "36"
 
 
@@ -31,15 +33,17 @@ class Ink:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.colour and text else text
 
     def inline(self, text: str) -> str:
-        """Code, **bold**, *italic* and [n] in their colours."""
+        """Code, **bold**, *italic*, ~~struck~~ and [n] as they look."""
         return _INLINE.sub(self._inline, text) if self.colour else text
 
     def _inline(self, found: re.Match[str]) -> str:
-        code, bold, italic, marker = found.groups()
+        code, bold, struck, italic, marker = found.groups()
         if code:
             return self(code[1:-1], CYAN)
         if bold:
             return self(bold, BOLD)
+        if struck:
+            return self(struck, DIM, STRUCK)
         return self(italic, ITALIC) if italic else self(marker, GREEN)
 
     def wrap(self, text: str, first: str = "", rest: str = "") -> str:
