@@ -10,16 +10,19 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench lock models clean
+.PHONY: help run test test-kill check bench lock models clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 run: $(VENV)/run models ## open the bot; lines piped in are run one by one (ARGS= for another command)
 	@$(BIN)/python -m bot $(or $(ARGS),chat)
 
 test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+test-kill: $(VENV)/dev models ## kill -9 at every seeded instant; make test strikes at a sample of them
+	@SUTRADHAR_KILLS=all $(BIN)/python -m pytest -n auto --dist worksteal tests/kill $(ARGS)
 
 check: $(VENV)/dev ## lint, format, strict types, import rules, Dockerfile
 	@failed=; say() { echo "$$@"; "$$@" || failed=1; }; \

@@ -65,7 +65,7 @@ class RetrievalConfig:
     mmr_lambda: float = _within(0.7, 0.0, 1.0)
     rerank: str = _choice("none", "cross-encoder", works=("none",))
     child_chars: int = _within(800, 100, 4_000)
-    parent_chars: int = _within(2_000, 100, 20_000)
+    parent_chars: int = _within(800, 100, 20_000)
     max_hops: int = _within(3, 1, 10)
 
 

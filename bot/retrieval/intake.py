@@ -94,6 +94,8 @@ class Intake:
     ) -> list[str] | Taken:
         """Ids that the new document replaces, or what to answer instead of taking it in."""
         if item.replaces:
+            if await self._documents.get(space, item.replaces) is None:
+                return Taken(item.name, known=True)  # replaced or removed by somebody else meanwhile
             return [item.replaces]
         named = [
             one.id for one in await self._documents.find(space, shelf, item.name) if one.source == item.name

@@ -15,10 +15,11 @@ from bot.events import Sorry
 from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
 from bot.retrieval.found import Book, Found, Passage, SectionText
+from bot.retrieval.grow import grown
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
 from bot.retrieval.open_shelf import SEE_ALSO, OpenShelf
-from bot.retrieval.shelf import Options
+from bot.retrieval.shelf import Hit, Options
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -105,8 +106,7 @@ class Library:
             model_languages=embedder.languages if embedder is not None else None,
         )
         ranked = await asyncio.to_thread(opened.shelf.search, question, dense, options)
-        rows = await self._documents.passages(space, [hit.chunk_id for hit in ranked.hits])
-        passages = [_passage(rows[hit.chunk_id], hit.score) for hit in ranked.hits if hit.chunk_id in rows]
+        passages = await self._passages(space, ranked.hits)
         multilingual = embedder is not None and embedder.languages is None
         if ranked.language is not None and ranked.language not in opened.shelf.languages and not multilingual:
             notices.append("rules.other_language")
@@ -118,6 +118,15 @@ class Library:
             see_also=opened.see_also([(hit.document_id, hit.section) for hit in ranked.hits[:NEAREST]]),
             notices=notices,
         )
+
+    async def _passages(self, space: str, hits: Sequence[Hit]) -> list[Passage]:
+        rows = await self._documents.passages(space, [hit.chunk_id for hit in hits])
+        scores = {hit.chunk_id: hit.score for hit in hits}
+        there = [rows[hit.chunk_id] for hit in hits if hit.chunk_id in rows]
+        if self._settings.parent_chars <= self._settings.child_chars:
+            return [_passage(row, row.chunk.text, scores[row.chunk.id]) for row in there]
+        wide = await grown(self._documents, space, there, self._settings.parent_chars)
+        return [_passage(row, text, scores[row.chunk.id]) for row, text in wide]
 
     async def _nearest(
         self,
@@ -240,7 +249,7 @@ class Library:
         return opened
 
 
-def _passage(row: PassageRow, score: float) -> Passage:
+def _passage(row: PassageRow, text: str, score: float) -> Passage:
     return Passage(
         chunk=row.chunk.id,
         document=row.chunk.document_id,
@@ -248,7 +257,7 @@ def _passage(row: PassageRow, score: float) -> Passage:
         title=row.title,
         heading=SEPARATOR.join(row.path) or row.title,
         page=row.page,
-        text=row.chunk.text,
+        text=text,
         score=score,
     )
 

@@ -1,0 +1,45 @@
+"""Passages grown over their neighbours: what is found is small, what is read may be wider.
+
+Knows the rows, not the ranking. Off while `parent_chars` equals `child_chars`, the measured default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bot.retrieval.chunk import parents
+
+if TYPE_CHECKING:
+    from storage.documents import Documents, PassageRow
+
+REACH = 12
+"""How many chunks before and after a passage may be taken in."""
+
+
+async def grown(
+    documents: Documents, space: str, rows: Sequence[PassageRow], parent_chars: int
+) -> list[tuple[PassageRow, str]]:
+    """Each passage with its text grown within its section to at most `parent_chars` characters.
+
+    A passage that an earlier one has grown over is left out.
+    """
+    taken: set[str] = set()
+    found: list[tuple[PassageRow, str]] = []
+    for row in rows:
+        chunk = row.chunk
+        if chunk.id in taken:
+            continue
+        near = await documents.chunks_of(
+            space, chunk.document_id, max(-1, chunk.ordinal - REACH - 1), 2 * REACH + 1
+        )
+        spans = [(one.section, one.start, one.end) for one in near]
+        here = next((n for n, one in enumerate(near) if one.ordinal == chunk.ordinal), None)
+        if here is None:  # its book was replaced a moment ago
+            continue
+        start, end = parents(spans, here, parent_chars)
+        taken.update(one.id for one in near if start <= one.start and one.end <= end)
+        wide = (start, end) != (chunk.start, chunk.end)
+        text = await documents.span(space, chunk.document_id, start, end) if wide else None
+        found.append((row, chunk.text if text is None else text))
+    return found

@@ -1,0 +1,36 @@
+"""The authors' own references, also those without quotation marks."""
+
+from __future__ import annotations
+
+from bot.readers import read
+
+BOOK = """# Walking
+
+I see a cold night ahead. {sentence}
+
+# Cold
+
+It bites.
+
+# Getting Lost
+
+Ring the bell.
+"""
+
+
+def targets(sentence: str) -> list[str]:
+    return [link.target for link in read("book.md", BOOK.format(sentence=sentence).encode()).links]
+
+
+def test_bare_words_count_when_a_heading_bears_them() -> None:
+    assert targets("A keeper may be lost: see getting lost.") == ["Getting Lost"]
+    assert targets("See also Cold, and Getting Lost.") == ["Cold", "Getting Lost"]
+    assert targets("Veja também Cold e Getting Lost.") == ["Cold", "Getting Lost"]
+
+
+def test_what_no_heading_bears_is_no_reference() -> None:
+    assert targets("You see the wolves, and they see you.") == []
+
+
+def test_italics_and_links_are_read_as_written() -> None:
+    assert targets("See *The Long Night* or [the cold](#cold).") == ["The Long Night", "#cold"]

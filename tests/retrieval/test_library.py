@@ -1,0 +1,78 @@
+"""The library over real storage: what is found, what is handed on, and what is said of missing vectors."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from bot.config import load
+from bot.house import House
+from bot.retrieval.intake import Item
+
+LONG = "# Walking\n\n" + "\n\n".join(
+    f"Paragraph {n} tells of the {word} road and of those who walk it by night with a lantern."
+    for n, word in enumerate(["first", "second", "third", "fourth", "fifth", "sixth"])
+)
+BOOK = LONG + "\n\n# Cold\n\nSee also Walking. Each keeper rolls Foot.\n\n## Frost\n\nFrost bites.\n"
+
+
+@asynccontextmanager
+async def library(folder: Path, settings: str) -> AsyncIterator[House]:
+    """A house with one book on the shelf "rules", without vectors."""
+    (folder / "config.toml").write_text(settings + '[embedding]\nmodel = "none"\n', encoding="utf-8")
+    (folder / "book.md").write_text(BOOK, encoding="utf-8")
+    house = await House.open(load(folder / "config.toml", folder / "data", environ={}))
+    try:
+        taken = await house.intake.take(
+            "local", "rules", Item("book.md", str(folder / "book.md")), "k", replace=False
+        )
+        assert taken.key == ""
+        yield house
+    finally:
+        await house.close()
+
+
+async def test_a_passage_is_handed_on_as_it_was_found(tmp_path: Path) -> None:
+    async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 200\n") as house:
+        found = await house.library.search("local", "rules", "Where does the fourth road lead?")
+    assert all(len(one.text) <= 200 for one in found.passages)
+    assert "fourth" in found.passages[0].text
+
+
+async def test_a_wider_window_grows_within_the_section_and_is_handed_on_once(tmp_path: Path) -> None:
+    async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 2000\n") as house:
+        found = await house.library.search("local", "rules", "Where does the fourth road lead?")
+    best = found.passages[0].text
+    assert all(f"Paragraph {n}" in best for n in range(6))
+    assert "keeper" not in best
+    assert best in BOOK
+    assert sum("Paragraph" in one.text for one in found.passages) == 1
+
+
+async def test_a_section_comes_with_what_its_author_refers_to_and_what_lies_below_it(tmp_path: Path) -> None:
+    async with library(tmp_path, "") as house:
+        (section,) = await house.library.sections_named("local", None, "cold")
+    assert section.text.startswith("See also Walking")
+    assert section.see_also == ["Walking", "Frost"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "prefix", "names"),
+    [("section", "fro", ["Frost"]), ("book", "BO", ["book.md"]), ("shelf", "", ["rules"])],
+)
+async def test_names_are_completed(tmp_path: Path, kind: str, prefix: str, names: list[str]) -> None:
+    async with library(tmp_path, "") as house:
+        assert await house.library.complete("local", kind, prefix) == names
+        assert await house.library.complete("elsewhere", kind, prefix) == []
+
+
+async def test_a_removed_book_is_found_no_more(tmp_path: Path) -> None:
+    async with library(tmp_path, "") as house:
+        assert (await house.library.search("local", "rules", "fourth road lantern")).passages
+        (book,) = await house.library.books("local")
+        await house.intake.remove("local", book.id)
+        assert (await house.library.search("local", "rules", "fourth road lantern")).passages == []
+        assert not list((house.config.data_dir / "originals").iterdir())
