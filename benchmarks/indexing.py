@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 import psutil
 
@@ -47,8 +48,7 @@ def _idle() -> Figure:
             assert bot.stdout is not None
             bot.stdin.write("/rules roll 1d6\n")
             bot.stdin.flush()
-            while '"done"' not in bot.stdout.readline():
-                pass
+            _ = list(_events(bot.stdout))
             megabytes = psutil.Process(bot.pid).memory_info().rss / MEGABYTE
             bot.stdin.close()
             bot.wait()
@@ -64,13 +64,12 @@ def _one_book(book: Path, folder: Path) -> Iterator[Figure]:
         assert bot.stdout is not None
         bot.stdin.write("/rules roll 1d6\n")  # what is timed is the work, not the start
         bot.stdin.flush()
-        while '"done"' not in bot.stdout.readline():
-            pass
+        _ = list(_events(bot.stdout))
         began = time.perf_counter()
         bot.stdin.write(f"/library add {book} --shelf srd\n")
         bot.stdin.flush()
-        while '"done"' not in (line := bot.stdout.readline()):
-            if searchable is None and json.loads(line)["event"] == "notice":
+        for event in _events(bot.stdout):
+            if searchable is None and event["event"] == "notice":
                 searchable = time.perf_counter() - began
         spent = time.perf_counter() - began
         bot.stdin.close()
@@ -109,6 +108,15 @@ def _ten_megabytes(book: Path, folder: Path) -> Iterator[Figure]:
     slope = _slope(vectors) / MEGABYTE / (copies * len(text.encode()) / MEGABYTE)
     yield Figure("memory slope while indexing 10 MB", f"{slope:.2f} MB per MB", "≤ 0.5", "", slope <= 0.5)
     yield from asyncio.run(_latency(folder / "data", text))
+
+
+def _events(out: IO[str]) -> Iterator[dict[str, Any]]:
+    """The events of one line, as they come, up to its "done"."""
+    for line in out:
+        event = json.loads(line)
+        yield event
+        if event["event"] == "done":
+            return
 
 
 def _memory(process: psutil.Process) -> float:

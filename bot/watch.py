@@ -16,7 +16,8 @@ from bot.retrieval.files import gather
 from bot.words import locale_from
 
 if TYPE_CHECKING:
-    from storage.documents import DocumentRow, Documents
+    from storage.document_rows import DocumentRow
+    from storage.documents import Documents
 
 SPACE = "local"
 

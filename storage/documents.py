@@ -7,174 +7,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 from storage.db import Database
+from storage.document_rows import (
+    ChunkRow,
+    DocumentRow,
+    Leftover,
+    NewChunk,
+    NewDocument,
+    NewSection,
+    PassageRow,
+    ShelfRow,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select, Table
     from sqlalchemy.ext.asyncio import AsyncConnection
-
-
-class NewSection(Protocol):
-    """What `add` needs of a section: its place in the text (characters) and its headings, outermost first."""
-
-    @property
-    def ordinal(self) -> int: ...
-    @property
-    def level(self) -> int: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def path(self) -> tuple[str, ...]: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def page(self) -> int | None: ...
-
-
-class NewChunk(Protocol):
-    """What `add` needs of a chunk; `section` is the section's ordinal."""
-
-    @property
-    def ordinal(self) -> int: ...
-    @property
-    def section(self) -> int: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def breadcrumb(self) -> str: ...
-
-
-class NewLink(Protocol):
-    """What `add` needs of an author's own reference from a section to somewhere else."""
-
-    @property
-    def section(self) -> int: ...
-    @property
-    def target(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class NewDocument:
-    """A whole document. `source` is the name people know it by; `size` is the file's, in bytes."""
-
-    id: str
-    space: str
-    shelf: str
-    source: str
-    title: str
-    language: str
-    sha256: str
-    size: int
-    text: str
-    sections: Sequence[NewSection]
-    chunks: Sequence[NewChunk]
-    links: Sequence[NewLink]
-    segment: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentRow:
-    """`embedded` chunks, from the first on, have vectors of `embedder`; "ready" once all have."""
-
-    id: str
-    space: str
-    shelf: str
-    source: str
-    title: str
-    language: str
-    sha256: str
-    size: int
-    state: Literal["lexical", "ready"]
-    section_count: int
-    chunk_count: int
-    embedded: int
-    embedder: str | None
-    created_at: datetime
-
-    @property
-    def alias(self) -> str:
-        """A short name for people: the id's end, because the ids of one day begin alike."""
-        return self.id[-6:]
-
-
-@dataclass(frozen=True, slots=True)
-class SectionRow:
-    document_id: str
-    ordinal: int
-    level: int
-    title: str
-    path: tuple[str, ...]
-    start: int
-    end: int
-    page: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkRow:
-    document_id: str
-    ordinal: int
-    section: int
-    start: int
-    end: int
-    breadcrumb: str
-    text: str
-
-    @property
-    def id(self) -> str:
-        return f"{self.document_id}:{self.ordinal}"
-
-
-@dataclass(frozen=True, slots=True)
-class PassageRow:
-    """A chunk with what a citation says of it: its document's source and title, its headings and page."""
-
-    chunk: ChunkRow
-    shelf: str
-    source: str
-    title: str
-    path: tuple[str, ...]
-    page: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class LinkRow:
-    document_id: str
-    section: int
-    target: str
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentRow:
-    document_id: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Leftover:
-    """A document that is off its shelf, but whose vectors and kept file may still be there."""
-
-    space: str
-    document_id: str
-    shelf: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShelfRow:
-    """`version` grows with every document added to or removed from the shelf, and never goes back."""
-
-    name: str
-    version: int
-    documents: int
 
 
 class Documents:
@@ -385,20 +235,6 @@ class Documents:
                 result[chunk.id] = PassageRow(chunk, shelf, source, title, headings, page)
         return result
 
-    async def sections(self, space: str, shelf: str) -> Sequence[SectionRow]:
-        """Every section of a shelf, document by document and in order."""
-        from storage.tables import sections
-
-        rows = await self._on_shelf(sections, space, shelf, sections.c.ordinal)
-        return [SectionRow(**{**row._mapping, "path": tuple(json.loads(row.path))}) for row in rows]
-
-    async def links(self, space: str, shelf: str) -> Sequence[LinkRow]:
-        """Every link of a shelf, document by document and in order."""
-        from storage.tables import links
-
-        rows = await self._on_shelf(links, space, shelf, links.c.ordinal)
-        return [LinkRow(row.document_id, row.section, row.target) for row in rows]
-
     async def section_text(self, space: str, document_id: str, ordinal: int) -> str | None:
         """A section's text, cut out by the database."""
         from sqlalchemy import and_, func, select
@@ -429,44 +265,6 @@ class Documents:
         )
         async with self._db.read() as connection:
             return (await connection.execute(query)).scalar()
-
-    async def segments(
-        self, space: str, shelf: str, *, without: Collection[str] = ()
-    ) -> tuple[int, frozenset[str], Sequence[SegmentRow]]:
-        """The shelf's version, all its document ids, and the segments of those not in `without`.
-
-        All of one moment, so that a cache which holds `without` loads only what is new and drops what is gone.
-        """
-        from sqlalchemy import select
-
-        from storage.tables import documents, segments, shelves
-
-        here = (documents.c.space == space, documents.c.shelf == shelf)
-        async with self._db.read() as connection:
-            version = await connection.scalar(
-                select(shelves.c.version).where(shelves.c.space == space, shelves.c.name == shelf)
-            )
-            ids = frozenset(await connection.scalars(select(documents.c.id).where(*here)))
-            missing = sorted(ids.difference(without))
-            rows: list[SegmentRow] = []
-            # In slices, because a statement takes only so many parameters.
-            for first in range(0, len(missing), 500):
-                some = segments.c.document_id.in_(missing[first : first + 500])
-                found = await connection.execute(
-                    segments.select().where(some).order_by(segments.c.document_id)
-                )
-                rows.extend(SegmentRow(**row._mapping) for row in found)
-        return version or 0, ids, rows
-
-    async def shelf_version(self, space: str, shelf: str) -> int:
-        """0 for a shelf that never held anything."""
-        from sqlalchemy import select
-
-        from storage.tables import shelves
-
-        query = select(shelves.c.version).where(shelves.c.space == space, shelves.c.name == shelf)
-        async with self._db.read() as connection:
-            return await connection.scalar(query) or 0
 
     async def shelves(self, space: str) -> Sequence[ShelfRow]:
         """The space's shelves that hold anything, by name."""
@@ -511,20 +309,6 @@ class Documents:
     async def _documents(self, query: Select[Any]) -> Sequence[DocumentRow]:
         async with self._db.read() as connection:
             return [DocumentRow(**row._mapping) for row in await connection.execute(query)]
-
-    async def _on_shelf(self, table: Table, space: str, shelf: str, order: Any) -> Sequence[Any]:
-        from sqlalchemy import select
-
-        from storage.tables import documents
-
-        query = (
-            select(table)
-            .join(documents)
-            .where(documents.c.space == space, documents.c.shelf == shelf)
-            .order_by(table.c.document_id, order)
-        )
-        async with self._db.read() as connection:
-            return (await connection.execute(query)).all()
 
 
 def _section_values(document_id: str, section: NewSection) -> dict[str, Any]:

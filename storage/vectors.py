@@ -30,7 +30,7 @@ T = TypeVar("T")
 Key = tuple[str, str, str]
 """Space, shelf, embedder."""
 
-SHARD = 4096
+SHARD = 2048
 """How many vectors an embedded collection takes before the next one is begun.
 
 Chroma's HNSW graph lives in memory as long as its client, so one collection would make the process grow by

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from bot.retrieval.chunk import parents
 
 if TYPE_CHECKING:
-    from storage.documents import Documents, PassageRow
+    from storage.document_rows import PassageRow
+    from storage.documents import Documents
 
 REACH = 12
 """How many chunks before and after a passage may be taken in."""

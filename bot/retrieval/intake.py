@@ -21,7 +21,8 @@ from storage.faults import fault_of
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.retrieval.embedding import Embedding
-    from storage.documents import ChunkRow, Documents, NewDocument
+    from storage.document_rows import ChunkRow, NewDocument
+    from storage.documents import Documents
     from storage.vectors import Vectors
 
 _NAMESPACE = uuid.UUID("6f1c3c0e-6a0f-5d0c-9d52-0f6a7f0c7a51")
@@ -113,7 +114,7 @@ class Intake:
         from bot.readers import read
         from bot.retrieval.chunk import chunks
         from bot.retrieval.lexical import Segment
-        from storage.documents import NewDocument
+        from storage.document_rows import NewDocument
 
         document = read(name, data)
         parts = chunks(

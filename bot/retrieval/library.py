@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from bot.config import RetrievalConfig
     from bot.retrieval.embed import Embedder
     from bot.retrieval.embedding import Embedding
-    from storage.documents import DocumentRow, Documents, PassageRow
+    from storage.document_rows import DocumentRow, PassageRow
+    from storage.documents import Documents
     from storage.query_vectors import QueryVectors
     from storage.shelves import Shelves
     from storage.vectors import Vectors

@@ -29,6 +29,7 @@ from bot.events import (
     Text,
 )
 from bot.llm.base import Message, Prompt
+from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.content import content_terms
 from bot.retrieval.found import Found, Passage
 from bot.retrieval.language import detect_question
@@ -196,7 +197,8 @@ class Asking:
                     yield Text(text)
             for citation in cited:
                 yield citation
-            if see := [name for name in found.see_also if name]:
+            titles = {one.heading.rsplit(SEPARATOR, 1)[-1] for one in cited}
+            if see := [name for name in found.see_also if name not in titles]:
                 yield Choices(
                     say("rules.see_also"), tuple(Choice(name, f"/rules lookup {name}") for name in see)
                 )
@@ -275,7 +277,7 @@ def _citation(n: int, passage: Passage, quote: str) -> Citation:
 
 
 def _headings(passages: list[Passage]) -> str:
-    names = list(dict.fromkeys(one.heading.rsplit(" › ", 1)[-1] for one in passages))
+    names = list(dict.fromkeys(one.heading.rsplit(SEPARATOR, 1)[-1] for one in passages))
     return ", ".join(names[:4]) + ("…" if len(names) > 4 else "")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from storage.jobs import Jobs
 
 READ_FILES = 16
-READ_BYTES = 4_000_000
+READ_BYTES = 1_000_000
 """One step reads this many files or bytes at most: small enough to be repeated after a crash."""
 
 EMBED_CHUNKS = 64

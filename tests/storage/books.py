@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from storage.db import new_id
-from storage.documents import NewDocument
+from storage.document_rows import NewDocument
 
 
 @dataclass(frozen=True, slots=True)

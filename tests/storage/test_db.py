@@ -11,6 +11,7 @@ import pytest
 from storage.db import Database, StorageFault
 from storage.documents import Documents
 from storage.prompts import Overrides
+from storage.shelves import Shelves
 from tests.storage.books import book
 
 
@@ -45,7 +46,7 @@ async def test_a_write_that_raises_leaves_no_trace(db: Database) -> None:
 
     with pytest.raises(ZeroDivisionError):
         await break_off()
-    assert await Documents(db).shelf_version("a", "b") == 0
+    assert await Shelves(db).version("a", "b") == 0
 
 
 async def test_a_full_disk_is_told_and_nothing_is_half_written(tmp_path: Path) -> None:
@@ -56,7 +57,7 @@ async def test_a_full_disk_is_told_and_nothing_is_half_written(tmp_path: Path) -
         await documents.add(book(chunks=500, chunk_chars=800))
     assert caught.value.kind == "full"
     assert [row.chunk_count for row in await documents.list("local")] == [3]
-    assert await documents.shelf_version("local", "rules") == 1
+    assert await Shelves(db).version("local", "rules") == 1
     assert await documents.add(book())
     await db.close()
 

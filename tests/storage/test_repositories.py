@@ -16,6 +16,7 @@ from storage.outbox import Outbox
 from storage.prompts import Overrides
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
+from storage.shelves import Shelves
 from tests.storage.books import book
 
 
@@ -134,8 +135,11 @@ async def test_a_document_comes_back_in_all_its_parts(db: Database) -> None:
         ("The Book", "Part 2"),
         3,
     )
-    assert [s.title for s in await documents.sections("local", "rules")] == ["Part 0", "Part 1", "Part 2"]
-    assert [link.target for link in await documents.links("local", "rules")] == ["Part 1"]
+    _, (shelved,) = await Shelves(db).contents("local", "rules")
+    assert [title for title, _ in shelved.sections] == ["Part 0", "Part 1", "Part 2"]
+    assert shelved.chunk_sections == [chunk.section for chunk in new.chunks]
+    assert [target for _, target in shelved.links] == ["Part 1"]
+    assert shelved.segment == b"postings"
 
 
 async def test_a_document_is_ready_when_its_last_chunk_is_embedded(db: Database) -> None:
@@ -162,21 +166,20 @@ async def test_a_document_is_found_by_source_title_or_either_end_of_its_id(db: D
     assert await documents.find("local", None, " ") == []
 
 
-async def test_replacing_swaps_at_once_and_a_cache_loads_only_what_is_new(db: Database) -> None:
-    documents = Documents(db)
+async def test_replacing_swaps_at_once(db: Database) -> None:
+    documents, shelves = Documents(db), Shelves(db)
     old, kept, new = book(), book(source="kept.md"), book()
     await documents.add(old)
     await documents.add(kept)
-    version, ids, _ = await documents.segments("local", "rules")
+    version, _ = await shelves.contents("local", "rules")
     await documents.add(new, replaces=[old.id])
-    later, now, rows = await documents.segments("local", "rules", without=ids)
+    later, rows = await shelves.contents("local", "rules")
     assert later > version
-    assert now == {kept.id, new.id}
-    assert [(row.document_id, row.data) for row in rows] == [(new.id, b"postings")]
+    assert {row.id for row in rows} == {kept.id, new.id}
     assert await documents.section_text("local", old.id, 0) is None
     assert await documents.remove("local", new.id)
     assert not await documents.remove("local", new.id)
-    assert await documents.shelf_version("local", "rules") > later
+    assert await shelves.version("local", "rules") > later
     assert [(shelf.name, shelf.documents) for shelf in await documents.shelves("local")] == [("rules", 1)]
 
 

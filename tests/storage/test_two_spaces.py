@@ -13,20 +13,19 @@ from storage.outbox import Outbox
 from storage.prompts import Overrides
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
+from storage.shelves import Shelves
 from tests.storage.books import book
 from tests.storage.test_repositories import request
 
 
 async def test_documents_do_not_cross(db: Database) -> None:
-    documents = Documents(db)
+    documents, shelves = Documents(db), Shelves(db)
     mine, theirs = book("one"), book("two")
     await documents.add(mine)
     await documents.add(theirs)
     assert [row.id for row in await documents.find("one", "rules", "book.md")] == [mine.id]
     assert (await documents.by_sha("one", "rules", "same") or theirs).id == mine.id
-    assert {row.document_id for row in await documents.sections("one", "rules")} == {mine.id}
-    assert {row.document_id for row in await documents.links("one", "rules")} == {mine.id}
-    assert (await documents.segments("one", "rules"))[1] == {mine.id}
+    assert [row.id for row in (await shelves.contents("one", "rules"))[1]] == [mine.id]
     assert await documents.get("one", theirs.id) is None
     assert await documents.chunks_of("one", theirs.id) == []
     assert await documents.passages("one", [f"{theirs.id}:0"]) == {}
@@ -38,7 +37,7 @@ async def test_documents_do_not_cross(db: Database) -> None:
     await documents.add(book("one"), replaces=[theirs.id])
     (row,) = await documents.list("two")
     assert (row.id, row.embedded) == (theirs.id, 0)
-    assert await documents.shelf_version("two", "rules") == 1
+    assert await shelves.version("two", "rules") == 1
     assert [shelf.documents for shelf in await documents.shelves("one")] == [2]
 
 

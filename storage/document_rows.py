@@ -1,0 +1,145 @@
+"""The library's values: a document on its way in, and the rows that come out.
+
+Knows no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+
+class NewSection(Protocol):
+    """What `add` needs of a section: its place in the text (characters) and its headings, outermost first."""
+
+    @property
+    def ordinal(self) -> int: ...
+    @property
+    def level(self) -> int: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def path(self) -> tuple[str, ...]: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def page(self) -> int | None: ...
+
+
+class NewChunk(Protocol):
+    """What `add` needs of a chunk; `section` is the section's ordinal."""
+
+    @property
+    def ordinal(self) -> int: ...
+    @property
+    def section(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def breadcrumb(self) -> str: ...
+
+
+class NewLink(Protocol):
+    """What `add` needs of an author's own reference from a section to somewhere else."""
+
+    @property
+    def section(self) -> int: ...
+    @property
+    def target(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A whole document. `source` is the name people know it by; `size` is the file's, in bytes."""
+
+    id: str
+    space: str
+    shelf: str
+    source: str
+    title: str
+    language: str
+    sha256: str
+    size: int
+    text: str
+    sections: Sequence[NewSection]
+    chunks: Sequence[NewChunk]
+    links: Sequence[NewLink]
+    segment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """`embedded` chunks, from the first on, have vectors of `embedder`; "ready" once all have."""
+
+    id: str
+    space: str
+    shelf: str
+    source: str
+    title: str
+    language: str
+    sha256: str
+    size: int
+    state: Literal["lexical", "ready"]
+    section_count: int
+    chunk_count: int
+    embedded: int
+    embedder: str | None
+    created_at: datetime
+
+    @property
+    def alias(self) -> str:
+        """A short name for people: the id's end, because the ids of one day begin alike."""
+        return self.id[-6:]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    document_id: str
+    ordinal: int
+    section: int
+    start: int
+    end: int
+    breadcrumb: str
+    text: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.document_id}:{self.ordinal}"
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRow:
+    """A chunk with what a citation says of it: its document's source and title, its headings and page."""
+
+    chunk: ChunkRow
+    shelf: str
+    source: str
+    title: str
+    path: tuple[str, ...]
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A document that is off its shelf, but whose vectors and kept file may still be there."""
+
+    space: str
+    document_id: str
+    shelf: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfRow:
+    """`version` grows with every document added to or removed from the shelf, and never goes back."""
+
+    name: str
+    version: int
+    documents: int
