@@ -1,0 +1,136 @@
+"""What the kill tests share: a data folder with books, a model service of its own, undisturbed courses.
+
+The default run strikes at a seeded sample of the instants; SUTRADHAR_KILLS=all strikes at every one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot import models
+from bot.config import load
+from tests.kill.process import ROOT, Bot, Course, course
+
+ANSWER = (
+    "A candle burns for four hours of walking or one hour of running [1]. "
+    "When the last candle goes out, the Night takes the next turn [1]."
+)
+QUESTION = "/rules ask How many hours of walking does a candle burn?\n"
+CHAT = ("chat", "--json", "--thread", "t")
+
+
+@dataclass(frozen=True)
+class Service:
+    """The loopback model service in a process of its own, which no kill of the bot's touches."""
+
+    port: int
+    log: Path
+
+    def calls(self) -> int:
+        """How many paid calls were made."""
+        return len(self.log.read_bytes().splitlines()) if self.log.exists() else 0
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("service")
+    script, log = folder / "script.json", folder / "calls.jsonl"
+    script.write_text(json.dumps({"default": {"text": ANSWER, "delay_s": 0.03}}), encoding="utf-8")
+    command = (
+        sys.executable,
+        "-m",
+        "tests.fakes.chat_completions",
+        "--script",
+        str(script),
+        "--log",
+        str(log),
+    )
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        yield Service(int(process.stdout.readline()), log)
+        process.kill()
+
+
+@pytest.fixture(scope="session")
+def by_words(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Settings with a model that answers and lexical search only."""
+    return _settings(service, "none", tmp_path_factory.mktemp("settings"))
+
+
+@pytest.fixture(scope="session")
+def by_meaning(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the real embedding model, whose files have to be there."""
+    if not models.present(load(environ=os.environ).models_dir, "bge-small"):
+        pytest.skip("the files of bge-small are not there: python -m bot models pull")
+    return _settings(service, "bge-small", tmp_path_factory.mktemp("settings"))
+
+
+def _settings(service: Service, embedder: str, folder: Path) -> Path:
+    file = folder / "config.toml"
+    file.write_text(
+        f"""
+[providers.local]
+kind = "openai-compatible"
+base_url = "http://127.0.0.1:{service.port}/v1"
+[roles]
+answerer = "local:small"
+[embedding]
+model = "{embedder}"
+""",
+        encoding="utf-8",
+    )
+    return file
+
+
+@pytest.fixture(scope="session")
+def shelf(by_words: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with one book, found by its words. Copy it before use."""
+    data = tmp_path_factory.mktemp("shelf") / "data"
+    book = str(ROOT / "examples" / "lanterns.md")
+    with Bot("library", "add", book, "--shelf", "rules", "--json", data=data, config=by_words) as bot:
+        course(bot)
+    return data
+
+
+@dataclass(frozen=True)
+class Reference:
+    """How the question is answered when nothing happens, and the data folder after it."""
+
+    course: Course
+    data: Path
+
+
+@pytest.fixture(scope="session")
+def answered(shelf: Path, by_words: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    data = tmp_path_factory.mktemp("answered") / "data"
+    shutil.copytree(shelf, data)
+    with Bot(*CHAT, data=data, config=by_words, stdin=QUESTION) as bot:
+        return Reference(course(bot), data)
+
+
+@pytest.fixture
+def data(shelf: Path, tmp_path: Path) -> Path:
+    """A data folder of the test's own, with one book."""
+    return Path(shutil.copytree(shelf, tmp_path / "data"))
+
+
+Chat = Callable[..., Bot]
+
+
+@pytest.fixture
+def chat(data: Path, by_words: Path) -> Chat:
+    """Starts `chat --json --thread t` on the test's data folder."""
+
+    def start(stdin: str = "", *, config: Path = by_words) -> Bot:
+        return Bot(*CHAT, data=data, config=config, stdin=stdin)
+
+    return start

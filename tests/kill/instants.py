@@ -1,0 +1,23 @@
+"""The seeded instants at which the kill tests strike, spread evenly over the undisturbed course."""
+
+from __future__ import annotations
+
+import os
+import random
+
+ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
+
+Sequence = tuple[int, tuple[float, ...]]
+
+
+def sequences(name: str, *, kills: int, some: int, every: int) -> list[Sequence]:
+    """(seed, shares of the course): `every` sequences of `kills` strikes, or `some` of them by default.
+
+    Over all of them each stretch of the course is struck once; which stretches meet in a sequence is chance.
+    """
+    chance = random.Random(name)
+    strikes = kills * every
+    shares = [(stretch + chance.random()) / strikes for stretch in range(strikes)]
+    chance.shuffle(shares)
+    found = [(seed, tuple(shares[seed * kills : (seed + 1) * kills])) for seed in range(every)]
+    return found if ALL else found[:some]

@@ -1,0 +1,167 @@
+"""The bot as a user starts it, in a process of its own that can be killed at a chosen instant.
+
+Knows the command line and its JSON lines, nothing of the bot's inside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Events = list[dict[str, Any]]
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_S = 90.0
+"""How long a process may take: many times what it does, for a machine with much else to do."""
+
+
+class Instant(NamedTuple):
+    """When to strike: `after_s` seconds after the process has written `lines` lines (or a "done")."""
+
+    lines: int
+    after_s: float
+
+
+class Bot:
+    """`python -m bot ARGUMENTS`, its JSON lines read as they come. Kills what is left on leaving."""
+
+    def __init__(self, *arguments: str, data: Path, config: Path | None = None, stdin: str = "") -> None:
+        settings = ["--config", str(config)] if config else []
+        self.events: Events = []
+        self.times: list[float] = []
+        self._news = threading.Condition()
+        self._over = False
+        self._complaints = data.with_name(data.name + ".stderr").open("a+b")
+        self.began = time.monotonic()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bot", *settings, "--data", str(data), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
+            cwd=ROOT,
+            env=environment(),
+        )
+        assert self._process.stdin is not None
+        self._stdin = self._process.stdin
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.type(stdin)
+
+    def __enter__(self) -> Bot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(PATIENCE_S)
+        with contextlib.suppress(BrokenPipeError):
+            self._stdin.close()
+        self._complaints.close()
+
+    def type(self, text: str) -> None:
+        """Write to standard input, which stays open."""
+        if text:
+            self._stdin.write(text.encode())
+            self._stdin.flush()
+
+    def end(self) -> int:
+        """Close standard input and wait for the process to leave by itself; its exit code."""
+        self._stdin.close()
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for the process to leave; its exit code."""
+        code = self._process.wait(PATIENCE_S)
+        self._reader.join(PATIENCE_S)
+        return code
+
+    def until(self, ready: Callable[[Events], bool]) -> None:
+        """Wait for what was written to be `ready`, or for the process to have left."""
+        with self._news:
+            if not self._news.wait_for(lambda: self._over or ready(self.events), PATIENCE_S):
+                raise TimeoutError(f"not written in {PATIENCE_S} s; so far: {self.events}")
+
+    def strike(self, when: Instant, number: int = signal.SIGKILL) -> int:
+        """Send a signal at that instant, SIGKILL by default, and wait; the exit code (-9 if it hit).
+
+        A "done" that comes earlier, because the machine is less busy than it was, is struck at once.
+        """
+
+        def ended() -> bool:
+            return self._over or any(one["event"] == "done" for one in self.events)
+
+        self.until(lambda events: len(events) >= when.lines or ended())
+        with self._news:
+            self._news.wait_for(ended, when.after_s)
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+        return self.wait()
+
+    def strike_once(self, true: Callable[[], bool]) -> int:
+        """SIGKILL as soon as something is true of the world outside, or when it has left; the exit code."""
+        until = time.monotonic() + PATIENCE_S
+        while self._process.poll() is None and not true():
+            if time.monotonic() > until:
+                raise TimeoutError(f"not true in {PATIENCE_S} s")
+        self._process.kill()
+        return self.wait()
+
+    def complaints(self) -> str:
+        """What it and its predecessors on the same data wrote to standard error."""
+        self._complaints.seek(0)
+        return self._complaints.read().decode(errors="replace")
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as out:
+            for line in out:
+                if not line.endswith(b"\n"):  # the kill cut it off
+                    break
+                with self._news:
+                    self.events.append(json.loads(line))
+                    self.times.append(time.monotonic())
+                    self._news.notify_all()
+        with self._news:
+            self._over = True
+            self._news.notify_all()
+
+
+def environment() -> Mapping[str, str]:
+    """The user's own, without settings of theirs that would change what the bot says."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SUTRADHAR_", "LC_"))}
+    models = os.environ.get("SUTRADHAR_MODELS")
+    return {**kept, "SUTRADHAR_LOCALE": "en", **({"SUTRADHAR_MODELS": models} if models else {})}
+
+
+class Course(NamedTuple):
+    """How an undisturbed process went: its events, and when each came, in seconds from the start."""
+
+    events: Events
+    times: list[float]
+
+    def instant(self, share: float) -> Instant:
+        """The instant at `share` (0 … 1) of the way from the start to the last line."""
+        at = share * self.times[-1]
+        lines = sum(1 for time in self.times if time <= at)
+        return Instant(lines, at - (self.times[lines - 1] if lines else 0.0))
+
+    def starting(self, share: float) -> Instant:
+        """An instant before the first line."""
+        return Instant(0, share * self.times[0] * 0.8)
+
+
+def course(bot: Bot) -> Course:
+    """Let a process go to its end, undisturbed."""
+    code = bot.end()
+    assert code == 0, bot.complaints()
+    return Course(bot.events, [time - bot.began for time in bot.times])

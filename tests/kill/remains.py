@@ -1,0 +1,98 @@
+"""What a dead process left in its data folder, read from copies so that nothing of it is mended by looking.
+
+Knows the tables' names, and takes nothing of the product's code to read them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.kill.process import Events
+
+
+def rows(database: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
+    """The rows of a query; none where the database or the table is not there yet."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file in database.parent.glob(database.name + "*"):
+            shutil.copy(file, folder)
+        if not database.exists():
+            return []
+        with closing(sqlite3.connect(Path(folder) / database.name)) as connection:
+            try:
+                return connection.execute(query, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if "no such table" in str(error):
+                    return []
+                raise
+
+
+def live(database: Path, query: str) -> list[tuple[Any, ...]]:
+    """The rows of a query to a database that its process is using; none where it is not there yet."""
+    try:
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+            return connection.execute(query).fetchall()
+    except sqlite3.OperationalError:
+        return []
+
+
+def inbox(data: Path) -> list[tuple[str, str, str, str]]:
+    """(run, verb, thread, state) of every request, in order."""
+    return rows(data / "sutradhar.db", "SELECT id, verb, thread, state FROM inbox ORDER BY seq")
+
+
+def steps(data: Path) -> dict[tuple[str, str], int]:
+    """When each finished step was finished, by (run, name)."""
+    query = "SELECT workflow_uuid, function_name, completed_at_epoch_ms FROM operation_outputs"
+    return {(run, name): at for run, name, at in rows(data / "engine.db", query)}
+
+
+def vectors(data: Path) -> list[str]:
+    """The id of every vector, each as often as it is there."""
+    return sorted(
+        id for (id,) in rows(data / "chroma" / "chroma.sqlite3", "SELECT embedding_id FROM embeddings")
+    )
+
+
+@dataclass
+class Shown:
+    """A stage as somebody would see it who does what "replace" says."""
+
+    title: str
+    text: str = ""
+    beside: list[tuple[Any, ...]] = field(default_factory=list)
+
+
+def shown(processes: list[Events], run: str) -> dict[str | None, Shown]:
+    """The stages of a run over all processes that worked on it. Asserts that each repeat says "replace"."""
+    stages: dict[str | None, Shown] = {}
+    for events in processes:
+        here: set[str | None] = set()
+        for event in (one for one in events if one["run"] == run and one["event"] != "done"):
+            key = event["stage"]
+            if key not in here:
+                here.add(key)
+                assert event["event"] == "stage", event
+                assert event.get("replace", False) or key not in stages, f"{event} was shown before"
+                stages[key] = Shown(event["title"])
+            if event["event"] == "text":
+                stages[key].text += event["text"]
+            elif event["event"] not in ("stage", "status"):
+                beside = {k: v for k, v in event.items() if k not in ("run", "replace")}
+                stages[key].beside.append(tuple(sorted((k, repr(v)) for k, v in beside.items())))
+    return stages
+
+
+def ends(processes: list[Events], run: str) -> list[str]:
+    """The status of every "done" of a run."""
+    return [
+        one["status"]
+        for events in processes
+        for one in events
+        if one["run"] == run and one["event"] == "done"
+    ]

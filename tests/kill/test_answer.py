@@ -1,0 +1,168 @@
+"""kill -9 during an answer: it is finished once, in its place, and no finished call is paid again."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.kill.conftest import QUESTION, Chat, Reference, Service
+from tests.kill.instants import ALL, sequences
+from tests.kill.process import Events, Instant
+from tests.kill.remains import ends, inbox, rows, shown, steps
+
+pytestmark = pytest.mark.timeout(300)
+
+LEDGER = "SELECT state, input_tokens, output_tokens FROM ledger WHERE run_id = ? ORDER BY id"
+
+
+def ledger(data: Path, run: str) -> list[tuple[str, int, int]]:
+    return rows(data / "sutradhar.db", LEDGER, run)
+
+
+@pytest.mark.parametrize(("seed", "shares"), sequences("answer", kills=3, some=3, every=12))
+def test_a_killed_answer_is_finished_once(
+    seed: int, shares: tuple[float, ...], data: Path, chat: Chat, answered: Reference, service: Service
+) -> None:
+    chance = random.Random(seed)
+    (reference,) = {one["run"] for one in answered.course.events}
+    told: list[Events] = []
+    before = service.calls()
+    calls_when_kept: int | None = None
+    for share in shares:
+        asked = inbox(data)[1:]  # the first was the book
+        over = bool(asked) and asked[0][3] == "done"
+        when = answered.course.starting(chance.random()) if over else answered.course.instant(share)
+        with chat("" if asked else QUESTION) as bot:
+            assert bot.strike(when) == -signal.SIGKILL, bot.complaints()
+        told.append(bot.events)
+        kept = any(name == "answer" for _, name in steps(data))
+        if kept and calls_when_kept is None:
+            calls_when_kept = service.calls() - before
+    with chat("" if inbox(data)[1:] else QUESTION) as bot:
+        assert bot.end() == 0, bot.complaints()
+    told.append(bot.events)
+
+    ((run, _, thread, state),) = inbox(data)[1:]
+    assert (thread, state) == ("t", "done")
+    assert ends(told, run) == ["done"]
+    assert shown(told, run) == shown([answered.course.events], reference)
+    assert (run, "answer") in steps(data)
+    calls = service.calls() - before
+    assert 1 <= calls <= (calls_when_kept or 1 + len(shares))
+    paid = ledger(data, run)
+    ((_, *tokens),) = ledger(answered.data, reference)
+    assert [row for row in paid if row[0] == "settled"], paid
+    assert all(row in (("settled", *tokens), ("reserved", 0, 0)) for row in paid), paid
+    assert calls <= len(paid) <= 1 + len(shares)
+    assert len(rows(data / "sutradhar.db", "SELECT 1 FROM exchanges WHERE run_id = ?", run)) == 1
+
+
+@pytest.mark.parametrize(("seed", "shares"), sequences("meaning", kills=3, some=1, every=2))
+def test_with_the_embedding_model_too(
+    seed: int, shares: tuple[float, ...], data: Path, chat: Chat, answered: Reference, by_meaning: Path
+) -> None:
+    told: list[Events] = []
+    for share in shares:
+        with chat("" if inbox(data)[1:] else QUESTION, config=by_meaning) as bot:
+            assert bot.strike(answered.course.instant(share)) == -signal.SIGKILL, bot.complaints()
+        told.append(bot.events)
+        if "done" in {row[3] for row in inbox(data)[1:]}:
+            break
+    with chat("" if inbox(data)[1:] else QUESTION, config=by_meaning) as bot:
+        assert bot.end() == 0, bot.complaints()
+    told.append(bot.events)
+    (run,) = [row[0] for row in inbox(data)[1:]]
+    (reference,) = {one["run"] for one in answered.course.events}
+    assert ends(told, run) == ["done"]
+    assert shown(told, run)["answer"] == shown([answered.course.events], reference)["answer"]
+
+
+def test_the_stroke_upon_done_does_not_end_it_twice(data: Path, chat: Chat, answered: Reference) -> None:
+    """The narrowest place: between the last line and the note that it was written."""
+    with chat(QUESTION) as bot:
+        assert bot.strike(Instant(len(answered.course.events), 0)) == -signal.SIGKILL
+    (run,) = {one["run"] for one in bot.events}
+    with chat() as again:
+        assert again.end() == 0
+    assert ends([bot.events, again.events], run) == ["done"]
+    assert again.events == []
+
+
+@pytest.mark.parametrize("seed", range(3 if ALL else 1))
+def test_turns_that_were_acknowledged_are_answered_in_order(seed: int, data: Path, chat: Chat) -> None:
+    chance = random.Random(f"turns {seed}")
+    turns = [f"/rules ask How many hours does a candle burn, {n}?\n" for n in ("one", "two", "three")]
+    told: list[Events] = []
+    for turn in turns:
+        with chat(turn) as bot:
+            lines = 5 + chance.randrange(15)
+            assert bot.strike(Instant(lines, chance.random() * 0.1)) == -signal.SIGKILL, bot.complaints()
+        told.append(bot.events)
+    received = [row[0] for row in inbox(data)[1:]]
+    assert received
+    with chat() as bot:
+        assert bot.end() == 0, bot.complaints()
+    told.append(bot.events)
+    assert [row[0] for row in inbox(data)[1:]] == received
+    done = [one["run"] for events in told for one in events if one["event"] == "done"]
+    assert done == received
+    assert {row[3] for row in inbox(data)} == {"done"}
+
+
+@pytest.mark.parametrize("seed", range(4 if ALL else 2))
+def test_a_stopped_run_is_not_brought_back(seed: int, data: Path, chat: Chat) -> None:
+    chance = random.Random(f"stopped {seed}")
+    with chat(QUESTION) as bot:
+        bot.until(lambda events: sum(one["event"] == "text" for one in events) > 2)
+        bot.type("/stop\n")
+        # Somewhere between the line's arrival and the end of the run.
+        struck = bot.strike(Instant(len(bot.events), chance.random() * 0.06 * seed))
+        assert struck == -signal.SIGKILL
+    ((run, _, _, state),) = inbox(data)[1:]
+    with chat() as again:
+        assert again.end() == 0, again.complaints()
+    if state == "stopped":
+        assert [one for one in again.events if one["run"] == run] == []
+        assert inbox(data)[1][3] == "stopped"
+    else:
+        assert state == "running"
+        assert ends([again.events], run) == ["done"]
+
+
+def test_a_run_stopped_for_certain_stays_stopped(data: Path, chat: Chat) -> None:
+    with chat(QUESTION) as bot:
+        bot.until(lambda events: sum(one["event"] == "text" for one in events) > 2)
+        bot.type("/stop\n")
+        assert bot.strike(Instant(10**6, 0)) == -signal.SIGKILL
+    assert ends([bot.events], bot.events[0]["run"]) == ["stopped"]
+    with chat() as again:
+        assert again.end() == 0
+    assert again.events == []
+    ((state, _, tokens),) = ledger(data, bot.events[0]["run"])
+    assert state == "stopped"
+    assert tokens > 0
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_to_leave_is_obeyed_and_the_answer_goes_on_at_the_next_start(
+    number: int, code: int, data: Path, chat: Chat, answered: Reference, service: Service
+) -> None:
+    before = service.calls()
+    with chat(QUESTION) as bot:
+        begun = time.monotonic()
+        assert bot.strike(Instant(9, 0), number) == code, bot.complaints()
+        assert time.monotonic() - begun < 30
+        assert "Traceback" not in bot.complaints()
+    assert not (data / "lock.pid").exists()
+    with chat() as again:
+        assert again.end() == 0, again.complaints()
+    (run,) = {one["run"] for one in bot.events}
+    assert ends([bot.events, again.events], run) == ["done"]
+    (reference,) = {one["run"] for one in answered.course.events}
+    assert shown([bot.events, again.events], run) == shown([answered.course.events], reference)
+    assert service.calls() - before == 2
+    assert [row[0] for row in ledger(data, run)] == ["stopped", "settled"]

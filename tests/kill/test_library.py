@@ -1,0 +1,296 @@
+"""kill -9 during the library's jobs: they go on from their last batch, and nothing is there twice or half."""
+
+from __future__ import annotations
+
+import functools
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot import models
+from bot.config import load
+from storage.db import Database
+from storage.documents import Documents
+from tests.kill import books
+from tests.kill.instants import ALL, sequences
+from tests.kill.process import Bot, Course, Events, Instant, course
+from tests.kill.remains import ends, inbox, live, rows, shown, steps, vectors
+
+ADD = ("library", "add", "--shelf", "rules", "--json")
+CHAT = ("chat", "--json", "--thread", "t")
+DOCUMENTS = "SELECT id, source, state, chunk_count, embedded FROM documents ORDER BY source"
+BATCH = 64
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A library job that nothing happened to: its course, the folder before and after, the books then in it."""
+
+    arguments: tuple[str, ...]
+    course: Course
+    before: Path | None
+    after: Path
+    books: tuple[Path, ...]
+    config: Path
+
+
+Begin = Callable[..., Bot]
+
+
+@pytest.fixture(scope="session")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Settings with the real embedding model and no other: answers quote what was found."""
+    if not models.present(load(environ=os.environ).models_dir, "bge-small"):
+        pytest.skip("the files of bge-small are not there: python -m bot models pull")
+    file = tmp_path_factory.mktemp("settings") / "config.toml"
+    file.write_text('[embedding]\nmodel = "bge-small"\n', encoding="utf-8")
+    return file
+
+
+def job(
+    arguments: tuple[str, ...], before: Path | None, folder: Path, made: tuple[Path, ...], config: Path
+) -> Reference:
+    data = folder / "data"
+    if before is not None:
+        shutil.copytree(before, data)
+    with Bot(*arguments, data=data, config=config) as bot:
+        return Reference(arguments, course(bot), before, data, made, config)
+
+
+@pytest.fixture(scope="session")
+def adding(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    """Two new books of 150 passages, into an empty data folder: the migration is struck too."""
+    folder = tmp_path_factory.mktemp("adding")
+    made = (books.write(folder / "north.md", 100), books.write(folder / "south.md", 50))
+    return job((*ADD, *map(str, made)), None, folder, made, config)
+
+
+@pytest.fixture(scope="session")
+def replacing(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    """A new edition of one of two books."""
+    folder = tmp_path_factory.mktemp("replacing")
+    made = (books.write(folder / "east.md", 30), books.write(folder / "west.md", 10))
+    first = job((*ADD, *map(str, made)), None, folder, made, config)
+    books.write(made[0], 40, edition=2)
+    return job((*ADD, str(made[0]), "--replace"), first.after, folder / "second", made, config)
+
+
+@pytest.fixture(scope="session")
+def reindexing(replacing: Reference, config: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    arguments = ("library", "reindex", "--shelf", "rules", "--json")
+    return job(arguments, replacing.after, tmp_path_factory.mktemp("reindex"), replacing.books, config)
+
+
+@pytest.fixture(scope="session")
+def removing(replacing: Reference, config: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    arguments = ("library", "remove", "east.md", "--shelf", "rules", "--json")
+    return job(arguments, replacing.after, tmp_path_factory.mktemp("remove"), replacing.books[1:], config)
+
+
+def check(data: Path, made: tuple[Path, ...]) -> None:
+    """Each book is on the shelf once, whole and with its vectors, and nothing else is anywhere."""
+    found = rows(data / "sutradhar.db", DOCUMENTS)
+    assert [row[1] for row in found] == sorted(file.name for file in made)
+    assert all(state == "ready" and chunks == embedded for _, _, state, chunks, embedded in found), found
+    chunks = sorted(f"{id}:{n}" for id, _, _, count, _ in found for n in range(count))
+    assert vectors(data) == chunks
+    kept = {file.name: file.read_bytes() for file in (data / "originals").iterdir()}
+    assert kept == {f"{row[0]}.md": file.read_bytes() for row, file in zip(found, sorted(made), strict=True)}
+    assert rows(data / "sutradhar.db", "SELECT * FROM leftovers") == []
+
+
+@functools.cache
+def asked(data: Path, config: Path) -> list[object]:
+    """What a few questions find, as far as it does not name a run."""
+    questions = ("How long until the wolf follows?", "When does the candle near the river fade?")
+    with Bot(
+        *CHAT, data=data, config=config, stdin="".join(f"/rules ask {one}\n" for one in questions)
+    ) as bot:
+        assert bot.end() == 0, bot.complaints()
+    return [shown([bot.events], run) for run in dict.fromkeys(one["run"] for one in bot.events)]
+
+
+def jobs(data: Path, config: Path) -> str:
+    with Bot("library", "jobs", "--json", data=data, config=config) as bot:
+        assert bot.end() == 0, bot.complaints()
+    return "".join(one["text"] for one in bot.events if one["event"] == "text")
+
+
+def written(data: Path) -> dict[str, int]:
+    """When each vector was last written, as Chroma numbers its writes."""
+    query = "SELECT embedding_id, seq_id FROM embeddings"
+    return {
+        id: int.from_bytes(n, "big") if isinstance(n, bytes) else n
+        for id, n in rows(data / "chroma" / "chroma.sqlite3", query)
+    }
+
+
+def strike_all(
+    reference: Reference, shares: tuple[float, ...], data: Path, chance: random.Random
+) -> list[Events]:
+    """Kill at each share in turn; each process but the first goes on with what the one before left."""
+    if reference.before is not None:
+        shutil.copytree(reference.before, data)
+    told: list[Events] = []
+    received = len(inbox(data))
+    safe: dict[str, int] = {}
+    finished: dict[tuple[str, str], int] = {}
+    for share in shares:
+        mine = inbox(data)[received:]
+        over = bool(mine) and mine[0][3] == "done"
+        when = reference.course.starting(chance.random()) if over else reference.course.instant(share)
+        with Bot(*(CHAT if mine else reference.arguments), data=data, config=reference.config) as bot:
+            assert bot.strike(when) == -signal.SIGKILL, bot.complaints()
+        told.append(bot.events)
+        # What was finished before stays as it was; nothing of it is done again.
+        now = steps(data)
+        assert {key: now[key] for key in finished} == finished
+        assert {id: at for id, at in written(data).items() if id in safe} == safe
+        finished = {key: at for key, at in now.items() if key[0] in {row[0] for row in mine}}
+        batches = sum(name.startswith("embed:") for _, name in finished)
+        safe = batch_of(data, batches)
+    return told
+
+
+def batch_of(data: Path, batches: int) -> dict[str, int]:
+    """The vectors of the first batches of an add, in the order in which they were written."""
+    at = written(data)
+    return {id: at[id] for id in sorted(at, key=at.__getitem__)[: batches * BATCH]} if batches else {}
+
+
+@pytest.mark.parametrize(("seed", "shares"), sequences("indexing", kills=3, some=2, every=10))
+def test_a_killed_job_goes_on_from_its_last_batch(
+    seed: int, shares: tuple[float, ...], tmp_path: Path, adding: Reference
+) -> None:
+    data = tmp_path / "data"
+    told = strike_all(adding, shares, data, random.Random(seed))
+    # Who was cut off types the same again, or just comes back.
+    again = adding.arguments if seed % 2 or not inbox(data) else CHAT
+    with Bot(*again, data=data, config=adding.config) as bot:
+        assert bot.end() == 0, bot.complaints()
+    told.append(bot.events)
+    check(data, adding.books)
+    for run, _, _, state in inbox(data):
+        assert state == "done"
+        assert ends(told, run) == ["done"]
+        shown(told, run)
+    table = jobs(data, adding.config)
+    assert "running" not in table
+    assert "stopped" not in table
+    assert asked(data, adding.config) == asked(adding.after, adding.config)
+
+
+@pytest.mark.parametrize("kind", ["replacing", "reindexing"] if ALL else ["replacing"])
+@pytest.mark.parametrize(("seed", "shares"), sequences("replacing", kills=3, some=1, every=2))
+def test_a_replaced_book_is_the_old_one_or_the_new_one(
+    kind: str, seed: int, shares: tuple[float, ...], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    reference: Reference = request.getfixturevalue(kind)
+    data = tmp_path / "data"
+    told = strike_all(reference, shares, data, random.Random(seed))
+    assert [row[1] for row in rows(data / "sutradhar.db", DOCUMENTS)] == ["east.md", "west.md"]
+    again = CHAT if len(inbox(data)) > len(inbox(reference.before or data)) else reference.arguments
+    with Bot(*again, data=data, config=reference.config) as bot:
+        assert bot.end() == 0, bot.complaints()
+    told.append(bot.events)
+    check(data, reference.books)
+    assert ends(told, inbox(data)[-1][0]) == ["done"]
+    assert asked(data, reference.config) == asked(reference.after, reference.config)
+
+
+@pytest.mark.parametrize("verb", ["add", "reindex"])
+def test_a_stroke_between_two_books_of_one_step(verb: str, tmp_path: Path, adding: Reference) -> None:
+    """The first book is on the shelf, or replaced, but no step says so yet: neither lost nor taken in twice."""
+    data = tmp_path / "data"
+    arguments, sign = adding.arguments, "documents"
+    if verb == "reindex":
+        shutil.copytree(adding.after, data)
+        arguments, sign = ("library", "reindex", "--json"), "leftovers"
+
+    def begun() -> bool:
+        return bool(live(data / "sutradhar.db", f"SELECT 1 FROM {sign}"))
+
+    with Bot(*arguments, data=data, config=adding.config) as bot:
+        assert bot.strike_once(begun) == -signal.SIGKILL, bot.complaints()
+    with Bot(*CHAT, data=data, config=adding.config) as again:
+        assert again.end() == 0, again.complaints()
+    assert ends([bot.events, again.events], inbox(data)[-1][0]) == ["done"]
+    check(data, adding.books)
+
+
+@pytest.mark.parametrize("through", ["command", "chat"])
+@pytest.mark.parametrize(("seed", "shares"), sequences("removing", kills=1, some=1, every=4))
+def test_a_removed_book_is_there_whole_or_gone_whole(
+    through: str,
+    seed: int,
+    shares: tuple[float, ...],
+    tmp_path: Path,
+    removing: Reference,
+    replacing: Reference,
+) -> None:
+    data = tmp_path / "data"
+    assert removing.before is not None
+    shutil.copytree(removing.before, data)
+    line = "/library remove east.md --shelf rules\n"
+    # The first half of the course is start-up, where nothing has been touched yet.
+    when = removing.course.instant(0.5 + shares[0] / 2)
+    if through == "command":
+        with Bot(*removing.arguments, data=data, config=removing.config) as bot:
+            assert bot.strike(when) == -signal.SIGKILL, bot.complaints()
+    else:
+        with Bot(*CHAT, data=data, config=removing.config, stdin=line) as bot:
+            assert bot.strike(when) == -signal.SIGKILL, bot.complaints()
+    with Bot(*CHAT, data=data, config=removing.config) as again:
+        assert again.end() == 0, again.complaints()
+    there = [row[1] for row in rows(data / "sutradhar.db", DOCUMENTS)]
+    assert there in (["east.md", "west.md"], ["west.md"])
+    check(data, replacing.books if len(there) == 2 else removing.books)
+    if through == "chat" and any(row[1] == "remove" for row in inbox(data)):
+        assert inbox(data)[-1][3] == "done"
+        assert there == ["west.md"]
+
+
+async def test_a_stroke_in_the_middle_of_a_removal(tmp_path: Path, removing: Reference) -> None:
+    """Off the shelf already, vectors and file still there: the next start clears them away."""
+    data = tmp_path / "data"
+    assert removing.before is not None
+    shutil.copytree(removing.before, data)
+    ((book,),) = rows(data / "sutradhar.db", "SELECT id FROM documents WHERE source = 'east.md'")
+    database = await Database.open(f"sqlite+aiosqlite:///{data / 'sutradhar.db'}")
+    assert await Documents(database).remove("local", book)
+    await database.close()
+    assert [id for id in vectors(data) if id.startswith(book)]
+    with Bot(*CHAT, data=data, config=removing.config) as bot:
+        assert bot.end() == 0, bot.complaints()
+    check(data, removing.books)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)][: 2 if ALL else 1])
+def test_a_job_left_in_order_goes_on_at_the_next_start(
+    number: int, code: int, tmp_path: Path, adding: Reference
+) -> None:
+    data = tmp_path / "data"
+    some = next(
+        n
+        for n, one in enumerate(adding.course.events, 1)
+        if one["event"] == "status" and one["done"] == BATCH
+    )
+    with Bot(*adding.arguments, data=data, config=adding.config) as bot:
+        assert bot.strike(Instant(some, 0), number) == code, bot.complaints()
+    assert not (data / "lock.pid").exists()
+    assert "running" in jobs(data, adding.config)
+    with Bot(*CHAT, data=data, config=adding.config) as again:
+        assert again.end() == 0, again.complaints()
+    ((run, _, _, state),) = inbox(data)
+    assert state == "done"
+    assert ends([bot.events, again.events], run) == ["done"]
+    check(data, adding.books)
+    assert "running" not in jobs(data, adding.config)
