@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bot.config import load
 from bot.retrieval.embed import BgeSmall
 
-FOLDER = Path(os.environ.get("SUTRADHAR_MODELS", "")) / "bge-small"
+FOLDER = load(environ=os.environ).models_dir / "bge-small"
 pytestmark = pytest.mark.skipif(
-    not os.environ.get("SUTRADHAR_MODELS") or not (FOLDER / "model.onnx").is_file(),
-    reason="needs SUTRADHAR_MODELS with bge-small's files (python -m bot models pull)",
+    not (FOLDER / "model.onnx").is_file(),
+    reason="the files of bge-small are not there: python -m bot models pull",
 )
 
 LIGHT = "A lit lantern shows everything within ten paces and hints at what stands within thirty."
