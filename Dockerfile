@@ -9,7 +9,7 @@ WORKDIR /app
 RUN python -m venv /opt/venv
 COPY requirements.lock ./
 RUN /opt/venv/bin/python -m pip install -qq --no-deps --require-hashes -r requirements.lock
-COPY LICENSE prompts.yml ./
+COPY LICENSE prompts.yml config.toml.example ./
 COPY bot ./bot
 COPY storage ./storage
 RUN /opt/venv/bin/python -m compileall -q bot storage
@@ -19,6 +19,9 @@ ENV PATH="/opt/venv/bin:$PATH" \
     PYTHONUNBUFFERED=1 \
     SUTRADHAR_DATA=/data \
     SUTRADHAR_MODELS=/models
+# The demo model's runtime computes with it.
+# hadolint ignore=DL3008
+RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin sutradhar
 RUN mkdir -p /data /models && chown 10001:10001 /data /models
 COPY --from=build /opt/venv /opt/venv

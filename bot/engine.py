@@ -17,10 +17,9 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from bot.events import Completion, Request, Sorry, Usage
+from bot.events import Completion, Request, Sorry
 from storage.faults import StorageFault, fault_of
 
 if TYPE_CHECKING:
@@ -241,7 +240,7 @@ class DurableRun:
                 async with aclosing(call()) as source:
                     async for piece in source:
                         if isinstance(piece, Completion):
-                            kept["completion"] = asdict(piece)
+                            kept["completion"] = _adapter(Completion).dump_python(piece, mode="json")
                         else:
                             text.append(piece)
                             pieces.put_nowait(piece)
@@ -266,7 +265,7 @@ class DurableRun:
         if "sorry" in kept:
             raise _sorry_again(kept["sorry"])
         if "completion" in kept:
-            yield Completion(**(kept["completion"] | {"usage": Usage(**kept["completion"]["usage"])}))
+            yield _adapter(Completion).validate_python(kept["completion"])
 
 
 @functools.cache

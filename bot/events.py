@@ -165,13 +165,30 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that a model asks for. `arguments` is the JSON object it wrote, not yet checked by anyone."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
-    """A whole model answer. `finish` is one of `bot.llm.base.FINISHES`."""
+    """A whole model answer. `finish` is one of `bot.llm.base.FINISHES`.
+
+    `calls` are the tools asked for ("tool"). `raw` is the turn as the service's own blocks (JSON), to be
+    handed back to the same model in a tool loop. `passed_over` are the models of the role's chain that
+    failed before this one, each as (model, fault).
+    """
 
     text: str
     finish: str
     model: str
     usage: Usage = Usage()
+    calls: tuple[ToolCall, ...] = ()
+    raw: str = ""
+    passed_over: tuple[tuple[str, str], ...] = ()
 
 
 class Run(Protocol):

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from bot import commands
 from bot.events import Sorry, Work
 from bot.llm.registry import Models
-from bot.prompts import Prompts
+from bot.prompts import PromptFile, Prompts
 from bot.retrieval.embedding import Embedding
 from bot.retrieval.intake import Intake
 from bot.retrieval.library import Library
+from bot.retrieval.nearest import Nearest
+from bot.retrieval.reranking import Reranking
 from storage.db import Database
 from storage.documents import Documents
 from storage.faults import StorageFault
@@ -21,6 +23,7 @@ from storage.jobs import Jobs
 from storage.ledger import Ledger
 from storage.lock import Lock, StorageBusy, hold
 from storage.outbox import Outbox
+from storage.prompts import Overrides
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
 from storage.shelves import Shelves
@@ -53,7 +56,7 @@ class House:
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = 30.0) -> House:
         """Take the lock, open and migrate the database. Raises Sorry with what a person can do."""
-        prompts = await asyncio.to_thread(Prompts)
+        prompts = await asyncio.to_thread(PromptFile)
         lock = await _locked(config)
         try:
             url = config.storage.url or f"sqlite+aiosqlite:///{config.data_dir / 'sutradhar.db'}"
@@ -77,11 +80,16 @@ class House:
             jobs=Jobs(database),
             embedding=embedding,
             library=Library(
-                config.retrieval, documents, Shelves(database), vectors, QueryVectors(database), embedding
+                config.retrieval,
+                documents,
+                Shelves(database),
+                Nearest(documents, vectors, QueryVectors(database), config.retrieval.fetch_k),
+                embedding,
+                Reranking(config),
             ),
             intake=Intake(config, documents, vectors, embedding),
             models=Models(config, Ledger(database)),
-            prompts=prompts,
+            prompts=Prompts(prompts, Overrides(database)),
         )
 
     @property
@@ -97,12 +105,14 @@ class House:
         from bot.works.asking import Asking
         from bot.works.desk import Desk
         from bot.works.library import LibraryWork
+        from bot.works.prompts import PromptsWork
         from bot.works.rules import Rules
 
-        asking = Asking(self.library, self.models, self.prompts, self.sessions)
+        asking = Asking(self.library, self.models, self.prompts, self.sessions, self.config.retrieval)
         return {
             "rules": Rules(asking, self.library, self.sessions),
             "library": LibraryWork(self.library, self.intake, self.jobs),
+            "prompts": PromptsWork(self.prompts),
             commands.HOUSE: Desk(self.sessions, app.stop),
         }
 

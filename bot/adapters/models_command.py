@@ -25,6 +25,6 @@ def models(config: Config, verb: str, names: Sequence[str]) -> int:
         if not names:
             print(folder)
     else:
-        wanted = tuple(names) or files.needed(config.embedding.model)
+        wanted = tuple(names) or files.needed(*config.wants)
         files.pull(folder, wanted, progress=files.bar(sys.stderr))
     return 0

@@ -104,7 +104,7 @@ def coloured(tty: bool) -> bool:
 def welcome(config: Config, conversation: Conversation, colour: bool) -> list[str]:
     """One line of who is there; at the first start also what to type."""
     say, ink = conversation.say, Ink(colour)
-    model = config.roles.answerer or say("terminal.no_model")
+    model = next(iter(config.roles.answerer), None) or say("terminal.no_model")
     title = ink("Sutradhar", BOLD, CYAN)
     configured = say("terminal.configured", model=model, embedding=config.embedding.model)
     shown = [f"{title}  {ink(configured, DIM)}"]

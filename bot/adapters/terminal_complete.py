@@ -70,6 +70,8 @@ class LineCompleter(Completer):
         last = before[-1].value if before else ""
         option = verb.option(last[2:]) if last.startswith("--") else None
         if option is not None and option.kind != "flag":
+            if option.completes == "path":
+                return [Completion(one, -len(typed)) for one in await asyncio.to_thread(paths, word)]
             if option.choices:
                 found = [one for one in option.choices if one.startswith(word)]
             else:

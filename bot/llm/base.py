@@ -6,14 +6,15 @@ this package ever sees an SDK's exception or a secret inside one.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
-from bot.events import Completion, Sorry, Usage
+from bot.events import Completion, Sorry, ToolCall, Usage
 
 __all__ = [
     "FINISHES",
+    "Capabilities",
     "Completion",
     "Message",
     "Meter",
@@ -21,11 +22,14 @@ __all__ = [
     "ModelFault",
     "Prompt",
     "Provider",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
     "Usage",
 ]
 
 FINISHES = ("end", "length", "refusal", "tool", "cut")
-"""How an answer ended: whole; at the token limit; refused or filtered; asking for a tool; cut off."""
+"""How an answer ended: whole; at the token limit; refused or filtered; asking for tools; cut off."""
 
 ModelFault = Literal[
     "auth",
@@ -39,24 +43,76 @@ ModelFault = Literal[
     "empty",
     "quota",
     "cut",
+    "format",
 ]
 """Why a call failed; the catalogue has a sentence `model.<fault>` for each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    role: Literal["user", "assistant"]
+class Tool:
+    """Something a model may ask for. `parameters` is the JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave to the call with this id; `failed` marks a sentence about what went wrong."""
+
+    call: str
     text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn. An assistant's turn may hold `calls` (and `raw`, see Completion); the user turn that
+    follows it then holds one of `results` for each, before its text.
+
+    `cache`: the prompt up to the end of this message comes again, so the service may keep it.
+    """
+
+    role: Literal["user", "assistant"]
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    raw: str = ""
+    cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked. `max_tokens` bounds the answer; `temperature` None leaves it to the model."""
+    """What a model is asked. `max_tokens` bounds the answer; `temperature` None leaves it to the model.
+
+    `schema`: the answer shall be JSON by this schema, an object with `additionalProperties` false and every
+    property required (see `bot.llm.json_answers.schema_of`). `cache`: system and tools come again.
+    `effort` is how hard a reasoning model should think, where it knows the word.
+    """
 
     system: str
     messages: tuple[Message, ...]
     max_tokens: int = 1200
     temperature: float | None = None
+    schema: Mapping[str, Any] | None = None
+    tools: tuple[Tool, ...] = ()
+    cache: bool = False
+    effort: Literal["low", "medium", "high"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a model can do. A work takes the path that the model can walk.
+
+    `cites`: it can be trusted to put [n] after what it takes from passage n, and to judge passages.
+    `demo`: it is the small model that comes along, and people are told so.
+    """
+
+    tools: bool = True
+    json_schema: bool = True
+    cites: bool = True
+    demo: bool = False
 
 
 @dataclass(slots=True)
@@ -99,13 +155,20 @@ class Provider(Protocol):
     name: str
 
     def stream(
-        self, model: str, prompt: Prompt, meter: Meter | None = None
+        self, model: str, prompt: Prompt, meter: Meter | None = None, *, whole: bool = False
     ) -> AsyncGenerator[str | Completion, None]:
         """Yield the answer's text as it comes, then one Completion with all of it.
 
-        `meter` is kept current throughout. Closing the generator closes the connection.
-        Raises ModelError; "cut" once text has been yielded, with the text so far as `partial`.
+        `whole` asks for the answer in one piece instead of a stream. `meter` is kept current throughout.
+        Closing the generator closes the connection. Raises ModelError; "cut" once text has been
+        yielded, with the text so far as `partial`.
         """
         ...
+
+    async def count(self, model: str, prompt: Prompt) -> int | None:
+        """Input tokens as the service counts them; None where it cannot tell."""
+        ...
+
+    def capabilities(self, model: str) -> Capabilities: ...
 
     async def close(self) -> None: ...

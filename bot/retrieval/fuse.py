@@ -41,6 +41,23 @@ def fused(
     return scores
 
 
+def beside(
+    places: Sequence[tuple[Hashable, int]], scores: Sequence[float | None], weight: float
+) -> list[float | None]:
+    """Scores above the least of them, each with `weight` times those of its neighbours that are among them.
+
+    `places` are (section, number): neighbours are one apart in the same section. None stays None.
+    """
+    least = min((score for score in scores if score is not None), default=0.0)
+    above = {place: score - least for place, score in zip(places, scores, strict=True) if score is not None}
+    made: list[float | None] = []
+    for place in places:
+        section, number = place
+        near = sum(above.get((section, number + step), 0.0) for step in (-1, 1))
+        made.append(above[place] + weight * near if place in above else None)
+    return made
+
+
 def jaccard(one: frozenset[int], other: frozenset[int]) -> float:
     """What two sets share of what both hold, 0..1."""
     union = len(one | other)

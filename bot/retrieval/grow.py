@@ -1,6 +1,7 @@
 """Passages grown over their neighbours: what is found is small, what is read may be wider.
 
-Knows the rows, not the ranking. Off while `parent_chars` equals `child_chars`, the measured default.
+Knows the rows, not the ranking. While `parent_chars` equals `child_chars`, the measured default, only names
+that no heading bears are grown.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from bot.retrieval.chunk import parents
 if TYPE_CHECKING:
     from storage.document_rows import PassageRow
     from storage.documents import Documents
+
+NAME_CHARS = 2000
+"""What a name that no heading bears is grown to at least: its text stands beside where it is mentioned."""
 
 REACH = 12
 """How many chunks before and after a passage may be taken in."""

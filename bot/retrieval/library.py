@@ -6,34 +6,29 @@ Brings together the shelf in memory, the vectors and the rows; writing is `intak
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bot.events import Sorry
 from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
 from bot.retrieval.found import Book, Found, Passage, SectionText
-from bot.retrieval.grow import grown
-from bot.retrieval.language import detect_question, may_vote
+from bot.retrieval.grow import NAME_CHARS, grown
+from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import fold
 from bot.retrieval.open_shelf import SEE_ALSO, OpenShelf
-from bot.retrieval.shelf import Hit, Options
-from storage.faults import StorageFault
+from bot.retrieval.ranked import Hit, Options
+from bot.retrieval.variety import varied
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from bot.config import RetrievalConfig
-    from bot.retrieval.embed import Embedder
     from bot.retrieval.embedding import Embedding
+    from bot.retrieval.nearest import Nearest
+    from bot.retrieval.reranking import Reranking
     from storage.document_rows import DocumentRow, PassageRow
     from storage.documents import Documents
-    from storage.query_vectors import QueryVectors
     from storage.shelves import Shelves
-    from storage.vectors import Vectors
 
 SHELVES_KEPT = 8
 """How many shelves' statistics stay in memory; the least recently searched goes first."""
@@ -41,10 +36,11 @@ SHELVES_KEPT = 8
 NEAREST = 3
 """How many headings are offered, and how many passages' references are followed."""
 
+VARIETY = 3
+"""Of how many times as many candidates variety chooses."""
+
 COMPLETIONS = 25
 """As many as a Discord autocomplete may show."""
-
-_log = logging.getLogger(__name__)
 
 
 class Library:
@@ -55,16 +51,16 @@ class Library:
         settings: RetrievalConfig,
         documents: Documents,
         shelves: Shelves,
-        vectors: Vectors,
-        query_vectors: QueryVectors,
+        nearest: Nearest,
         embedding: Embedding,
+        reranking: Reranking,
     ) -> None:
         self._settings = settings
         self._documents = documents
         self._shelves = shelves
-        self._vectors = vectors
-        self._query_vectors = query_vectors
+        self._nearest = nearest
         self._embedding = embedding
+        self._reranking = reranking
         self._open: OrderedDict[tuple[str, str], OpenShelf] = OrderedDict()
         self._loading = asyncio.Lock()
 
@@ -91,87 +87,73 @@ class Library:
         return (await self._shelf(space, shelf)).shelf.languages
 
     async def search(
-        self, space: str, shelf: str, question: str, *, k: int | None = None, lookup: bool = True
+        self,
+        space: str,
+        shelf: str,
+        question: str,
+        *,
+        k: int | None = None,
+        lookup: bool = True,
+        rerank: bool = True,
+        mmr_lambda: float | None = None,
     ) -> Found:
         """The best passages for a question, `k` or the configured number; `lookup` False leaves titles out.
 
+        `rerank` False leaves out the second look, `mmr_lambda` takes the place of the configured one.
         Works by words alone, with a notice, where vectors are missing or cannot be read.
         """
         opened = await self._shelf(space, shelf)
         embedder = await self._embedding.get()
+        language = await asyncio.to_thread(detect_question, question, opened.shelf.languages)
         notices: list[str] = []
-        dense = await self._nearest(space, shelf, question, opened, embedder, notices)
+        dense = None
+        if embedder is not None:
+            spoken = opened.shelf.languages
+            dense = await self._nearest.chunks(space, shelf, question, language, spoken, embedder, notices)
+        limit = k or self._settings.k
+        trade = self._settings.mmr_lambda if mmr_lambda is None else mmr_lambda
+        second_look = rerank and self._reranking.wanted
+        candidates = limit * VARIETY if trade < 1 else limit
+        if second_look:  # behind those that titles brought
+            candidates = max(candidates, limit + self._settings.rerank_top)
         options = Options(
-            k=k or self._settings.k,
+            k=candidates,
             lookup=lookup,
             model_languages=embedder.languages if embedder is not None else None,
+            likeness=embedder.likeness if embedder is not None else None,
         )
-        ranked = await asyncio.to_thread(opened.shelf.search, question, dense, options)
-        passages = await self._passages(space, ranked.hits)
-        multilingual = embedder is not None and embedder.languages is None
-        if ranked.language is not None and ranked.language not in opened.shelf.languages and not multilingual:
+        ranked = await asyncio.to_thread(opened.shelf.search, question, dense, options, language=language)
+        rows = await self._documents.passages(space, [hit.chunk_id for hit in ranked.hits])
+        hits = [hit for hit in ranked.hits if hit.chunk_id in rows]
+        if second_look:
+            texts = {name: f"{_heading(row)}\n{row.chunk.text}" for name, row in rows.items()}
+            hits = await self._reranking.reordered(question, ranked, opened.shelf, texts, notices)
+        if trade < 1:
+            hits = await asyncio.to_thread(varied, hits, opened.shelf.terms_of, limit, trade)
+        hits = hits[:limit]
+        width = max(self._settings.parent_chars, NAME_CHARS if ranked.nameless else 0)
+        passages = await self._passages(space, hits, rows, width)
+        # Vectors are only asked for where their model reads the question and a book.
+        if language is not None and language not in opened.shelf.languages and not dense:
             notices.append("rules.other_language")
         return Found(
             passages=passages,
             confident=ranked.confident and bool(passages),
             titled=ranked.evidence.title,
             nearest=_titles(passages)[:NEAREST],
-            see_also=opened.see_also([(hit.document_id, hit.section) for hit in ranked.hits[:NEAREST]]),
+            see_also=opened.see_also([(hit.document_id, hit.section) for hit in hits[:NEAREST]]),
             notices=notices,
         )
 
-    async def _passages(self, space: str, hits: Sequence[Hit]) -> list[Passage]:
-        rows = await self._documents.passages(space, [hit.chunk_id for hit in hits])
+    async def _passages(
+        self, space: str, hits: Sequence[Hit], rows: Mapping[str, PassageRow], width: int
+    ) -> list[Passage]:
         scores = {hit.chunk_id: hit.score for hit in hits}
-        there = [rows[hit.chunk_id] for hit in hits if hit.chunk_id in rows]
-        if self._settings.parent_chars <= self._settings.child_chars:
+        there = [rows[hit.chunk_id] for hit in hits]
+        if width <= self._settings.child_chars:
             return [_passage(row, row.chunk.text, scores[row.chunk.id]) for row in there]
-        wide = await grown(self._documents, space, there, self._settings.parent_chars)
+        wide = await grown(self._documents, space, there, width)
         return [_passage(row, text, scores[row.chunk.id]) for row, text in wide]
-
-    async def _nearest(
-        self,
-        space: str,
-        shelf: str,
-        question: str,
-        opened: OpenShelf,
-        embedder: Embedder | None,
-        notices: list[str],
-    ) -> list[tuple[str, float]] | None:
-        """The nearest chunks by vectors; None where no vote would count or none can be had."""
-        if embedder is None or not any(
-            may_vote(embedder.languages, None, one) for one in opened.shelf.languages
-        ):
-            return None
-        language = await asyncio.to_thread(detect_question, question, opened.shelf.languages)
-        if language is not None and embedder.languages is not None and language not in embedder.languages:
-            return None
-        vector = await self._query_vector(space, embedder, question)
-        try:
-            found = await self._vectors.search(space, shelf, embedder.name, vector, self._settings.fetch_k)
-        except StorageFault as fault:
-            if fault.kind == "missing":
-                notices.append(await self._why_missing(space, shelf, embedder.name))
-            else:
-                _log.warning("vectors of %s cannot be read: %s", shelf, fault)
-                notices.append("rules.vectors_broken")
-            return None
-        return found
-
-    async def _why_missing(self, space: str, shelf: str, embedder: str) -> str:
-        """The notice for a shelf without vectors of the present embedder: not yet made, or made by another."""
-        makers = {one.embedder for one in await self._documents.list(space, shelf)} - {None}
-        return "rules.vectors_other" if makers - {embedder} else "rules.vectors_pending"
-
-    async def _query_vector(self, space: str, embedder: Embedder, question: str) -> NDArray[np.float32]:
-        import numpy as np
-
-        kept = await self._query_vectors.get(space, embedder.name, question)
-        if kept is not None:
-            return np.frombuffer(kept, dtype=np.float32)
-        vector = await asyncio.to_thread(embedder.query, question)
-        await self._query_vectors.put(space, embedder.name, question, vector.tobytes())
-        return vector
 
     async def sections_named(self, space: str, shelf: str | None, name: str) -> list[SectionText]:
         """Sections called `name` (exactly, by an alias, or nearly), homonyms of several books all."""
@@ -256,11 +238,15 @@ def _passage(row: PassageRow, text: str, score: float) -> Passage:
         document=row.chunk.document_id,
         source=row.source,
         title=row.title,
-        heading=SEPARATOR.join(row.path) or row.title,
+        heading=_heading(row),
         page=row.page,
         text=text,
         score=score,
     )
+
+
+def _heading(row: PassageRow) -> str:
+    return SEPARATOR.join(row.path) or row.title
 
 
 def _titles(passages: Sequence[Passage]) -> list[str]:

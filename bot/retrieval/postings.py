@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bot.retrieval.cognates import Cognates
 from bot.retrieval.lexical import Segment
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Postings:
             [[0], np.cumsum(np.bincount(self._chunk[body], minlength=self.size))]
         ).astype(np.int64)
         self._impacts: dict[tuple[float, float, float], Floats] = {}
+        self._cognates: dict[str, Cognates] = {}
 
     @property
     def terms(self) -> int:
@@ -66,6 +68,13 @@ class Postings:
     def number(self, language: str, term: str) -> int | None:
         """The term's number, None where no chunk of this language holds it."""
         return self._vocabulary.get((language, term))
+
+    def cognates(self, language: str) -> Cognates:
+        """The terms of one language, by their spelling; made when a foreign question first asks for them."""
+        if language not in self._cognates:
+            known = ((term, at) for (spoken, term), at in self._vocabulary.items() if spoken == language)
+            self._cognates[language] = Cognates(language, known)
+        return self._cognates[language]
 
     def frequency(self, term: int) -> int:
         """How many chunks hold the term, in text or breadcrumb."""

@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from bot.retrieval.cognates import words_of
 from bot.retrieval.language import FUNCTION_WORDS
 from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
 
 _NAME_WORDS = 5  # a heading is seldom longer; a question seldom as short
 _FLOOR = 0.2  # of log(1 + chunks): in a small book even a word of every chunk tells it from other books
+_LIKENESS = 1.5  # the power of a cognate's likeness in its weight
+_SURE = 0.5  # a cognate so like is evidence, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +32,21 @@ class Asked:
 class QuestionTerms:
     """`weights`: of each term that the shelf holds, for ranking. `asked`: the words that are no function words.
 
-    `name`: it is a bare phrase, as a heading would be.
+    `name`: it is a bare phrase, as a heading would be. `foreign`: no book of the shelf is in its language.
     """
 
     weights: dict[int, float]
     asked: tuple[Asked, ...]
     name: bool
+    foreign: bool = False
 
 
 def question_terms(
     question: str, language: str | None, languages: Sequence[str], postings: Postings
 ) -> QuestionTerms:
     """Read a question in every language of the shelf; `language` is its own, where known."""
+    if language is not None and language not in languages:
+        return _foreign(question, language, languages, postings)
     idle = _idle(language, tuple(languages))
     floor = _FLOOR * postings.weight(0)
     spellings = zip(*(terms(question, one) for one in languages), strict=True)
@@ -58,8 +64,31 @@ def question_terms(
         if not idle.intersection(spelling):
             # An unknown word weighs as one that a single chunk holds: more would punish small books.
             asked.append(Asked(max(weight if found else postings.weight(1), floor), tuple(found)))
+    return QuestionTerms(weights, tuple(asked), _is_name(question))
+
+
+def _foreign(question: str, language: str, languages: Sequence[str], postings: Postings) -> QuestionTerms:
+    """Read a question in a language that no book of the shelf speaks: by the words that look like its own."""
+    idle = FUNCTION_WORDS.get(language, frozenset())
+    weights: dict[int, float] = {}
+    asked: list[Asked] = []
+    for word in words_of(question):
+        if word in idle:
+            continue
+        alike = [found for one in languages for found in postings.cognates(one).of(word, language)]
+        for number, likeness in alike:
+            weight = postings.weight(postings.frequency(number)) * likeness**_LIKENESS
+            weights[number] = max(weights.get(number, 0.0), weight)
+        sure = [number for number, likeness in alike if likeness >= _SURE]
+        weight = postings.weight(sum(postings.frequency(number) for number in sure) if sure else 1)
+        asked.append(Asked(max(weight, _FLOOR * postings.weight(0)), tuple(sure)))
+    return QuestionTerms(weights, tuple(asked), _is_name(question), foreign=True)
+
+
+def _is_name(question: str) -> bool:
+    """Whether it is a bare phrase, as a heading would be."""
     text = question.rstrip()
-    return QuestionTerms(weights, tuple(asked), not text.endswith("?") and len(text.split()) <= _NAME_WORDS)
+    return not text.endswith("?") and len(text.split()) <= _NAME_WORDS
 
 
 @lru_cache(maxsize=32)

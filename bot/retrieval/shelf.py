@@ -6,16 +6,17 @@ Holds numbers and titles, no passage's text. Knows no storage and no model: vect
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.retrieval.bridges import Bridges
-from bot.retrieval.confidence import Evidence, Thresholds, confident, said
-from bot.retrieval.fuse import fused, jaccard, min_max, mmr
+from bot.retrieval.confidence import Evidence, confident, said
+from bot.retrieval.fuse import beside, fused, min_max
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import Segment
 from bot.retrieval.postings import Postings
 from bot.retrieval.question import QuestionTerms, question_terms
+from bot.retrieval.ranked import Hit, Options, Ranked
 from bot.retrieval.titles import Match, MatchKind, Titles
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 _WEIGHED = 5  # of the best passages, for evidence
+_COMPANY = 20  # of the best passages of a name that no heading bears stand together
+_UNTOLD = "?"  # None is an answer: a language that cannot be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,46 +40,6 @@ class ShelvedDocument:
     sections: Sequence[tuple[str, tuple[str, ...]]]  # (title, path) by ordinal
     chunk_sections: Sequence[int]
     segment: Segment
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to search; the defaults are what docs/retrieval.md measured best over all sets."""
-
-    k: int = 12
-    lookup: bool = True
-    documents: frozenset[str] | None = None  # only these
-    model_languages: frozenset[str] | None = None  # the dense model's; None = all
-    mmr_trade: float | None = None  # None = off
-    hops: int = 1  # titles named in the best passages are followed this often
-    thresholds: Thresholds = field(default_factory=Thresholds)
-    k1: float = 1.2
-    b: float = 0.6
-    head_weight: float = 2.0
-    neighbour_weight: float = 0.5
-    dense_weight: float = 0.8
-    bridge_weight: float = 1.2
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A passage: its chunk, its section's ordinal in its document, and why it is here."""
-
-    chunk_id: str
-    document_id: str
-    section: int
-    score: float
-    by: MatchKind | str  # "exact" | "alias" | "fuzzy" title, "search", "bridge"
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """Passages, best first, and whether they may be called an answer."""
-
-    hits: tuple[Hit, ...]
-    confident: bool
-    language: str | None
-    evidence: Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +99,16 @@ class Shelf:
         number = int(self._first[at]) + int(ordinal)
         return number if number < self._first[at + 1] else None
 
+    def terms_of(self, chunk_id: str) -> frozenset[int]:
+        """The numbers of the terms that a chunk holds; none for a chunk that is not here."""
+        number = self._chunk_number(chunk_id)
+        return frozenset() if number is None else frozenset(self._postings.held(number).tolist())
+
+    def language_of(self, document_id: str) -> str | None:
+        """The language of a document on this shelf; None for one that is not here."""
+        at = self._number.get(document_id)
+        return None if at is None else self._documents[at][2]
+
     def _language(self, number: int) -> str:
         return self._documents[int(self._document_of[number])][2]
 
@@ -154,18 +127,23 @@ class Shelf:
         return self._titles.complete(prefix, limit)
 
     def search(
-        self, query: str, dense: Sequence[tuple[str, float]] | None = None, options: Options | None = None
+        self,
+        query: str,
+        dense: Sequence[tuple[str, float]] | None = None,
+        options: Options | None = None,
+        *,
+        language: str | None = _UNTOLD,
     ) -> Ranked:
         """The best passages for a question.
 
         `dense` holds (chunk id, cosine) of the nearest chunks by vectors, or None where there are none; the
         votes of a model that does not speak the question's or the document's language are dropped.
+        `language` is what `detect_question` says of the question, where the caller knows already.
         """
-        import numpy as np
-
         options = options or Options()
         query = query[:2000]
-        language = detect_question(query, self.languages)
+        if language == _UNTOLD:
+            language = detect_question(query, self.languages)
         if not self.size or not query.strip():
             return Ranked((), False, language, Evidence())
         allowed = self._allowed(options)
@@ -178,14 +156,15 @@ class Shelf:
         scores = fused(lexical, cosines, options.dense_weight)
         by: dict[int, str] = {}
         if options.hops and len(asked.asked) > 2:
-            bridged = self._bridged(scores, asked) * allowed
-            by.update((int(n), "bridge") for n in np.flatnonzero((bridged > 0) & (scores <= 0)))
-            scores = scores + options.bridge_weight * bridged
+            bridged, followed = self._bridged(scores, asked)
+            by.update(dict.fromkeys(followed, "bridge"))
+            scores = scores + options.bridge_weight * bridged * allowed
         if not options.lookup:
             titles = []
         order = self._best(scores, max(options.k * 3, 30))
-        if options.mmr_trade is not None:
-            order = self._varied(order, scores, options.k, options.mmr_trade)
+        share, worth, at = said(asked.asked, order[:_WEIGHED], self._postings)
+        if neighbours:
+            scores, order = self._in_company(scores, order, neighbours)
         first = self._title_chunks(titles)
         by.update((number, kind) for number, kind in first.items())
         ranked = list(dict.fromkeys([*first, *order]))[: options.k]
@@ -193,7 +172,6 @@ class Shelf:
         hits = tuple(
             self._hit(n, 1.0 + top if n in first else float(scores[n]), by.get(n, "search")) for n in ranked
         )
-        share, worth, at = said(asked.asked, order[:_WEIGHED], self._postings)
         read = at < 0 or may_vote(options.model_languages, None, self._language(at))
         found = Evidence(
             title=any(match.kind != "fuzzy" or match.score >= 0.9 for match in titles),
@@ -203,8 +181,9 @@ class Shelf:
             size=self.size,
             name=asked.name,
             likeness=float(cosines.max()) if cosines is not None and read else None,
+            foreign=asked.foreign,
         )
-        return Ranked(hits, confident(found, options.thresholds), language, found)
+        return Ranked(hits, confident(found, options.thresholds, options.likeness), language, found)
 
     def _hit(self, number: int, score: float, by: str) -> Hit:
         document, section, _, _ = self._sections[int(self._section_of[number])]
@@ -251,19 +230,42 @@ class Shelf:
                 made[number] = cosine
         return made if made.any() else None
 
-    def _bridged(self, scores: Floats, asked: QuestionTerms) -> Floats:
-        """A bonus (0..1) for what the question, or one of its best passages, calls by its title."""
+    def _in_company(self, scores: Floats, order: list[int], weight: float) -> tuple[Floats, list[int]]:
+        """The best of a name's passages once more by what their neighbours among them score, vectors and all."""
+        import numpy as np
+
+        best, rest = order[:_COMPANY], order[_COMPANY:]
+        old = scores[best]
+        near = beside([(int(self._section_of[n]), n) for n in best], old.tolist(), weight)
+        both = min_max(old) + np.float32(weight) * min_max(np.array(near, dtype=np.float32))
+        made = scores.copy()
+        if len(best) > 1:  # they share out the range they had, above the rest
+            made[best] = old.min() + (old.max() - old.min()) * both / np.float32(1 + weight)
+        return made, [best[int(at)] for at in np.argsort(-both, kind="stable")] + rest
+
+    def _bridged(self, scores: Floats, asked: QuestionTerms) -> tuple[Floats, list[int]]:
+        """A bonus (0..1) for what the question, or one of its best passages, calls by its title.
+
+        With it the chunks that another passage named, and not the question.
+        """
         import numpy as np
 
         bonus = np.zeros(self.size, dtype=np.float32)
-        sources = [(1.0, np.fromiter(asked.weights, dtype=np.int32, count=len(asked.weights)))]
-        sources += [(0.6, self._postings.held(number)) for number in self._best(scores, 3)]
-        for strength, held in sources:
+        words = np.fromiter(asked.weights, dtype=np.int32, count=len(asked.weights))
+        sources: list[tuple[float, int | None, NDArray[np.int32]]] = [(1.0, None, words)]
+        sources += [(0.6, number, self._postings.held(number)) for number in self._best(scores, 3)]
+        named: set[int] = set()
+        followed: set[int] = set()
+        for strength, source, held in sources:
             for entry, worth in self._bridges.named(held):
                 span = self._entry_chunks(entry)
                 if span.stop > span.start:
                     bonus[span.start] = max(bonus[span.start], strength * worth)
-        return bonus
+                    if source is None:
+                        named.add(span.start)
+                    elif self._section_of[source] != self._section_of[span.start]:  # not its own heading
+                        followed.add(span.start)
+        return bonus, sorted(followed - named)
 
     def _entry_chunks(self, entry: int) -> slice:
         if entry < 0:
@@ -289,11 +291,3 @@ class Shelf:
         top = np.argpartition(-scores, count - 1)[:count]
         top = top[np.lexsort((top, -scores[top]))]
         return [int(number) for number in top if scores[number] > 0]
-
-    def _varied(self, order: list[int], scores: Floats, limit: int, trade: float) -> list[int]:
-        """The order by maximal marginal relevance, likeness being the terms that two chunks share."""
-        held = {number: frozenset(self._postings.held(number).tolist()) for number in order}
-        relevance = min_max(scores[order]).tolist()
-        return mmr(
-            order, relevance, lambda one, other: jaccard(held[one], held[other]), limit=limit, trade=trade
-        )

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-MARKER = re.compile(r"\s?[\[【](\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)[\]】]")
-_UNFINISHED = re.compile(r"\s?[\[【][\d\s,;–-]{0,40}$|\s$")
+from bot.works.markers import Marker, Scanner
+from bot.works.verbatim import Verbatim
+
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)*_]*\s+|\n+")
 _TAIL_CHARS = 1_200
+_OPENED = re.compile(r"[\[【][\d\s,;–-]*$")
 
 Terms = Callable[[str], Sequence[str]]
 
@@ -36,14 +38,17 @@ def best_quote(passage: str, terms: Terms, wanted: set[str]) -> str | None:
 class CitationGate:
     """Passes an answer's text on with only those markers [n] whose passage n supports the sentence.
 
-    A passage supports a sentence when one of its own sentences shares a content word with it; that
+    `[n]`: a passage supports a sentence when one of its own sentences shares a content word with it; that
     one becomes the quote. `terms` gives the content words of a text, stemmed, without stop words.
+    `[n "its own words"]` is what bears a sentence out in another language: the words have to stand in the
+    passage, at least two content words among them. Words that do not stand there take the marker with them;
+    too few of them count for nothing. Readers see `[n]` either way.
     """
 
     def __init__(self, passages: Sequence[str], terms: Terms) -> None:
-        self._passages = passages
+        self._passages = [Verbatim(one) for one in passages]
         self._terms = terms
-        self._held = ""
+        self._scanner = Scanner()
         self._tail = ""
         self.quotes: dict[int, str] = {}
         """Number of each passage that was cited, with its quote; in order of first mention."""
@@ -52,43 +57,30 @@ class CitationGate:
 
     def feed(self, text: str) -> str:
         """What may be shown now; an unfinished marker is held back until it is closed."""
-        text = self._held + text
-        unfinished = _UNFINISHED.search(text)
-        cut = unfinished.start() if unfinished else len(text)
-        self._held = text[cut:]
-        return self._pass_on(text[:cut])
+        return self._pass_on(self._scanner.feed(text))
 
     def finish(self) -> str:
         """The rest, at the end of the answer."""
-        text, self._held = self._held, ""
-        if re.search(r"[\[【]", text):  # a marker that was never closed
-            text = ""
-        return self._pass_on(text)
+        return self._pass_on(self._scanner.finish())
 
-    def _pass_on(self, text: str) -> str:
-        shown, start = [], 0
-        for marker in MARKER.finditer(text):
-            before = text[start : marker.start()]
-            self._grow(before)
-            shown.append(before)
-            if kept := self._checked(marker[1]):
-                shown.append(("" if not marker[0][0].isspace() else " ") + "".join(f"[{n}]" for n in kept))
-            start = marker.end()
-        self._grow(text[start:])
-        return "".join([*shown, text[start:]])
+    def _pass_on(self, parts: Sequence[str | Marker]) -> str:
+        shown = []
+        for part in parts:
+            if isinstance(part, str):
+                self._tail = (self._tail + part)[-_TAIL_CHARS:]
+                shown.append(part)
+            elif kept := self._checked(part):
+                shown.append(part.space + "".join(f"[{n}]" for n in kept))
+            elif _OPENED.search(self._tail):  # without what stood here, "[1[2]]" would become a marker
+                self._tail += "?"
+                shown.append("?")
+        return "".join(shown)
 
-    def _grow(self, text: str) -> None:
-        self._tail = (self._tail + text)[-_TAIL_CHARS:]
-
-    def _checked(self, numbers: str) -> list[int]:
+    def _checked(self, marker: Marker) -> list[int]:
         wanted = self._sentence_terms()
-        kept = []
-        for n in _expand(numbers):
-            quote = (
-                best_quote(self._passages[n - 1], self._terms, wanted)
-                if 0 < n <= len(self._passages)
-                else None
-            )
+        kept: list[int] = []
+        for n, words in marker.entries:
+            quote = self._quote(n, words, wanted) if 0 < n <= len(self._passages) else None
             if quote is None:
                 self.dropped += 1
             elif n not in kept:
@@ -96,18 +88,17 @@ class CitationGate:
                 kept.append(n)
         return kept
 
+    def _quote(self, n: int, words: str | None, wanted: set[str]) -> str | None:
+        passage = self._passages[n - 1]
+        if words is not None:
+            found = passage.find(words)
+            if found is None or found.telling:
+                return found.text if found else None
+        return best_quote(passage.text, self._terms, wanted)
+
     def _sentence_terms(self) -> set[str]:
         """Content words of the sentence that a marker closes: the last one that has any."""
         for sentence in reversed(sentences(self._tail)):
             if wanted := set(self._terms(sentence)):
                 return wanted
         return set()
-
-
-def _expand(numbers: str) -> list[int]:
-    """The numbers of "1, 3-5"."""
-    found: list[int] = []
-    for part in re.split(r"\s*[,;]\s*", numbers):
-        first, *rest = [int(one) for one in re.split(r"\s*[–-]\s*", part)]
-        found.extend(range(first, rest[-1] + 1) if rest and first <= rest[-1] <= first + 20 else [first])
-    return found

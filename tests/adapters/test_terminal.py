@@ -257,7 +257,7 @@ async def test_tab_completes_verbs_options_and_names(tmp_path: Path) -> None:
     assert await completed("what") == []
     assert "/rules lookup" in await completed("/rules lo")
     assert "/rules roll" in await completed("/rol")
-    assert await completed("/rules ask --s") == ["/rules ask --shelf"]
+    assert await completed("/rules ask --sh") == ["/rules ask --shelf"]
     assert await completed("/rules ask --shelf f", shelf=["faq notes", "rules"]) == [
         '/rules ask --shelf "faq notes"'
     ]

@@ -1,23 +1,20 @@
-"""A strict loopback service that speaks chat completions over SSE, with scripted answers and faults.
+"""The chat completions wire of the model service: strict, as a compatible service that knows few extras.
 
-Knows nothing of the bot. In a test: `async with ChatService(...) as service`. As a process:
-`python -m tests.fakes.chat_completions --port 0 --script FILE.json [--log FILE]`; prints its port, and
-logs each paid call as a JSON line {"prompt": hash, "model", "call"} before it answers.
+`python -m tests.fakes.chat_completions --port 0 --script FILE.json [--log FILE]`
 """
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import hashlib
 import json
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from aiohttp import web
+from tests.fakes.chat_rules import messages_refusal, tools_refusal
+from tests.fakes.model_service import Body, Frame, ModelService, Refused, Reply, Turn
+from tests.fakes.schemas import bad_name, schema_fault
+
+__all__ = ["ChatService", "Reply"]
 
 KNOWN = {
     "model": str,
@@ -27,300 +24,187 @@ KNOWN = {
     "max_tokens": int,
     "max_completion_tokens": int,
     "temperature": (int, float),
+    "tools": list,
+    "tool_choice": (str, dict),
+    "parallel_tool_calls": bool,
+    "response_format": dict,
+    "reasoning_effort": str,
 }
-FAULTS = ("truncate", "drop", "hang", "malformed", "no_done", "error")
+"""OpenAI itself also knows `store` and `prompt_cache_key`; compatible services refuse or ignore them."""
 
 
 @dataclass
-class Reply:
-    """What to answer. `pieces` are content deltas (by default `text` word by word).
+class ChatService(ModelService):
+    """`limit`: which names of the limit are taken. `refuses`: parameters that this model does not take."""
 
-    `fault` strikes before piece `at` (after the last by default): "truncate" ends the body early,
-    "drop" breaks the connection, "hang" says no more, "malformed" sends half a JSON, "error" sends an
-    error event, "no_done" leaves the last line out. `gates[i]` holds piece i until it is set.
-    """
+    PATH: ClassVar[str] = "/v1/chat/completions"
+    FINISHES: ClassVar[dict[str, str]] = {
+        "end": "stop",
+        "refusal": "content_filter",
+        "tool": "tool_calls",
+    }
 
-    text: str = ""
-    pieces: list[str] | None = None
-    finish: str | None = "stop"
-    usage: str = "given"  # "given", "none", "zero"
-    cached: int = 0
-    reasoning: list[str] = field(default_factory=list)
-    refusal: str = ""
-    status: int = 200
-    error: dict[str, Any] | None = None
-    headers: dict[str, str] = field(default_factory=dict)
-    body: str | None = None  # sent instead of SSE
-    fault: str | None = None
-    at: int | None = None
-    endless: bool = False
-    delay_s: float = 0.0
-    gates: dict[int, asyncio.Event] = field(default_factory=dict)
-
-    def content(self) -> list[str]:
-        return self.pieces if self.pieces is not None else [word + " " for word in self.text.split()]
-
-
-Script = list[Reply] | Callable[[dict[str, Any]], Reply]
-
-
-@dataclass
-class ChatService:
-    """`limit`: which names of the limit are taken. `counts`: paid calls by prompt hash."""
-
-    script: Script = field(default_factory=list)
-    key: str | None = None
-    models: tuple[str, ...] = ("small",)
     limit: tuple[str, ...] = ("max_tokens", "max_completion_tokens")
     temperature: bool = True
     stream_options: str = "taken"  # "taken", "refused", "ignored"
-    port: int = 0
-    log: Path | None = None
-    requests: list[dict[str, Any]] = field(default_factory=list)
-    headers: list[Mapping[str, str]] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    input_tokens: int = 0
-    output_tokens: int = 0
-    closed: asyncio.Event = field(default_factory=asyncio.Event)  # a client went away mid-answer
-    freed: asyncio.Event = field(default_factory=asyncio.Event)
+    refuses: tuple[str, ...] = ()
 
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    @property
-    def calls(self) -> int:
-        return len(self.requests)
-
-    async def __aenter__(self) -> ChatService:
-        app = web.Application(client_max_size=64 * 2**20)
-        app.router.add_post("/v1/chat/completions", self._answer)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
-        await site.start()
-        self.port = self._runner.addresses[0][1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.freed.set()
-        await self._runner.cleanup()
-
-    def refusal(self, body: Any, authorization: str | None) -> tuple[int, str, str, str] | None:
-        """(status, message, param, code) of what the real service would refuse, or None."""
-        if authorization is None and self.key is not None:
-            return 401, "You didn't provide an API key.", "", "invalid_api_key"
-        if self.key is not None and authorization != f"Bearer {self.key}":
-            return 401, f"Incorrect API key provided: {authorization}", "", "invalid_api_key"
-        if not isinstance(body, dict):
-            return 400, "The body must be a JSON object.", "", "invalid_json"
+    def body_refusal(self, body: Body) -> Refused | None:
         for name, value in body.items():
             if name not in KNOWN:
-                return 400, f"Unrecognized request argument supplied: {name}", name, "unknown_parameter"
+                said = f"Unrecognized request argument supplied: {name}"
+                return Refused(400, said, name, "unknown_parameter")
             wanted: Any = KNOWN[name]
             if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-                return 400, f"Invalid type for '{name}'.", name, "invalid_type"
+                return Refused(400, f"Invalid type for '{name}'.", name, "invalid_type")
+            if name in self.refuses:
+                return Refused(400, f"Unsupported parameter: '{name}'.", name, "unsupported_parameter")
         for name in ("model", "messages"):
             if name not in body:
-                return 400, f"Missing required parameter: '{name}'.", name, "missing_required_parameter"
+                said = f"Missing required parameter: '{name}'."
+                return Refused(400, said, name, "missing_required_parameter")
         if body["model"] not in self.models:
-            return 404, f"The model '{body['model']}' does not exist.", "model", "model_not_found"
-        return self._messages(body["messages"]) or self._numbers(body)
+            said = f"The model '{body['model']}' does not exist."
+            return Refused(404, said, "model", "model_not_found")
+        return (
+            messages_refusal(body["messages"])
+            or self._numbers(body)
+            or self._options(body)
+            or tools_refusal(body)
+            or self._format(body)
+        )
 
-    def _messages(self, messages: list[Any]) -> tuple[int, str, str, str] | None:
-        if not messages:
-            return 400, "'messages' is too short.", "messages", "empty_array"
-        for message in messages:
-            if not isinstance(message, dict) or set(message) != {"role", "content"}:
-                return 400, "A message has a role and a content.", "messages", "invalid_type"
-            if message["role"] not in ("system", "developer", "user", "assistant"):
-                return 400, f"Invalid value: '{message['role']}'.", "messages.role", "invalid_value"
-            if not isinstance(message["content"], str):
-                return 400, "Invalid type for 'content'.", "messages.content", "invalid_type"
-        return None
-
-    def _numbers(self, body: dict[str, Any]) -> tuple[int, str, str, str] | None:
+    def _numbers(self, body: Body) -> Refused | None:
         limits = [name for name in ("max_tokens", "max_completion_tokens") if name in body]
         if len(limits) == 2:
-            return 400, "Set one of max_tokens and max_completion_tokens.", "", "invalid_parameters"
+            said = "Set one of max_tokens and max_completion_tokens."
+            return Refused(400, said, "", "invalid_parameters")
         for name in limits:
             if name not in self.limit:
-                return 400, f"Unsupported parameter: '{name}'.", name, "unsupported_parameter"
+                return Refused(400, f"Unsupported parameter: '{name}'.", name, "unsupported_parameter")
             if body[name] < 1:
-                return 400, f"Invalid '{name}': below 1.", name, "integer_below_min_value"
+                return Refused(400, f"Invalid '{name}': below 1.", name, "integer_below_min_value")
+            if body[name] > self.most_output:
+                said = f"{name} is too large: {body[name]}. This model supports at most {self.most_output}."
+                return Refused(400, said, name, "invalid_value")
         if "temperature" in body and not self.temperature:
-            return 400, "Unsupported value: 'temperature'.", "temperature", "unsupported_value"
+            return Refused(400, "Unsupported value: 'temperature'.", "temperature", "unsupported_value")
         if not 0 <= body.get("temperature", 1) <= 2:
-            return 400, "Invalid 'temperature': 0 to 2.", "temperature", "decimal_out_of_range"
+            return Refused(400, "Invalid 'temperature': 0 to 2.", "temperature", "decimal_out_of_range")
+        return None
+
+    def _options(self, body: Body) -> Refused | None:
         options = body.get("stream_options")
         if options is not None and self.stream_options == "refused":
-            return 400, "Unknown parameter: 'stream_options'.", "stream_options", "unknown_parameter"
+            said = "Unknown parameter: 'stream_options'."
+            return Refused(400, said, "stream_options", "unknown_parameter")
         if options is not None and not body.get("stream"):
-            return 400, "'stream_options' needs 'stream'.", "stream_options", "invalid_parameters"
+            return Refused(400, "'stream_options' needs 'stream'.", "stream_options", "invalid_parameters")
         if options is not None and (
             set(options) != {"include_usage"} or not isinstance(options["include_usage"], bool)
         ):
-            return 400, "Invalid 'stream_options'.", "stream_options", "unknown_parameter"
-        if not body.get("stream"):
-            return 400, "This service only streams.", "stream", "unsupported_value"
+            return Refused(400, "Invalid 'stream_options'.", "stream_options", "unknown_parameter")
+        if body.get("reasoning_effort", "low") not in ("none", "minimal", "low", "medium", "high", "xhigh"):
+            return Refused(400, "Invalid value.", "reasoning_effort", "invalid_value")
         return None
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
-        try:
-            body = await request.json()
-        except ValueError:
-            body = None
-        self.requests.append(body)
-        self.headers.append(dict(request.headers))
-        if refused := self.refusal(body, request.headers.get("Authorization")):
-            status, message, param, code = refused
-            said = {"message": message, "type": "invalid_request_error", "param": param or None, "code": code}
-            return web.json_response({"error": said}, status=status)
-        reply = self.script(body) if callable(self.script) else self.script.pop(0)
-        if reply.status != 200:
-            return self._plain(reply)
-        self._paid(body)
-        if reply.body is not None:
-            return self._plain(reply)
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **reply.headers})
-        await response.prepare(request)
-        try:
-            await self._stream(request, response, body, reply)
-        except (ConnectionError, asyncio.CancelledError):
-            self.closed.set()
-            raise
-        return response
+    def _format(self, body: Body) -> Refused | None:
+        wanted = body.get("response_format")
+        if wanted is None or wanted == {"type": "text"}:
+            return None
+        if wanted == {"type": "json_object"}:
+            if "json" in " ".join(self.texts(body)).lower():
+                return None
+            return Refused(400, "'messages' must contain the word 'json'.", "messages")
+        inner = wanted.get("json_schema")
+        if set(wanted) != {"type", "json_schema"} or wanted["type"] != "json_schema":
+            return Refused(400, "Invalid 'response_format'.", "response_format", "invalid_value")
+        if not isinstance(inner, dict) or not set(inner) <= {"name", "description", "schema", "strict"}:
+            return Refused(400, "Invalid 'json_schema'.", "response_format.json_schema", "invalid_type")
+        if bad_name(inner.get("name")):
+            return Refused(400, "Invalid name.", "response_format.json_schema.name", "invalid_value")
+        if inner.get("strict") and (said := schema_fault(inner.get("schema"))):
+            said = f"Invalid schema for response_format '{inner['name']}': {said}"
+            return Refused(400, said, "response_format", "invalid_json_schema")
+        return None
 
-    def _plain(self, reply: Reply) -> web.Response:
-        if reply.body is not None:
-            return web.Response(
-                status=reply.status, text=reply.body, headers={"Content-Type": "text/html", **reply.headers}
-            )
-        error = reply.error or {"message": f"fault {reply.status}", "type": "fault", "code": None}
-        return web.json_response({"error": error}, status=reply.status, headers=reply.headers)
+    def texts(self, body: Body) -> Iterator[str]:
+        for message in body["messages"]:
+            yield message.get("content") or ""
+            for call in message.get("tool_calls", []):
+                yield f"{call['function']['name']} {call['function']['arguments']}"
+        for tool in body.get("tools", []):
+            yield json.dumps(tool["function"])
 
-    def _paid(self, body: dict[str, Any]) -> None:
-        prompt = prompt_hash(body["messages"])
-        self.counts[prompt] += 1
-        self.input_tokens += prompt_tokens(body)
-        if self.log is not None:
-            line = {"prompt": prompt, "model": body["model"], "call": self.counts[prompt]}
-            with self.log.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+    def last(self, body: Body) -> str:
+        return str(body["messages"][-1]["content"])
 
-    async def _stream(
-        self, request: web.Request, response: web.StreamResponse, body: dict[str, Any], reply: Reply
-    ) -> None:
-        async def send(data: dict[str, Any] | str) -> None:
-            text = data if isinstance(data, str) else json.dumps(data)
-            await response.write(f"data: {text}\n\n".encode())
+    def frames(self, turn: Turn) -> Iterator[Frame]:
+        def chunk(delta: dict[str, Any] | None, kind: str = "", finish: str | None = None) -> Frame:
+            choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
+            about = {"id": turn.id, "object": "chat.completion.chunk", "created": 1, "model": turn.model}
+            return Frame({**about, "choices": choices}, kind=kind)
 
-        async def delta(values: dict[str, Any], finish: str | None = None) -> None:
-            await send(_chunk(body["model"], [{"index": 0, "delta": values, "finish_reason": finish}]))
-
-        content = reply.content()
-        sent = 0
-        await delta({"role": "assistant", "content": ""})
+        reply = turn.reply
+        yield chunk({"role": "assistant", "content": ""})
         for thought in reply.reasoning:
-            await delta({"reasoning_content": thought})
+            yield chunk({"reasoning_content": thought}, "token")
         if reply.refusal:
-            await delta({"refusal": reply.refusal})
-        at = len(content) if reply.at is None else reply.at
-        for number in range(len(content) + 1):
-            if number == at and reply.fault in ("truncate", "drop", "hang", "malformed", "error"):
-                await self._fault(request, response, reply)
-                return
-            if number == len(content):
-                break
-            if number in reply.gates:
-                await reply.gates[number].wait()
-            if reply.delay_s:
-                await asyncio.sleep(reply.delay_s)
-            await delta({"content": content[number]})
-            sent += 1
-            self.output_tokens += 1
-        while reply.endless:
-            await delta({"content": content[-1]})
-            self.output_tokens += 1
-        if reply.finish is not None:
-            await delta({}, reply.finish)
-        wanted = body.get("stream_options", {}).get("include_usage") and self.stream_options == "taken"
+            yield chunk({"refusal": reply.refusal}, "token")
+        for text in turn.texts():
+            yield chunk({"content": text}, "piece")
+        for index, call in enumerate(turn.calls):
+            about = {"name": call.name, "arguments": ""}
+            first = {"index": index, "id": call.id, "type": "function", "function": about}
+            yield chunk({"tool_calls": [first]})
+            for piece in call.pieces:
+                yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, "piece")
+        if turn.finish is not None:
+            yield chunk({}, "end", turn.finish)
+        wanted = turn.body.get("stream_options", {}).get("include_usage") and self.stream_options == "taken"
         if wanted and reply.usage != "none":
-            some = reply.usage == "given"
-            usage = {
-                "prompt_tokens": prompt_tokens(body) if some else 0,
-                "completion_tokens": sent + len(reply.reasoning) if some else 0,
-                "prompt_tokens_details": {"cached_tokens": reply.cached},
-            }
-            await send(_chunk(body["model"], []) | {"usage": usage})
+            about_usage = chunk(None, "end")
+            assert isinstance(about_usage.data, dict)
+            about_usage.data["usage"] = _usage(turn)
+            yield about_usage
         if reply.fault != "no_done":
-            await send("[DONE]")
+            yield Frame("[DONE]", kind="end")
 
-    async def _fault(self, request: web.Request, response: web.StreamResponse, reply: Reply) -> None:
-        if reply.fault == "malformed":
-            await response.write(b'data: {"choices": [{"delta"\n\n')
-        elif reply.fault == "error":
-            await response.write(f"data: {json.dumps({'error': reply.error})}\n\n".encode())
-        elif reply.fault == "truncate":
-            await response.write(b'data: {"choi')
-        elif reply.fault == "drop":
-            assert request.transport is not None
-            request.transport.abort()
-        else:
-            await self.freed.wait()
+    def whole(self, turn: Turn) -> Body:
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": turn.text() or None,
+            "refusal": turn.reply.refusal or None,
+        }
+        if turn.reply.reasoning:
+            message["reasoning_content"] = "".join(turn.reply.reasoning)
+        if turn.calls:
+            message["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": "".join(call.pieces)},
+                }
+                for call in turn.calls
+            ]
+        choice = {"index": 0, "message": message, "finish_reason": turn.finish, "logprobs": None}
+        about = {"id": turn.id, "object": "chat.completion", "created": 1, "model": turn.model}
+        usage = {} if turn.reply.usage == "none" else {"usage": _usage(turn)}
+        return {**about, "choices": [choice], **usage}
 
 
-def prompt_hash(messages: list[dict[str, str]]) -> str:
-    return hashlib.sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def prompt_tokens(body: dict[str, Any]) -> int:
-    """This service's tokens are words."""
-    return sum(len(message["content"].split()) for message in body["messages"])
-
-
-def _chunk(model: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
+def _usage(turn: Turn) -> dict[str, Any]:
+    read_in, written_out, cached, cache_written = turn.counted
+    details = {"cached_tokens": cached} | ({"cache_write_tokens": cache_written} if cache_written else {})
     return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": model,
-        "choices": choices,
+        "prompt_tokens": read_in,
+        "completion_tokens": written_out,
+        "total_tokens": read_in + written_out,
+        "prompt_tokens_details": details,
     }
 
 
-def from_script(script: Mapping[str, Any]) -> tuple[Script, dict[str, Any]]:
-    """{"service": {…}, "answers": [Reply…], "rules": [{"contains", "answer"}], "default": Reply}.
-
-    The first rule whose words are in the last message answers; then the queue; then the default.
-    """
-    queue = [Reply(**values) for values in script.get("answers", [])]
-
-    def answer(body: dict[str, Any]) -> Reply:
-        last = body["messages"][-1]["content"]
-        for rule in script.get("rules", []):
-            if rule["contains"] in last:
-                return Reply(**rule["answer"])
-        return queue.pop(0) if queue else Reply(**script.get("default", {"status": 500}))
-
-    service = dict(script.get("service", {}))
-    for name in ("models", "limit"):
-        if name in service:
-            service[name] = tuple(service[name])
-    return answer, service
-
-
-async def _serve(port: int, script: str, log: Path | None) -> None:
-    answer, settings = from_script(json.loads(script))
-    async with ChatService(answer, port=port, log=log, **settings) as service:
-        print(service.port, flush=True)
-        await asyncio.Event().wait()
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--script", type=Path, required=True)
-    parser.add_argument("--log", type=Path)
-    given = parser.parse_args()
-    asyncio.run(_serve(given.port, given.script.read_text(encoding="utf-8"), given.log))
+    from tests.fakes.serving import serve
+
+    serve(ChatService)

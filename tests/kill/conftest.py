@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pytest
 
 from bot import models
 from bot.config import load
+from tests.fakes.wires import WIRES, Wire
 from tests.kill.process import ROOT, Bot, Course, course
 
 ANSWER = (
@@ -32,6 +34,7 @@ CHAT = ("chat", "--json", "--thread", "t")
 class Service:
     """The loopback model service in a process of its own, which no kill of the bot's touches."""
 
+    wire: Wire
     port: int
     log: Path
 
@@ -40,30 +43,28 @@ class Service:
         return len(self.log.read_bytes().splitlines()) if self.log.exists() else 0
 
 
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("service")
+@contextmanager
+def serving(wire: Wire, folder: Path) -> Iterator[Service]:
+    """A service that gives everyone the same answer, word by word."""
     script, log = folder / "script.json", folder / "calls.jsonl"
     script.write_text(json.dumps({"default": {"text": ANSWER, "delay_s": 0.03}}), encoding="utf-8")
-    command = (
-        sys.executable,
-        "-m",
-        "tests.fakes.chat_completions",
-        "--script",
-        str(script),
-        "--log",
-        str(log),
-    )
+    command = (sys.executable, "-m", wire.module, "--script", str(script), "--log", str(log))
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
-        yield Service(int(process.stdout.readline()), log)
+        yield Service(wire, int(process.stdout.readline()), log)
         process.kill()
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(WIRES["chat"], tmp_path_factory.mktemp("service")) as service:
+        yield service
 
 
 @pytest.fixture(scope="session")
 def by_words(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Settings with a model that answers and lexical search only."""
-    return _settings(service, "none", tmp_path_factory.mktemp("settings"))
+    return settings(service, "none", tmp_path_factory.mktemp("settings"))
 
 
 @pytest.fixture(scope="session")
@@ -71,16 +72,17 @@ def by_meaning(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Pa
     """The same with the real embedding model, whose files have to be there."""
     if not models.present(load(environ=os.environ).models_dir, "bge-small"):
         pytest.skip("the files of bge-small are not there: python -m bot models pull")
-    return _settings(service, "bge-small", tmp_path_factory.mktemp("settings"))
+    return settings(service, "bge-small", tmp_path_factory.mktemp("settings"))
 
 
-def _settings(service: Service, embedder: str, folder: Path) -> Path:
+def settings(service: Service, embedder: str, folder: Path) -> Path:
+    """A file of settings in which the service plays the answerer."""
     file = folder / "config.toml"
     file.write_text(
         f"""
 [providers.local]
-kind = "openai-compatible"
-base_url = "http://127.0.0.1:{service.port}/v1"
+kind = "{service.wire.kind}"
+base_url = "{service.wire.url(service.port)}"
 [roles]
 answerer = "local:small"
 [embedding]

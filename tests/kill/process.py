@@ -137,8 +137,12 @@ class Bot:
 
 
 def environment() -> Mapping[str, str]:
-    """The user's own, without settings of theirs that would change what the bot says."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SUTRADHAR_", "LC_"))}
+    """The user's own, without settings and keys of theirs that would change what the bot says."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SUTRADHAR_", "LC_")) and not name.endswith("_API_KEY")
+    }
     models = os.environ.get("SUTRADHAR_MODELS")
     return {**kept, "SUTRADHAR_LOCALE": "en", **({"SUTRADHAR_MODELS": models} if models else {})}
 

@@ -1,4 +1,4 @@
-"""The fake refuses what the real service refuses."""
+"""The fake refuses what a chat completions service refuses."""
 
 from __future__ import annotations
 
@@ -7,48 +7,163 @@ from typing import Any
 import pytest
 
 from tests.fakes.chat_completions import ChatService
+from tests.fakes.reply import Reply
 
-GOOD: dict[str, Any] = {"model": "small", "messages": [{"role": "user", "content": "hi"}], "stream": True}
+Body = dict[str, Any]
+
+HI: Body = {"role": "user", "content": "hi"}
+GOOD: Body = {"model": "small", "messages": [HI], "stream": True}
+SEARCH: Body = {"name": "search", "parameters": {"type": "object", "properties": {}}}
+TOOL: Body = {"type": "function", "function": SEARCH}
+STRICT: Body = {
+    "type": "object",
+    "properties": {"page": {"type": "integer"}},
+    "required": ["page"],
+    "additionalProperties": False,
+}
+
+
+def called(*ids: str, arguments: str = "{}") -> Body:
+    function = {"name": "search", "arguments": arguments}
+    calls = [{"id": id, "type": "function", "function": function} for id in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def told(id: str) -> Body:
+    return {"role": "tool", "tool_call_id": id, "content": "nothing"}
+
+
+def by(schema: Body, **more: Any) -> Body:
+    inner = {"name": "answer", "schema": schema, "strict": True, **more}
+    return {"response_format": {"type": "json_schema", "json_schema": inner}}
+
+
+def status(service: ChatService, change: Body, headers: Body | None = None) -> int | None:
+    refused = service.refusal(GOOD | change, headers or {})
+    return refused.status if refused else None
 
 
 @pytest.mark.parametrize(
-    ("change", "status"),
+    "change",
     [
-        ({}, None),
+        {},
+        {"stream": False},
+        {"tools": [TOOL], "tool_choice": "auto", "parallel_tool_calls": False},
+        {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "search"}}},
+        {"messages": [HI, called("a", "b"), told("b"), told("a"), HI]},
+        by(STRICT),
+        {"response_format": {"type": "json_object"}, "messages": [HI | {"content": "in JSON"}]},
+        {"reasoning_effort": "low"},
+    ],
+)
+def test_what_is_taken(change: Body) -> None:
+    assert ChatService().refusal(GOOD | change, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
         ({"top_secret": 1}, 400),
+        ({"store": False}, 400),
+        ({"prompt_cache_key": "k"}, 400),
         ({"model": 3}, 400),
         ({"model": "other"}, 404),
         ({"messages": []}, 400),
         ({"messages": [{"role": "wizard", "content": "hi"}]}, 400),
         ({"messages": [{"role": "user", "content": None}]}, 400),
         ({"messages": [{"role": "user"}]}, 400),
+        ({"messages": [HI | {"cache_control": {"type": "ephemeral"}}]}, 400),
         ({"max_tokens": 5, "max_completion_tokens": 5}, 400),
         ({"max_tokens": True}, 400),
         ({"max_tokens": 0}, 400),
+        ({"max_tokens": 64_001}, 400),
         ({"temperature": 2.5}, 400),
-        ({"stream": False}, 400),
+        ({"reasoning_effort": "heroic"}, 400),
         ({"stream": False, "stream_options": {"include_usage": True}}, 400),
         ({"stream_options": {"usage": True}}, 400),
     ],
 )
-def test_a_refusal(change: dict[str, Any], status: int | None) -> None:
-    refused = ChatService().refusal(GOOD | change, None)
-    assert (refused[0] if refused else None) == status
+def test_a_refusal(change: Body, code: int) -> None:
+    assert status(ChatService(), change) == code
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [HI, told("a")],
+        [HI, called("a")],
+        [HI, called("a"), HI],
+        [HI, called("a"), told("b")],
+        [HI, called("a", "b"), told("a"), HI],
+        [HI, called("a"), told("a"), told("a")],
+        [HI, called("a", "a"), told("a"), told("a")],
+        [HI, called()],
+        [HI, called("a", arguments="{half"), told("a")],
+        [HI, called("a", arguments="[]"), told("a")],
+        [HI, {"role": "assistant", "content": None}],
+        [HI, called("a"), {"role": "tool", "content": "nothing"}],
+    ],
+    ids=str,
+)
+def test_tool_messages_that_do_not_pair_up(messages: list[Body]) -> None:
+    assert status(ChatService(), {"messages": messages}) == 400
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tools": []},
+        {"tools": [SEARCH]},
+        {"tools": [TOOL, TOOL]},
+        {"tools": [{"type": "function", "function": SEARCH | {"name": "search the book"}}]},
+        {"tools": [{"type": "function", "function": SEARCH | {"input_schema": {}}}]},
+        {"tools": [{"type": "function", "function": SEARCH | {"parameters": {"type": "string"}}}]},
+        {"tools": [{"type": "function", "function": SEARCH | {"strict": True}}]},
+        {"tools": [TOOL], "tool_choice": "search"},
+        {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "other"}}},
+        {"tool_choice": "auto"},
+        {"parallel_tool_calls": True},
+    ],
+    ids=str,
+)
+def test_tools_that_are_not_right(change: Body) -> None:
+    assert status(ChatService(), change) == 400
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"response_format": {"type": "json_object"}},
+        {"response_format": {"type": "yaml"}},
+        {"response_format": {"type": "json_schema"}},
+        by(STRICT, name="my answer"),
+        by(STRICT, shape=1),
+        by({"type": "string"}),
+        by(STRICT | {"additionalProperties": True}),
+        by(STRICT | {"required": []}),
+        by(STRICT | {"properties": {"page": {"oneOf": []}}}),
+        by(STRICT | {"properties": {"page": {"type": "array"}}}),
+        by(STRICT | {"properties": {"page": {"$ref": "#/$defs/gone"}}}),
+        by(STRICT | {"properties": {"page": {"type": "array", "items": {"type": "object"}}}}),
+    ],
+    ids=str,
+)
+def test_a_format_that_no_answer_is_promised_by(change: Body) -> None:
+    assert status(ChatService(), change) == 400
 
 
 @pytest.mark.parametrize("name", ["model", "messages"])
 def test_a_missing_parameter(name: str) -> None:
-    refused = ChatService().refusal({k: v for k, v in GOOD.items() if k != name}, None)
+    refused = ChatService().refusal({k: v for k, v in GOOD.items() if k != name}, {})
     assert refused is not None
-    assert refused[2] == name
+    assert refused.param == name
 
 
-@pytest.mark.parametrize("sent", [None, "Bearer wrong"])
-def test_a_key_that_is_required(sent: str | None) -> None:
-    refused = ChatService(key="right").refusal(GOOD, sent)
-    assert refused is not None
-    assert refused[0] == 401
-    assert ChatService(key="right").refusal(GOOD, "Bearer right") is None
+@pytest.mark.parametrize("sent", [{}, {"Authorization": "Bearer wrong"}])
+def test_a_key_that_is_required(sent: Body) -> None:
+    service = ChatService(key="right")
+    assert status(service, {}, sent) == 401
+    assert status(service, {}, {"Authorization": "Bearer right"}) is None
 
 
 @pytest.mark.parametrize(
@@ -57,7 +172,19 @@ def test_a_key_that_is_required(sent: str | None) -> None:
         (ChatService(limit=("max_tokens",)), {"max_completion_tokens": 5}),
         (ChatService(temperature=False), {"temperature": 1}),
         (ChatService(stream_options="refused"), {"stream_options": {"include_usage": True}}),
+        (ChatService(refuses=("response_format",)), by(STRICT)),
+        (ChatService(refuses=("tools",)), {"tools": [TOOL]}),
     ],
 )
-def test_a_model_with_manners_of_its_own(service: ChatService, change: dict[str, Any]) -> None:
-    assert service.refusal(GOOD | change, None) is not None
+def test_a_model_with_manners_of_its_own(service: ChatService, change: Body) -> None:
+    assert status(service, change) == 400
+
+
+async def test_a_script_that_is_over_is_no_fault_to_retry() -> None:
+    import aiohttp
+
+    async with ChatService([Reply("one")]) as service, aiohttp.ClientSession() as client:
+        got = [
+            (await client.post(f"{service.base_url}/chat/completions", json=GOOD)).status for _ in range(2)
+        ]
+    assert got == [200, 400]

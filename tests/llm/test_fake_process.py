@@ -1,4 +1,4 @@
-"""The fake as a process of its own: its log of calls outlives the client."""
+"""The fakes as processes of their own: the log of calls outlives the client."""
 
 from __future__ import annotations
 
@@ -8,31 +8,28 @@ import sys
 from pathlib import Path
 
 from bot.llm.base import Completion, Message, Prompt
-from bot.llm.openai_chat import ChatCompletions
+from tests.fakes.wires import Wire
+from tests.llm.desk import provider
 
 
-async def test_the_process_answers_by_rule_and_counts_calls(tmp_path: Path) -> None:
+async def test_the_process_answers_by_rule_and_counts_calls(wire: Wire, tmp_path: Path) -> None:
     script, log = tmp_path / "script.json", tmp_path / "calls.jsonl"
-    script.write_text(
-        json.dumps(
-            {"rules": [{"contains": "fire", "answer": {"text": "150 feet."}}], "default": {"text": "No."}}
-        )
-    )
+    rule = {"contains": "fire", "answer": {"text": "150 feet."}}
+    script.write_text(json.dumps({"rules": [rule], "default": {"text": "No."}}))
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.fakes.chat_completions", "--script", str(script), "--log", str(log)),
+        *(sys.executable, "-m", wire.module, "--script", str(script), "--log", str(log)),
         stdout=asyncio.subprocess.PIPE,
     )
     try:
         assert process.stdout is not None
-        port = int(await process.stdout.readline())
-        provider = ChatCompletions(f"http://127.0.0.1:{port}/v1")
+        asks = provider(wire, wire.url(int(await process.stdout.readline())))
         answers = [
             piece.text
             for question in ("fireball?", "water?", "fireball?")
-            async for piece in provider.stream("small", Prompt("", (Message("user", question),)))
+            async for piece in asks.stream("small", Prompt("", (Message("user", question),)))
             if isinstance(piece, Completion)
         ]
-        await provider.close()
+        await asks.close()
     finally:
         process.kill()
         await process.wait()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.models import present
+from tests.fakes.wires import WIRES, Wire
 from tests.promises.talk import BOOK, settings, status, talking
 
 VECTORS = '[embedding]\nmodel = "bge-small"\n'
@@ -50,6 +51,12 @@ def stocked(_stocked: Path, tmp_path: Path) -> Path:
 def stocked_with_vectors(_stocked_with_vectors: Path, tmp_path: Path) -> Path:
     """The same with its vectors."""
     return Path(shutil.copytree(_stocked_with_vectors, tmp_path / "data"))
+
+
+@pytest.fixture(params=WIRES)
+def wire(request: pytest.FixtureRequest) -> Wire:
+    """Each of the wires that a model is asked over."""
+    return WIRES[request.param]
 
 
 class SmallDisk:

@@ -12,7 +12,8 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,20 @@ from bot.adapters.feed import Feed
 from bot.adapters.json_lines import JsonLines
 from bot.app import App
 from bot.config import Config, load
-from tests.fakes.chat_completions import ChatService
+from bot.house import House
+from bot.llm.registry import Models
+from bot.llm.service import Timeouts
+from storage.ledger import Ledger
+from tests.fakes.model_service import ModelService
+from tests.fakes.wires import kind_of
 
 Events = list[dict[str, Any]]
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-" + "promise" * 6
+NAMES = ("fake", "second", "third")
 PATIENCE_S = 40.0
+QUICK = Timeouts(connect=2, first=0.5, idle=0.3, total=6)
 
 BOOK = """# The Keeper's Handbook
 
@@ -45,6 +53,7 @@ A hooded lantern casts bright light for thirty feet and burns six hours on a fla
 A swimmer who runs out of breath survives for a number of rounds equal to half their toughness.
 """
 ASK = "/rules ask What happens to the speed of a grappled creature?"
+EXTRACTIVE = "Here are the passages themselves, word for word."
 ANSWER = "The speed of a grappled creature becomes zero [1]."
 
 
@@ -113,14 +122,19 @@ async def talking(
             talk.code = await running
 
 
-def settings(data: Path, service: ChatService | None = None, *, toml: str = "") -> Config:
-    """Settings over `data`; with a `service`, it plays the answerer. No vectors unless `toml` asks for them."""
+def settings(data: Path, *services: ModelService, toml: str = "") -> Config:
+    """Settings over `data`. A service plays the answerer, whichever wire it speaks; of several each stands in
+    for the one before. No vectors unless `toml` asks for them.
+    """
     text = toml or '[embedding]\nmodel = "none"\n'
-    if service is not None:
+    for number, service in enumerate(services):
         text += (
-            f'[providers.fake]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
-            'api_key_env = "FAKE_KEY"\n[roles]\nanswerer = "fake:small"\n'
+            f'[providers.{NAMES[number]}]\nkind = "{kind_of(service)}"\nbase_url = "{service.base_url}"\n'
+            'api_key_env = "FAKE_KEY"\n'
         )
+    chain = [f"{name}:small" for name in NAMES[: len(services)]]
+    # Without this table the demo model would play, where its files are.
+    text += f"[roles]\nanswerer = {json.dumps(chain)}\n" if chain else "[roles]\n"
     file = data.with_name(data.name + ".toml")
     file.write_text(text, encoding="utf-8")
     models = {name: value for name, value in os.environ.items() if name == "SUTRADHAR_MODELS"}
@@ -158,7 +172,12 @@ def bot(
 ) -> subprocess.CompletedProcess[bytes]:
     """`python -m bot …` as a user starts it."""
     given = ["--config", str(config)] if config else []
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SUTRADHAR_", "LC_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        # With a key that is found there, a model would play that no test has asked for.
+        if not name.startswith(("SUTRADHAR_", "LC_")) and not name.endswith("_API_KEY")
+    }
     if models := os.environ.get("SUTRADHAR_MODELS"):
         kept["SUTRADHAR_MODELS"] = models
     return subprocess.run(
@@ -176,3 +195,39 @@ def heard(done: subprocess.CompletedProcess[bytes]) -> Events:
     """What a process wrote in JSON; nothing else may be on its standard output."""
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return [json.loads(line) for line in io.BytesIO(done.stdout)]
+
+
+def answer(events: Events) -> str:
+    """What the answer said."""
+    return texts([one for one in events if one.get("stage") == "answer"]).strip()
+
+
+async def ledger_of(talk: Talk) -> list[Any]:
+    """The ledger's rows, oldest first."""
+    from storage.tables import ledger
+
+    assert talk.app is not None
+    async with talk.app.house.database.read() as connection:
+        return list(await connection.execute(ledger.select().order_by(ledger.c.id)))
+
+
+async def asked(config: Config) -> tuple[Events, list[Any]]:
+    """Ask once; the events, and the ledger's rows."""
+    async with talking(config) as talk:
+        events = await talk.say(ASK)
+        rows = await ledger_of(talk)
+        assert status(await talk.say("/rules books")) == "done"
+    return events, rows
+
+
+def quick(config: Config) -> AbstractAsyncContextManager[Talk]:
+    """A chat whose models are waited for a moment only."""
+
+    class Impatient(App):
+        @classmethod
+        async def open(cls, config: Config, *, busy_timeout_s: float = 10.0) -> App:
+            house = await House.open(config, busy_timeout_s=busy_timeout_s)
+            models = Models(config, Ledger(house.database), timeouts=QUICK, sleep=lambda _: asyncio.sleep(0))
+            return cls(replace(house, models=models), house.engine_url, busy_timeout_s=busy_timeout_s)
+
+    return talking(config, application=Impatient)

@@ -5,53 +5,30 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.app import App
-from bot.config import Config
-from bot.house import House
-from bot.llm.openai_chat import Timeouts
-from bot.llm.registry import Models
-from storage.ledger import Ledger
-from tests.fakes.chat_completions import ChatService, Reply, prompt_tokens
+from tests.fakes.reply import Reply
+from tests.fakes.wires import WIRES, Wire
 from tests.promises.talk import (
     ANSWER,
     ASK,
+    EXTRACTIVE,
     KEY,
     Events,
-    Talk,
+    answer,
+    asked,
     bot,
     heard,
+    ledger_of,
     of,
+    quick,
     settings,
     status,
-    talking,
     texts,
 )
-
-QUICK = Timeouts(connect=2, first=0.5, idle=0.3, total=6)
-EXTRACTIVE = "Here are the passages themselves, word for word."
-
-
-async def ledger_of(talk: Talk) -> list[Any]:
-    from storage.tables import ledger
-
-    assert talk.app is not None
-    async with talk.app.house.database.read() as connection:
-        return list(await connection.execute(ledger.select().order_by(ledger.c.id)))
-
-
-async def asked(config: Config) -> tuple[Events, list[Any]]:
-    """Ask once; the events, and the ledger's rows."""
-    async with talking(config) as talk:
-        events = await talk.say(ASK)
-        rows = await ledger_of(talk)
-        assert status(await talk.say("/rules books")) == "done"
-    return events, rows
 
 
 def no_key_anywhere(data: Path, events: Events) -> None:
@@ -61,35 +38,39 @@ def no_key_anywhere(data: Path, events: Events) -> None:
             assert KEY.encode() not in file.read_bytes(), file
 
 
-FAULTS: dict[str, tuple[list[Reply], str]] = {
-    "unauthorised": ([Reply(status=401)], "refused the API key"),
-    "too often": (
-        [Reply(status=429, headers={"retry-after": "60"})],
-        "is being asked too often right now",
-    ),
-    "too often, and again": (
-        [Reply(status=429, headers={"retry-after": "0"})] * 3,
-        "is being asked too often right now",
-    ),
-    "a fault of its own": ([Reply(status=503, headers={"retry-after": "0"})] * 3, "had a fault of its own"),
-    "no credit": ([Reply(status=402)], "has no credit left"),
-    "unknown model": ([Reply(status=404)], "does not know"),
+def later(status: int, **more: Any) -> Reply:
+    return Reply(status=status, headers={"retry-after": "0"}, times=3, **more)
+
+
+FAULTS: dict[str, tuple[Reply, str]] = {
+    "unauthorised": (Reply(status=401), "refused the API key"),
+    "forbidden": (Reply(status=403), "refused the API key"),
+    "too often": (Reply(status=429, headers={"retry-after": "60"}), "is being asked too often right now"),
+    "a storm of 429": (later(429), "is being asked too often right now"),
+    "a fault of its own": (later(503), "had a fault of its own"),
+    "overloaded": (later(529), "had a fault of its own"),
+    "no credit": (Reply(status=402), "has no credit left"),
+    "unknown model": (Reply(status=404), "does not know"),
+    "too long": (Reply(status=413), "more text than"),
+    "not understood": (Reply(status=400), "did not accept"),
     "a page": (
-        [Reply(body="<html>hello</html>", headers={"retry-after": "0"})] * 3,
+        Reply(body="<html>hello</html>", headers={"retry-after": "0"}, times=3),
         "had a fault of its own",
     ),
-    "nothing": ([Reply(text="")], "answered with nothing"),
-    "a refusal": ([Reply(refusal="I would rather not.", finish="stop")], "declined to answer"),
-    "filtered": ([Reply(text="", finish="content_filter")], "declined to answer"),
+    "nothing": (Reply(text=""), "answered with nothing"),
+    "a refusal": (Reply(refusal="I would rather not.", finish="refusal"), "declined to answer"),
+    "filtered": (Reply(text="", finish="refusal"), "declined to answer"),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
-async def test_a_model_that_gives_nothing_is_replaced_by_the_passages(name: str, stocked: Path) -> None:
-    replies, said = FAULTS[name]
-    async with ChatService(list(replies)) as service:
+async def test_a_model_that_gives_nothing_is_replaced_by_the_passages(
+    name: str, wire: Wire, stocked: Path
+) -> None:
+    reply, said = FAULTS[name]
+    async with wire.service([reply]) as service:
         events, rows = await asked(settings(stocked, service))
-        assert service.calls == len(replies)
+        assert service.calls == reply.times
     assert status(events) == "done"
     notices = [one["text"] for one in of(events, "notice")]
     assert [one for one in notices if said in one], notices
@@ -104,9 +85,9 @@ async def test_a_model_that_gives_nothing_is_replaced_by_the_passages(name: str,
 
 
 @pytest.mark.parametrize("fault", ["drop", "truncate", "malformed", "error"])
-async def test_what_arrived_before_a_cut_stays_and_is_billed(fault: str, stocked: Path) -> None:
-    cut = Reply(text=ANSWER, fault=fault, at=6, error={"message": "overloaded", "type": "server_error"})
-    async with ChatService([cut]) as service:
+async def test_what_arrived_before_a_cut_stays_and_is_billed(fault: str, wire: Wire, stocked: Path) -> None:
+    error = {"message": "overloaded", "type": "overloaded_error", "code": "server_error"}
+    async with wire.service([Reply(text=ANSWER, fault=fault, at=6, error=error)]) as service:
         events, (row,) = await asked(settings(stocked, service))
         assert service.calls == 1, "what was begun is not asked again"
     assert status(events) == "done"
@@ -118,34 +99,52 @@ async def test_what_arrived_before_a_cut_stays_and_is_billed(fault: str, stocked
     no_key_anywhere(stocked, events)
 
 
-async def test_a_service_that_hangs_is_given_up(stocked: Path) -> None:
-    async with ChatService(lambda body: Reply(text=ANSWER, fault="hang", at=4)) as service:
-        config = settings(stocked, service)
-        async with quick(config) as talk:
+async def test_a_storm_that_passes_is_not_noticed(wire: Wire, stocked: Path) -> None:
+    storm = Reply(status=429, headers={"retry-after": "0"}, times=2)
+    async with wire.service([storm, Reply(text=ANSWER)]) as service:
+        events, (row,) = await asked(settings(stocked, service))
+    assert not of(events, "notice")
+    assert answer(events) == ANSWER
+    assert (row.state, row.input_tokens) == ("settled", service.input_tokens)
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown", "said"),
+    [
+        (Reply(text=ANSWER, fault="hang", at=4), "The speed of a", "cut off"),
+        (Reply(fault="half_open", times=3), EXTRACTIVE, "took too long to answer"),
+    ],
+    ids=["hang", "half-open"],
+)
+async def test_a_service_that_says_no_more_is_given_up(
+    reply: Reply, shown: str, said: str, wire: Wire, stocked: Path
+) -> None:
+    async with wire.service([reply]) as service:
+        async with quick(settings(stocked, service)) as talk:
             events = await talk.say(ASK)
             (row,) = await ledger_of(talk)
+        assert service.calls == reply.times
     assert status(events) == "done"
-    assert "The speed of a" in texts(events)
-    assert [one for one in of(events, "notice") if "cut off" in one["text"]]
+    assert shown in texts(events) + texts(events, "notice")
+    assert [one for one in of(events, "notice") if said in one["text"]]
     assert row.state == "failed"
-    assert row.output_tokens > 0
+    assert (row.output_tokens > 0) == (row.input_tokens > 0) == (reply.fault == "hang")
 
 
-def quick(config: Config) -> Any:
-    """A chat whose models are waited for a moment only."""
+async def test_a_turn_that_the_service_pauses_goes_on(stocked: Path) -> None:
+    words = ANSWER.split()
+    parts = [Reply(" ".join(words[:4]), finish="pause"), Reply(" ".join(words[4:]))]
+    async with WIRES["messages"].service(parts) as service:
+        events, (row,) = await asked(settings(stocked, service))
+        assert service.calls == 2
+    assert answer(events) == ANSWER
+    assert not of(events, "notice")
+    assert row.state == "settled"
+    assert (row.input_tokens, row.output_tokens) == (service.input_tokens, service.output_tokens)
 
-    class Impatient(App):
-        @classmethod
-        async def open(cls, config: Config, *, busy_timeout_s: float = 10.0) -> App:
-            house = await House.open(config, busy_timeout_s=busy_timeout_s)
-            models = Models(config, Ledger(house.database), timeouts=QUICK, sleep=lambda _: asyncio.sleep(0))
-            return cls(replace(house, models=models), house.engine_url, busy_timeout_s=busy_timeout_s)
 
-    return talking(config, application=Impatient)
-
-
-async def test_an_endless_answer_is_ended(stocked: Path) -> None:
-    async with ChatService([Reply(text="on and on and on ", endless=True)]) as service:
+async def test_an_endless_answer_is_ended(wire: Wire, stocked: Path) -> None:
+    async with wire.service([Reply(text="on and on and on ", endless=True)]) as service:
         events, (row,) = await asked(settings(stocked, service))
         async with asyncio.timeout(10):
             await service.closed.wait()
@@ -155,10 +154,10 @@ async def test_an_endless_answer_is_ended(stocked: Path) -> None:
     assert row.output_tokens > 1_000
 
 
-async def test_a_service_that_is_not_there(stocked: Path) -> None:
+async def test_a_service_that_is_not_there(wire: Wire, stocked: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        service = ChatService(port=free.getsockname()[1])
+        service = wire.service(port=free.getsockname()[1])
     async with quick(settings(stocked, service)) as talk:
         events = await talk.say(ASK)
         (row,) = await ledger_of(talk)
@@ -168,15 +167,15 @@ async def test_a_service_that_is_not_there(stocked: Path) -> None:
     assert (row.state, row.input_tokens, row.output_tokens) == ("failed", 0, 0)
 
 
-async def test_a_whole_answer_is_billed_to_the_token(stocked: Path) -> None:
-    async with ChatService([Reply(text=ANSWER, cached=3)]) as service:
+async def test_a_whole_answer_is_billed_to_the_token(wire: Wire, stocked: Path) -> None:
+    async with wire.service([Reply(text=ANSWER, cached=3, cache_writes=2)]) as service:
         events, (row,) = await asked(settings(stocked, service))
         (body,) = service.requests
     assert status(events) == "done"
-    assert texts([one for one in events if one.get("stage") == "answer"]).strip() == ANSWER
+    assert answer(events) == ANSWER
     assert row.state == "settled"
-    assert row.input_tokens + row.cache_read_tokens == prompt_tokens(body)
-    assert row.cache_read_tokens == 3
+    assert row.input_tokens == service.input_tokens == service.prompt_tokens(body) - 5
+    assert (row.cache_read_tokens, row.cache_write_tokens) == (3, 2)
     assert row.output_tokens == len(ANSWER.split())
     no_key_anywhere(stocked, events)
 
@@ -190,7 +189,7 @@ async def test_a_whole_answer_is_billed_to_the_token(stocked: Path) -> None:
             'api_key_env = "NO_SUCH_KEY"\n[roles]\nanswerer = "x:small"\n',
             "NO_SUCH_KEY",
         ),
-        ('[roles]\nanswerer = "anthropic:claude"\n', "later release"),
+        ('[roles]\nanswerer = "anthropic:claude"\n', "ANTHROPIC_API_KEY"),
     ],
 )
 def test_a_part_that_nobody_can_play_is_one_sentence(toml: str, said: str, stocked: Path) -> None:
@@ -209,8 +208,8 @@ def test_a_part_that_nobody_can_play_is_one_sentence(toml: str, said: str, stock
         assert said in done.stderr.decode()
 
 
-async def test_the_key_stays_out_of_everything_a_process_leaves(stocked: Path) -> None:
-    async with ChatService(lambda body: Reply(status=401), key="another") as service:
+async def test_the_key_stays_out_of_everything_a_process_leaves(wire: Wire, stocked: Path) -> None:
+    async with wire.service([], key="another") as service:
         settings(stocked, service)
         done = await asyncio.to_thread(
             bot,

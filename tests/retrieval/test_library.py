@@ -76,3 +76,11 @@ async def test_a_removed_book_is_found_no_more(tmp_path: Path) -> None:
         await house.intake.remove("local", book.id)
         assert (await house.library.search("local", "rules", "fourth road lantern")).passages == []
         assert not list((house.config.data_dir / "originals").iterdir())
+
+
+async def test_a_name_that_no_heading_bears_comes_with_what_stands_around_it(tmp_path: Path) -> None:
+    async with library(tmp_path, "[retrieval]\nchild_chars = 200\nparent_chars = 200\n") as house:
+        name = await house.library.search("local", "rules", "fourth road")
+        heading = await house.library.search("local", "rules", "cold")
+    assert all(f"Paragraph {n}" in name.passages[0].text for n in range(6))
+    assert all(len(one.text) <= 200 for one in heading.passages)

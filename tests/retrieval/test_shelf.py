@@ -7,7 +7,8 @@ import pytest
 from bot.readers import read
 from bot.retrieval.chunk import chunks
 from bot.retrieval.lexical import Segment, terms
-from bot.retrieval.shelf import Options, Shelf, ShelvedDocument
+from bot.retrieval.ranked import Options
+from bot.retrieval.shelf import Shelf, ShelvedDocument
 
 SPELLS = """# Spells
 
@@ -138,3 +139,36 @@ def test_one_book_may_be_asked_alone(shelf: Shelf) -> None:
 )
 def test_a_strange_question_does_no_harm(shelf: Shelf, query: str) -> None:
     assert not shelf.search(query).confident
+
+
+def test_a_name_is_found_beside_where_it_is_mentioned_and_scores_still_fall() -> None:
+    filler = [f"## Place {n}\n\nThe hall of place {n} keeps lamps, ropes and a well.\n" for n in range(8)]
+    told = "## Elsewhere\n\n" + "\n\n".join(
+        [
+            "Sailors fear the pale heron more than any storm. " + "They speak of it in port. " * 22,
+            "It circles twice before a ship goes down. " + "Nobody has counted its feathers. " * 18,
+        ]
+    )
+    one = Shelf([shelved("en", "# Coast\n\n" + "\n".join([*filler[:4], told, *filler[4:]]))])
+    name, question = one.search("pale heron"), one.search("What do sailors say of the pale heron?")
+    assert name.evidence.name
+    assert [hit.section for hit in name.hits[:2]] == [name.hits[0].section] * 2
+    for found in (name, question):
+        assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
+
+
+def test_what_a_good_passage_names_by_its_title_is_a_bridge() -> None:
+    book = """# People
+
+## Ada Holm
+
+Ada Holm painted the altar of Saint Brendan Abbey when she was young and poor.
+
+## Saint Brendan Abbey
+
+Built of grey granite in the year 1181 by monks.
+"""
+    others = "".join(f"\n## Hamlet {n}\n\nFishing boats, nets and a row of houses.\n" for n in range(20))
+    hits = Shelf([shelved("en", book + others)]).search("Which altar was painted when young and poor?").hits
+    assert [hit.by for hit in hits if hit.section == 2] == ["bridge"]
+    assert hits[0].by == "search"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.works.citing import CitationGate, sentences
@@ -67,11 +69,108 @@ def test_brackets_that_are_no_markers_pass() -> None:
     assert through("Roll [1d6] or see [the table].")[0] == "Roll [1d6] or see [the table]."
 
 
-@given(st.text(alphabet="ab. \n[]12,【】", max_size=80), st.integers(1, 7))
-def test_cutting_the_stream_anywhere_changes_nothing(text: str, size: int) -> None:
-    whole, _ = through(text)
-    pieces, _ = through(*[text[i : i + size] for i in range(0, len(text), size)])
-    assert pieces.rstrip() == whole.rstrip()
+def test_a_quotation_in_the_passages_own_words_bears_out_another_language() -> None:
+    text, gate = through('O agarrão usa a ação de ataque [2 "use the Attack action"].')
+    assert text == "O agarrão usa a ação de ataque [2]."
+    assert gate.quotes == {2: "use the Attack action"}
+
+
+def test_without_the_words_a_sentence_in_another_language_is_not_borne_out() -> None:
+    assert through("O agarrão usa a ação de ataque [2].")[0] == "O agarrão usa a ação de ataque."
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "“use the\n attack ACTION”",
+        "«use the Attack action»",
+        "'use the **Attack** action'",
+        '"use the Attack action',  # never closed: up to the bracket
+    ],
+)
+def test_typography_white_space_and_emphasis_are_no_difference(quote: str) -> None:
+    text, gate = through(f"O agarrão [2 {quote}].")
+    assert text == "O agarrão [2]."
+    assert gate.quotes == {2: "use the Attack action"}
+
+
+@pytest.mark.parametrize(
+    "quote",
+    ["use the Dodge action", "the Attack", "can", "se the Attack action to make a grappl", "", "."],
+)
+def test_words_that_do_not_stand_there_or_say_too_little_count_for_nothing(quote: str) -> None:
+    text, gate = through(f'O agarrão [2 "{quote}"].')
+    assert text == "O agarrão."
+    assert gate.dropped == 1
+
+
+def test_invented_words_take_the_marker_with_them_even_where_the_sentence_would_do() -> None:
+    assert through('Make a grapple [2 "with the Dodge action"].')[0] == "Make a grapple."
+
+
+def test_a_quotation_may_hold_brackets_and_marks_of_its_own() -> None:
+    passages = ['Roll [1d6] and shout "stop, 3 times" at the wolf.']
+    for quote in ("Roll [1d6] and shout", 'shout "stop, 3 times" at', "Roll [1d6]"):
+        gate = CitationGate(passages, terms)
+        assert gate.feed(f'Grite [1 "{quote}"].') + gate.finish() == "Grite [1]."
+        assert gate.quotes == {1: quote}
+
+
+def test_several_quotations_in_one_marker_are_checked_one_by_one() -> None:
+    text, gate = through('Fogo e luta [1 "8d6 fire damage", 2 "Attack action"; 1 "8d6 cold damage"].')
+    assert text == "Fogo e luta [1][2]."
+    assert gate.dropped == 1
+
+
+def test_a_quotation_that_never_closes_is_held_back_no_longer_than_a_marker_may_be() -> None:
+    gate = CitationGate(PASSAGES, terms)
+    shown = [gate.feed(piece) for piece in ["Fire [2 ", '"', *["word "] * 200]]
+    assert "".join(shown[:80]) == "Fire"
+    assert "".join(shown).startswith("Fire word word")
+    assert "[" not in "".join(shown)
+
+
+def test_a_paragraph_ends_a_quotation_and_the_text_goes_on() -> None:
+    text, _ = through('Fire [1 "8d6 fire\n\nFire damage [1] follows.')
+    assert text == "Fire 8d6 fire\n\nFire damage [1] follows."
+
+
+def test_a_hostile_text_is_read_in_no_time() -> None:
+    began = time.perf_counter()
+    through('[1 "a",' * 4_000, '[1 "1 ' * 4_000, "[" * 20_000, '[1,"]' * 4_000)
+    assert time.perf_counter() - began < 5
+
+
+ANSWERS = st.lists(
+    st.sampled_from(
+        [
+            "[", "]", "[1", "[2]", "[7]", "[1, 2-3]", ' "', '"]', "“", "”]", "【2】", "8d6 fire damage",
+            "the Attack action", '[2 "use the Attack action"]', '[1 "no such words"]', ", 3", "\n", "\n\n", " ",
+            ". ", "Fire damage", "attack", "d", "x" * 90,
+        ]
+    ),
+    max_size=24,
+).map("".join)  # fmt: skip
+
+
+@given(ANSWERS | st.text(alphabet="ab. \n[]12,;-\"'“”【】", max_size=80), st.data())
+def test_however_the_text_is_cut_the_output_is_the_same(text: str, data: st.DataObject) -> None:
+    whole, gate = through(text)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=20)))
+    pieces, other = through(*[text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)])
+    assert pieces == whole
+    assert other.quotes == gate.quotes
+
+
+@example("[1[2]]")
+@example("[[2]1]")
+@given(ANSWERS)
+def test_no_unchecked_marker_gets_out_and_every_quote_stands_in_its_passage(text: str) -> None:
+    shown, gate = through(text)
+    for numbers in re.findall(r"[\[【](\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)[\]】]", shown):
+        assert int(numbers) in gate.quotes
+    assert not re.search(r"[\[【]\d{1,3}\s*[:,]?\s*[\"“”].*?[\"“”]\s*[\]】]", shown)
+    assert all(quote in PASSAGES[n - 1] for n, quote in gate.quotes.items())
 
 
 @given(st.text(max_size=300))

@@ -1,4 +1,4 @@
-"""What a chat completions service means by its errors: the fault, whether to retry, what to leave out.
+"""What a model service means by its errors: the fault, whether to retry, what to leave out.
 
 Knows no SDK: only status numbers, the fields of an error body, and headers.
 """
@@ -20,8 +20,33 @@ _CONTEXT = re.compile(
     r"context[ _-]?(length|window|size)|maximum context|prompt is too long|too many tokens|exceed_context",
     re.I,
 )
-_QUOTA = re.compile(r"insufficient[_ ](quota|balance|credit|funds)|billing|exceeded your current quota", re.I)
+_QUOTA = re.compile(
+    r"insufficient[_ ](quota|balance|credit|funds)|billing|exceeded your current quota"
+    r"|balance is too low|spend[_ ]limit",
+    re.I,
+)
 _KEYS = re.compile(r"\b(?:sk|pk|rk|key|gsk|xai)[-_][\w*.\-]{4,}|Bearer\s+\S+", re.I)
+
+_STATUS = {
+    "invalid_request_error": 400,
+    "invalid_prompt": 400,
+    "context_length_exceeded": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "billing_error": 402,
+    "insufficient_quota": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""What an error inside a stream, which has no status of its own, would have had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +65,11 @@ class Complaint:
         """Which fault this is; what is unknown below 500 is a bad request."""
         words = f"{self.code} {self.kind} {self.message}"
         status = self.status
-        if status == 402 or (status in (403, 429) and _QUOTA.search(words)):
+        if status == 402 or (status in (400, 403, 429) and _QUOTA.search(words)):
             return "quota"
         if status in (401, 403):
             return "auth"
-        if status in (400, 413, 422, 500) and _CONTEXT.search(words):
+        if status == 413 or (status in (400, 422, 500) and _CONTEXT.search(words)):
             return "context"
         if status == 404:
             return "not_found"
@@ -74,8 +99,7 @@ def complaint(status: int, body: object, headers: Mapping[str, str] | None = Non
     code = inner.get("code")
     if not status and isinstance(code, int) and 400 <= code < 600:
         status = code  # an error inside the stream, as OpenRouter and vLLM send it
-    if not status and _QUOTA.search(f"{code} {inner.get('type')}"):
-        status = 429
+    status = status or _STATUS.get(str(code)) or _STATUS.get(str(inner.get("type"))) or 0
 
     def word(name: str) -> str:
         value = inner.get(name)
@@ -83,7 +107,12 @@ def complaint(status: int, body: object, headers: Mapping[str, str] | None = Non
 
     # FastAPI servers say "detail", as text or as a list of what is wrong.
     message = word("message") or word("detail")
-    return Complaint(status, message, word("code"), word("type"), word("param"), retry_after(headers or {}))
+    # Anthropic says which of its limits was met one level below.
+    details = inner.get("details")
+    said = str(details.get("error_code") or "") if isinstance(details, Mapping) else ""
+    return Complaint(
+        status, message, word("code") or said, word("type"), word("param"), retry_after(headers or {})
+    )
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -1,0 +1,50 @@
+"""Text from books, people and models as it stands in a prompt: fenced as data.
+
+Every prompt that quotes goes through here. What is quoted cannot close the fence it stands in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from bot.retrieval.found import Passage
+
+FENCES = ("passage", "passages", "question", "earlier", "answer", "searched")
+"""The tags that our prompts fence with."""
+
+EARLIER_CHARS = 1_500
+"""As much of an earlier answer as a follow-up is read with."""
+
+# Spaces, and what prints as nothing, may stand between the bracket and the name.
+_GAP = r"[\s\u00ad\u200b-\u200f\u2060\ufeff]*"
+_OPENING = re.compile(rf"[<＜﹤](?={_GAP}[/∕⁄]?{_GAP}(?:{'|'.join(FENCES)}))", re.IGNORECASE)
+
+
+def data(text: str) -> str:
+    """`text` without anything that could open or close one of our fences."""
+    return _OPENING.sub("‹", text)
+
+
+def passages(found: Sequence[Passage]) -> str:
+    """The passages one below the other, numbered from 1."""
+    return "\n".join(_passage(n, one) for n, one in enumerate(found, 1))
+
+
+def exchanges(history: Iterable[tuple[str, str]]) -> str:
+    """Earlier (question, answer) pairs of a conversation, oldest first."""
+    return "\n".join(
+        f"<earlier>\n<question>{data(asked)}</question>\n"
+        f"<answer>{data(answered[:EARLIER_CHARS])}</answer>\n</earlier>"
+        for asked, answered in history
+    )
+
+
+def lines(texts: Iterable[str]) -> str:
+    """One text a line."""
+    return "\n".join(f"- {data(' '.join(one.split()))}" for one in texts)
+
+
+def _passage(n: int, passage: Passage) -> str:
+    where = " ".join(data(f"{passage.title} › {passage.heading}").replace('"', "”").split())
+    return f'<passage n="{n}" from="{where}">\n{data(passage.text)}\n</passage>'

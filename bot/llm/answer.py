@@ -1,0 +1,137 @@
+"""One answer as it grows: its text, the tools it asks for, how it ended, what it used.
+
+The part that all wires share; a wire's own subclass reads its events. Knows no SDK and no network.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+from bot.budget import BYTES_PER_TOKEN
+from bot.llm.base import Completion, Meter, Prompt, ToolCall, Usage
+
+CHARS_PER_TOKEN = 8
+"""No language comes near it on average: longer than `max_tokens` of these, and the limit was ignored."""
+
+SHORTEST_CAP = 2_000
+HIDDEN = 4
+"""How many times the cap of the answer a model may think aloud, or write arguments, beside it."""
+
+
+class Answer:
+    """`begun` once the service answers, `over` when nothing more should be read.
+
+    `finish` is None until the service considers the answer whole.
+    """
+
+    def __init__(self, model: str, prompt: Prompt, meter: Meter) -> None:
+        self.begun = False
+        self.over = False
+        self.events = 0
+        self.finish: str | None = None
+        self.calls: tuple[ToolCall, ...] = ()
+        self.raw = ""
+        self._model = model
+        self._meter = meter
+        self._cap = max(SHORTEST_CAP, prompt.max_tokens * CHARS_PER_TOKEN)
+        self._pieces: list[str] = []
+        self._chars = 0
+        self._hidden = 0
+        self._before = meter.usage
+        self._bytes = 0
+        self._guess = 0
+        self._input: tuple[int, int, int] | None = None
+        self._output: int | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    @property
+    def whole(self) -> bool:
+        """Whether there is something to hand on."""
+        return bool(self.text or self.calls)
+
+    def begin(self, input_tokens: int) -> None:
+        """The service has taken a request on: from here its `input_tokens` (estimated) are spent."""
+        self.begun = True
+        self.finish = None
+        self.over = False
+        self.events = 0
+        self._before = self._meter.usage
+        self._bytes, self._guess = 0, input_tokens
+        self._input = self._output = None
+        self._count()
+
+    def add(self, event: object) -> Iterator[str]:
+        """Take in an event of the stream, or a whole answer; gives the text to show."""
+        self.events += 1
+        shown = [text for text in self.read(event) if text]
+        if self._chars >= self._cap or self._hidden >= self._cap * HIDDEN:
+            self.finish, self.over = "length", True
+        self._count()
+        return iter(shown)
+
+    @abstractmethod
+    def read(self, event: object) -> Iterator[str]:
+        """The wire's part of `add`: calls `said`, `thought`, `used`, and sets finish, calls, raw, over."""
+
+    def go_on(self, prompt: Prompt) -> Prompt | None:
+        """What to ask at once to get the rest of an answer that the service paused; None: nothing."""
+        return None
+
+    def said(self, text: str) -> str:
+        """Words of the answer; gives those that are still within the cap."""
+        text = text[: self._cap - self._chars]
+        self._chars += len(text)
+        self._bytes += len(text.encode("utf-8", "replace"))
+        self._pieces.append(text)
+        return text
+
+    def thought(self, text: str) -> None:
+        """Words beside the answer, which are paid, too: thinking aloud, arguments of a tool."""
+        self._hidden += len(text)
+        self._bytes += len(text.encode("utf-8", "replace"))
+
+    def used(self, input: tuple[int, int, int] | None = None, output: int | None = None) -> None:
+        """The service's own count: (fresh, read from its cache, written to it), and what it wrote."""
+        self._input = input if input is not None else self._input
+        self._output = output if output is not None else self._output
+
+    def completion(self, finish: str | None = None) -> Completion:
+        """What has come so far; usage is estimated where the service gave none."""
+        return Completion(
+            self.text, finish or self.finish or "cut", self._model, self._meter.usage, self.calls, self.raw
+        )
+
+    def _count(self) -> None:
+        fresh, read, write = self._input or (self._guess, 0, 0)
+        output = math.ceil(self._bytes / BYTES_PER_TOKEN) if self._output is None else self._output
+        before = self._before
+        self._meter.usage = Usage(
+            before.input_tokens + fresh,
+            before.output_tokens + output,
+            before.cache_read_tokens + read,
+            before.cache_write_tokens + write,
+            before.estimated or self._input is None or self._output is None,
+        )
+
+
+def number(said: object, name: str) -> int:
+    """A count that a service gave: 0 for anything that is none."""
+    value = getattr(said, name, None)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def arguments_of(text: str) -> dict[str, Any]:
+    """A tool's arguments as the object that the service wants back, whatever the model wrote."""
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        found = None
+    # The wrapping is the one of the service's guide to fine-grained tool streaming.
+    return found if isinstance(found, dict) else {"INVALID_JSON": text}

@@ -1,0 +1,247 @@
+"""Anthropic's Messages API over its SDK.
+
+Takes no temperature: the service has none. The events of a stream are read here and not by the SDK,
+which hides the pings that show a long thought to be alive, and would reshape blocks that have to go
+back as they came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Mapping, Set
+from typing import TYPE_CHECKING, Any
+
+from bot.llm.answer import arguments_of
+from bot.llm.anthropic_answer import MessagesAnswer
+from bot.llm.base import Message, Meter, Prompt, Tool
+from bot.llm.faults import Complaint
+from bot.llm.manners import Manners
+from bot.llm.service import SCHEMA_IN_WORDS, FaultError, Service
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic, AsyncStream
+
+log = logging.getLogger(__name__)
+
+ADDRESS = "https://api.anthropic.com"
+
+MARKS = 4
+"""How many places of a prompt may be marked for the cache (Prompt caching, "Explicit cache breakpoints")."""
+
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_THOUGHTS = ("thinking", "redacted_thinking")
+_BLOCK = re.compile(r"text|thinking|redacted_thinking|container_upload|\w*tool_use|\w+_tool_result")
+_UNKNOWN = re.compile(r"not support|unsupported|not permitted|unknown|unrecognized|unexpected", re.I)
+_UNREAD = re.compile(r"thinking.*cannot be modified|signature.*thinking", re.I)
+
+
+class _MessagesManners(Manners):
+    """Effort and schema travel in one parameter, so the service may name either, or that one. `thoughts` stands
+    among what is left out for thinking that it may refuse to read again, as that of another model's turn."""
+
+    def learn(self, refusal: Complaint, sent: Mapping[str, Any]) -> bool:
+        if _UNREAD.search(refusal.message) and refusal.status == 400 and _thoughtful(sent):
+            self.left_out.add("thoughts")
+            return True
+        # A schema that is wrong is no sign that schemas are not taken.
+        if not _UNKNOWN.search(refusal.message) or "format.schema" in refusal.message:
+            return False
+        if super().learn(refusal, sent):
+            return True
+        lost = {name for name in self.optional if name in sent} if refusal.refuses("output_config") else set()
+        self.left_out |= lost
+        return bool(lost)
+
+
+class AnthropicMessages(Service):
+    """Without a key, none is sent: a local server with this API asks for none."""
+
+    sdk = "anthropic"
+
+    def _build(self, sdk: Any, timeout: Any) -> AsyncAnthropic:
+        client: AsyncAnthropic = sdk.AsyncAnthropic(
+            # None of these is None: the SDK would look into the environment for another.
+            base_url=(self._base_url or ADDRESS).rstrip("/").removesuffix("/v1"),
+            api_key=self._key or "-",
+            webhook_key="",
+            open_telemetry=False,
+            max_retries=0,
+            timeout=timeout,
+        )
+        client._custom_headers = {}  # ANTHROPIC_CUSTOM_HEADERS, which may hold another key
+        _ = client.messages  # imported on first use, so: here in the thread
+        return client
+
+    def _new_manners(self) -> Manners:
+        return _MessagesManners(("effort", "format"))
+
+    def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
+        """`effort` and `format` stand by themselves here: see `_wire`."""
+        system = prompt.system
+        sent: dict[str, Any] = {"model": model, "max_tokens": prompt.max_tokens}
+        if prompt.effort is not None:
+            sent["effort"] = prompt.effort
+        if prompt.schema is not None:
+            if self._capabilities.json_schema and "format" not in left_out:
+                sent["format"] = {"type": "json_schema", "schema": prompt.schema}
+            else:
+                system = f"{system}\n\n{SCHEMA_IN_WORDS}\n{json.dumps(prompt.schema)}".strip()
+        tools = prompt.tools
+        if not tools and (names := {call.name: None for turn in prompt.messages for call in turn.calls}):
+            # A talk in which tools were used is refused without them.
+            tools = tuple(Tool(name, "", {"type": "object"}) for name in names)
+            sent["tool_choice"] = {"type": "none"}
+        before = [
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+            for tool in tools
+        ]
+        if before:
+            sent["tools"] = before
+        if system.strip():
+            before = sent["system"] = [{"type": "text", "text": system}]
+        turns = [(turn, _content(turn, thoughts="thoughts" not in left_out)) for turn in prompt.messages]
+        sent["messages"] = [
+            {"role": message.role, "content": content} for message, content in turns if content
+        ]
+        # What comes first in the prompt is covered by a later mark, so the last ones are kept.
+        marked = [before] if prompt.cache else []
+        marked += [content for message, content in turns if message.cache]
+        for blocks in marked[-MARKS:]:
+            _mark(blocks)
+        return sent
+
+    async def _send(self, client: AsyncAnthropic, sent: dict[str, Any], *, whole: bool) -> Any:
+        import anthropic
+
+        wired = self._wire(sent)
+        if not whole:
+            return _Events(await client.messages.create(stream=True, **wired))
+        limits = self._timeouts
+        # Without a limit of its own the SDK refuses to wait for an answer that may be long.
+        patience = anthropic.Timeout(limits.total, connect=limits.connect)
+        answer = await client.messages.with_raw_response.create(timeout=patience, **wired)
+        return await answer.json()
+
+    def _answer(self, label: str, prompt: Prompt, meter: Meter) -> MessagesAnswer:
+        return MessagesAnswer(label, prompt, meter)
+
+    async def count(self, model: str, prompt: Prompt) -> int | None:
+        """See Provider.count. One try: a count is not worth waiting for."""
+        manners = self._manners.setdefault(model, self._new_manners())
+        sent = manners.fit(self._request(model, prompt, manners.left_out))
+        del sent["max_tokens"]
+        try:
+            client = await self._open()
+        except FaultError:
+            return None
+        try:
+            async with asyncio.timeout(self._timeouts.first):
+                counted: object = (await client.messages.count_tokens(**self._wire(sent))).input_tokens
+        except self._errors(ValueError, AttributeError) as error:
+            log.info("%s: %s was not counted: %s", self.name, model, type(error).__name__)
+            return None
+        return counted if isinstance(counted, int) else None
+
+    def _wire(self, sent: dict[str, Any]) -> dict[str, Any]:
+        """The SDK's arguments for what is to be `sent`."""
+        from anthropic import Omit
+
+        config = {name: sent[name] for name in ("effort", "format") if name in sent}
+        wired = {name: value for name, value in sent.items() if name not in config}
+        if config:
+            wired["output_config"] = config
+        if not self._key:
+            wired["extra_headers"] = {"Authorization": Omit()}
+        return wired
+
+
+class _Events:
+    """The events of a stream as JSON objects; raises the SDK's errors."""
+
+    def __init__(self, stream: AsyncStream[Any]) -> None:
+        self.response = stream.response
+        self._stream = stream
+        self._events = stream.raw_events(stream.response)
+
+    def __aiter__(self) -> _Events:
+        return self
+
+    async def __anext__(self) -> object:
+        from anthropic import APIConnectionError, APIError, APITimeoutError
+        from httpx2 import HTTPError, TimeoutException
+
+        request = self.response.request
+        try:
+            event = await anext(self._events)
+            while not event.data:
+                event = await anext(self._events)
+        except TimeoutException as error:
+            raise APITimeoutError(request) from error
+        except HTTPError as error:
+            raise APIConnectionError(request=request) from error
+        said: object = json.loads(event.data)
+        if event.event == "error" or (isinstance(said, dict) and said.get("type") == "error"):
+            raise APIError("an error in the stream", request, body=said)
+        return said
+
+    async def close(self) -> None:
+        await self._stream.close()
+
+
+def _content(message: Message, *, thoughts: bool) -> list[dict[str, Any]]:
+    """A turn's blocks: results of tools first, and never a text without a word, both of which are refused."""
+    if message.raw and (kept := _kept(message.raw)):
+        return [block for block in kept if thoughts or block["type"] not in _THOUGHTS]
+    blocks: list[dict[str, Any]] = [
+        {
+            "type": "tool_result",
+            "tool_use_id": _id(result.call),
+            # A failure without a word about it is refused.
+            "content": result.text or ("It failed." if result.failed else ""),
+            **({"is_error": True} if result.failed else {}),
+        }
+        for result in message.results
+    ]
+    if message.text.strip():
+        blocks.append({"type": "text", "text": message.text})
+    blocks += [
+        {"type": "tool_use", "id": _id(call.id), "name": call.name, "input": arguments_of(call.arguments)}
+        for call in message.calls
+    ]
+    return blocks
+
+
+def _kept(raw: str) -> list[dict[str, Any]]:
+    """The blocks of a turn of this wire; none if it is another's."""
+    try:
+        blocks = json.loads(raw)
+    except ValueError:
+        return []
+    own = isinstance(blocks, list) and all(
+        isinstance(block, dict) and _BLOCK.fullmatch(str(block.get("type"))) for block in blocks
+    )
+    if not own:
+        return []
+    return [block for block in blocks if block["type"] != "text" or str(block.get("text") or "").strip()]
+
+
+def _thoughtful(sent: Mapping[str, Any]) -> bool:
+    """Whether a turn with thinking is handed back."""
+    return any(block["type"] in _THOUGHTS for turn in sent["messages"] for block in turn["content"])
+
+
+def _mark(blocks: list[dict[str, Any]]) -> None:
+    """Mark the prompt up to here for the cache; a thought cannot be marked."""
+    for block in reversed(blocks):
+        if block.get("type") not in _THOUGHTS:
+            block["cache_control"] = {"type": "ephemeral"}
+            break
+
+
+def _id(call: str) -> str:
+    """The id of a call as the service takes it; another service may have made it up."""
+    return call if _ID.fullmatch(call) else f"call_{hashlib.sha256(call.encode()).hexdigest()[:24]}"

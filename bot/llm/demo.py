@@ -1,0 +1,252 @@
+"""The demo model: small, embedded, run in a process of its own that may crash or be killed.
+
+`Demo` is the provider; it knows no SDK. One generation at a time, others wait in their order. The process
+starts with the first question and ends when nothing has been asked for a while, which frees its memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from bot import models
+from bot.events import Sorry
+from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt, Usage
+from bot.llm.demo_child import Child, Gone
+
+MODEL = "smollm2"
+"""The one model there is, by its name in `bot.models.MODELS`."""
+
+CONTEXT = 4096
+"""Tokens of prompt and answer together: 96 MB of cache. The model knows 8,192, ever more slowly."""
+
+CAPABILITIES = Capabilities(tools=False, json_schema=True, cites=False, demo=True)
+
+LONGEST_TEXT, LONGEST_LIST, LARGEST = 240, 5, 999_999
+"""Characters, items, numbers (either way) in an answer by a schema that sets no bounds of its own."""
+
+
+class Demo:
+    """The provider "demo", a role's "demo:smollm2". Seconds: `idle_s` until its memory is freed, `start_s`
+    to load, `silence_s` between two signs of life, `stop_s` until a stop becomes a kill.
+    """
+
+    def __init__(
+        self,
+        models_dir: Path,
+        *,
+        name: str = "demo",
+        context: int = CONTEXT,
+        idle_s: float = 300.0,
+        start_s: float = 60.0,
+        silence_s: float = 45.0,
+        stop_s: float = 0.7,
+        environ: Mapping[str, str] | None = None,
+        command: Sequence[str] | None = None,
+    ) -> None:
+        """`environ` is the bot's own by default. `command` runs another process than the model's, for tests."""
+        self.name = name
+        self._models_dir = models_dir
+        self._context = context
+        self._idle_s, self._start_s, self._silence_s, self._stop_s = idle_s, start_s, silence_s, stop_s
+        self._environ = os.environ if environ is None else environ
+        self._command = command
+        self._turn = asyncio.Lock()
+        self._child: Child | None = None
+        self._checked = False
+        self._resting: asyncio.TimerHandle | None = None
+
+    def __repr__(self) -> str:
+        return f"Demo({self.name!r})"
+
+    @property
+    def pid(self) -> int | None:
+        """The process that holds the model in memory, if there is one now."""
+        return self._child.pid if self._child is not None and self._child.alive else None
+
+    def capabilities(self, model: str) -> Capabilities:
+        """See Provider.capabilities."""
+        return CAPABILITIES
+
+    async def stream(
+        self, model: str, prompt: Prompt, meter: Meter | None = None, *, whole: bool = False
+    ) -> AsyncGenerator[str | Completion, None]:
+        """See Provider.stream. Raises Sorry where the runtime or the model's files are missing."""
+        label = f"{self.name}:{model}"
+        meter = meter or Meter()
+        before = meter.usage
+        counted = dict.fromkeys(("input", "cached", "output"), 0)
+        pieces: list[str] = []
+        finish = ""
+
+        def completion() -> Completion:
+            return Completion("".join(pieces), finish or "cut", label, meter.usage)
+
+        try:
+            async with aclosing(self._replies(model, prompt)) as replies:
+                async for said in replies:
+                    counted |= {name: said[name] for name in counted if name in said}
+                    meter.usage = _usage(before, **counted)
+                    if said.get("text"):
+                        pieces.append(said["text"])
+                        if not whole:
+                            yield said["text"]
+                    finish = said.get("finish", finish)
+        except ModelError as error:
+            cut = bool(pieces) and not whole
+            used = completion() if meter.usage != before else None
+            raise ModelError("cut" if cut else error.fault, label, error.detail, partial=used) from None
+        if not pieces:
+            raise ModelError("empty", label, finish, partial=completion())
+        if whole:
+            yield completion().text
+        yield completion()
+
+    async def count(self, model: str, prompt: Prompt) -> int | None:
+        """See Provider.count; exact. Waits its turn, and starts the process if need be (half a second)."""
+        counted: int | None = None
+        try:
+            async with aclosing(self._replies(model, prompt, count=True)) as replies:
+                async for said in replies:
+                    counted = said.get("input", counted)
+        except Sorry:  # also for what is too long, whose count came first
+            pass
+        return counted
+
+    async def settled(self) -> None:
+        """Wait until no generation runs in the process: after a stop, a second at most."""
+        if self._child is not None:
+            await self._child.settled()
+
+    async def close(self) -> None:
+        """End the process."""
+        if self._resting is not None:
+            self._resting.cancel()
+        if self._child is not None:
+            await self._child.end()
+
+    async def _replies(
+        self, model: str, prompt: Prompt, *, count: bool = False
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """What the process says to `prompt`, up to its finish. Raises ModelError, Sorry; closing it stops."""
+        label = f"{self.name}:{model}"
+        if model != MODEL:
+            raise ModelError("not_found", label)
+        if prompt.tools or any(message.calls or message.results for message in prompt.messages):
+            raise ModelError("bad_request", label, "the demo model cannot call tools")
+        async with self._turn:
+            try:
+                child = await self._ready(label)
+                child.ask({**_request(prompt), "count": count})
+                try:
+                    said: dict[str, Any] = {}
+                    while "finish" not in said:
+                        said = await child.heard(self._silence_s)
+                        if "fault" in said:
+                            raise _error(said, label)
+                        yield said
+                finally:
+                    child.stop()
+            except Gone as gone:
+                raise ModelError(gone.fault, label, str(gone)) from None
+            finally:
+                self._rest_later()
+
+    async def _ready(self, label: str) -> Child:
+        """A process that has loaded the model: the one there is, or a new one."""
+        if self._resting is not None:
+            self._resting.cancel()
+        await self.settled()
+        if self._child is not None and self._child.alive:
+            return self._child
+        command = self._command
+        if command is None:
+            command = await asyncio.to_thread(self._found)
+        child = self._child = await Child.start(command, self._environ, self._stop_s)
+        said: dict[str, Any] = {}
+        try:
+            said = await child.heard(self._start_s)
+        finally:
+            if "ready" not in said:  # cancelled, too: half-loaded is of no use
+                child.kill()
+        if "ready" not in said:
+            raise _error(said, label)
+        return child
+
+    def _found(self) -> Sequence[str]:
+        """The command that runs the model. Raises Sorry where something is missing or damaged."""
+        if find_spec("xllamacpp") is None:
+            raise Sorry("model.demo_runtime", reason="No module named 'xllamacpp'")
+        if not models.present(self._models_dir, MODEL):
+            raise Sorry("model.demo_absent", name=MODEL)
+        if not self._checked and not models.intact(self._models_dir, MODEL):  # 0.1 s of hashing, once
+            raise Sorry("model.demo_damaged", name=MODEL)
+        self._checked = True
+        file = models.path(self._models_dir, MODEL).resolve() / "model.gguf"
+        return (sys.executable, "-m", "bot.llm.demo_process", str(file), str(self._context))
+
+    def _rest_later(self) -> None:
+        self._resting = asyncio.get_running_loop().call_later(self._idle_s, self._rest)
+
+    def _rest(self) -> None:
+        """Free the memory. Done from here, so that no question meets a process that is about to leave."""
+        if self._child is not None and not self._turn.locked():
+            self._child.kill()
+
+
+def _request(prompt: Prompt) -> dict[str, object]:
+    said = [("system", prompt.system)] if prompt.system else []
+    said += [(message.role, message.text) for message in prompt.messages]
+    return {
+        # What is written is text: it cannot end its turn and begin another one.
+        "messages": [{"role": role, "content": text.replace("<|", "< |")} for role, text in said],
+        "max_tokens": prompt.max_tokens,
+        "temperature": prompt.temperature,
+        "schema": None if prompt.schema is None else _bounded(prompt.schema),
+    }
+
+
+def _bounded(schema: Any) -> Any:
+    """`schema` with an end to every text and list: left alone, so small a model repeats itself to the limit."""
+    if isinstance(schema, list):
+        return [_bounded(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    made = {name: _bounded(part) for name, part in schema.items()}
+    if made.get("type") == "string" and not made.keys() & {"enum", "const"}:
+        made.setdefault("maxLength", LONGEST_TEXT)
+    elif made.get("type") == "array":
+        made.setdefault("maxItems", LONGEST_LIST)
+    elif made.get("type") in ("integer", "number"):
+        made.setdefault("minimum", -LARGEST)
+        made.setdefault("maximum", LARGEST)
+    return made
+
+
+def _usage(before: Usage, input: int, cached: int, output: int) -> Usage:
+    """`before`, and what this call used; of its `input`, `cached` were still known from the last one."""
+    return Usage(
+        before.input_tokens + input - cached,
+        before.output_tokens + output,
+        before.cache_read_tokens + cached,
+        before.cache_write_tokens,
+        before.estimated,
+    )
+
+
+def _error(said: Mapping[str, Any], label: str) -> Sorry:
+    """The fault that the process reports."""
+    detail = str(said.get("detail", ""))[:200]
+    match said.get("fault"):
+        case "runtime":
+            return Sorry("model.demo_runtime", reason=detail)
+        case "context" | "bad_request" as fault:
+            return ModelError(fault, label, detail)
+        case _:
+            return ModelError("server", label, detail)

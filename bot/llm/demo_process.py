@@ -1,0 +1,179 @@
+"""The demo model in a process of its own: `python -m bot.llm.demo_process MODEL_FILE CONTEXT`.
+
+CONTEXT is how many tokens prompt and answer may have together.
+
+JSON lines in: {"id", "messages", "max_tokens", "temperature"?, "schema"?}, with "count" true only to be
+counted; {"stop": id}. One is answered at a time. JSON lines out: {"ready": context tokens} once; for an id
+{"input", "cached"} and again while the prompt is read, {"text", "output"}, at last {"finish"} or
+{"fault", "detail"}. End of input ends the process at once, whatever it is doing. Knows nothing of the bot.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_BATCH = 64
+"""Prompt tokens read at once, under half a second of one core: stopping waits for no longer than that."""
+
+_FINISH = {"stop": "end", "length": "length"}
+_MANNERS = {"temperature": 0.5, "top_p": 0.9, "dry_multiplier": 0.8}
+"""Without the last (which forbids repeating oneself word for word) a model this small soon runs in circles."""
+
+_FORM = {"temperature": 0.2, "top_p": 0.9}
+"""Under a schema, where repeating a key is right."""
+
+
+class _Lines:
+    """Both directions. Reads in a thread of its own, so that a stop is heard during an answer."""
+
+    def __init__(self) -> None:
+        # What was standard output is ours alone; whatever the runtime prints goes to standard error.
+        self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(2, 1)
+        self.asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.stopped = 0
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def tell(self, **said: object) -> None:
+        try:
+            self._out.write(json.dumps(said) + "\n")
+            self._out.flush()
+        except OSError:
+            os._exit(0)  # whoever asked is gone
+
+    def _listen(self) -> None:
+        for line in sys.stdin.buffer:
+            said = json.loads(line)
+            if "stop" in said:
+                self.stopped = said["stop"]
+            else:
+                self.asked.put(said)
+        # Without the runtime's own goodbyes, which wait for the answer in hand.
+        os._exit(0)
+
+
+def main(model: str, context: int) -> int:
+    """Load the model, then answer until the input ends."""
+    lines = _Lines()
+    try:
+        server = _load(model, context)
+    except ImportError as fault:
+        lines.tell(fault="runtime", detail=str(fault))
+        return 1
+    except Exception as fault:  # the runtime raises whatever its C++ threw
+        lines.tell(fault="load", detail=str(fault))
+        return 1
+    # The runtime has put handlers of its own in place. Ctrl-C in the terminal is the parent's business.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    lines.tell(ready=context)
+    while True:
+        asked = lines.asked.get()
+        try:
+            _answer(server, asked, lines)
+        except Exception as fault:  # a request it cannot take; the next one may be better
+            lines.tell(id=asked["id"], fault="bad_request", detail=str(fault))
+
+
+def _load(model: str, context: int) -> Any:
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = model
+    params.n_ctx = context
+    params.n_parallel = 1
+    params.n_batch = params.n_ubatch = _BATCH
+    # Two threads that contend for a core are many times slower than one.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    # Answers come 1.4 times as fast without it, after a prompt of 1,500 tokens on one core.
+    params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    params.n_gpu_layers = 0
+    params.cache_ram_mib = params.n_ctx_checkpoints = 0
+    params.warmup = params.fit_params = False
+    params.verbosity = -1
+    return _behind_a_shut_door(params, xllamacpp.Server)
+
+
+def _behind_a_shut_door(params: Any, server: Callable[[Any], Any]) -> Any:
+    """The runtime always listens for HTTP, which nobody here speaks: on a socket that is gone once it runs.
+
+    Where there is none to be had, on a loopback port with a key that nobody knows.
+    """
+    params.n_threads_http = 1
+    params.api_keys = [secrets.token_hex(16)]
+    params.hostnames = ["127.0.0.1"]
+    folder = None
+    try:
+        if os.name == "posix":
+            folder = Path(tempfile.mkdtemp(prefix="demo-"))
+            if len(str(folder)) < 90:  # a socket's path has 104 bytes at the least
+                params.hostnames = [str(folder / "http.sock")]
+    except OSError:  # no folder for temporary files
+        pass
+    try:
+        return server(params)
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _answer(server: Any, asked: dict[str, Any], lines: _Lines) -> None:
+    """Answer one request; the last line told is its finish or its fault."""
+    id: int = asked["id"]
+    ended: dict[str, object] = {}
+
+    def take(event: dict[str, Any]) -> bool:
+        """Told each event by the runtime; True ends the generation."""
+        if lines.stopped >= id:
+            return True
+        if (error := event.get("error")) is not None:
+            if "n_prompt_tokens" in error:
+                lines.tell(id=id, input=error["n_prompt_tokens"], cached=0)
+            long = error.get("type") == "exceed_context_size_error"
+            ended.update(fault="context" if long else "bad_request", detail=error.get("message", ""))
+            return True
+        progress = event.get("prompt_progress")
+        if progress is not None:
+            lines.tell(id=id, input=progress["total"], cached=progress["cache"])
+            if asked.get("count"):
+                return True
+        for choice in event["choices"]:
+            if text := choice["delta"].get("content"):
+                lines.tell(id=id, text=text, output=event["timings"]["predicted_n"])
+            if reason := choice["finish_reason"]:
+                ended["finish"] = _FINISH.get(reason, "end")
+                lines.tell(id=id, text="", output=event["timings"]["predicted_n"])
+        return False
+
+    request = {
+        "messages": asked["messages"],
+        "max_tokens": asked["max_tokens"],
+        "stream": True,
+        "return_progress": True,
+        "timings_per_token": True,
+        **_MANNERS,
+    }
+    if asked.get("schema") is not None:
+        request |= {"json_schema": asked["schema"], **_FORM, "dry_multiplier": 0.0}
+    if asked.get("temperature") is not None:
+        request["temperature"] = asked["temperature"]
+    server.handle_chat_completions(request, take)
+    if not ended:
+        stopped = lines.stopped >= id or asked.get("count")
+        ended = {"finish": "stopped"} if stopped else {"fault": "server", "detail": "the answer broke off"}
+    lines.tell(id=id, **ended)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))

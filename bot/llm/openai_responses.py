@@ -1,0 +1,234 @@
+"""OpenAI's Responses API over its SDK.
+
+Stateless: nothing is stored at the service, so a turn in which tools were asked for goes back with all its
+items, the encrypted reasoning included. The events of a stream are read as JSON and not as the SDK's types,
+which would reshape those items.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Mapping, Set
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bot.llm.base import Message, Meter, Prompt, Tool
+from bot.llm.faults import Complaint, complaint
+from bot.llm.manners import Manners
+from bot.llm.responses_answer import ResponsesAnswer
+from bot.llm.service import SCHEMA_IN_WORDS, FaultError, Service
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+log = logging.getLogger(__name__)
+
+ADDRESS = "https://api.openai.com/v1"
+
+LEAST_TOKENS = 16
+"""The service takes no lower `max_output_tokens`."""
+
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_ITEMS = {"reasoning", "message", "function_call"}
+_COUNTED = ("model", "instructions", "input", "tools", "text", "reasoning")
+_PLAIN = {
+    *("type", "properties", "required", "additionalProperties", "items", "anyOf"),
+    *("enum", "const", "title", "description"),
+}
+
+
+class _ResponsesManners(Manners):
+    """`raw` stands among what is left out for turns as the service wrote them, which it may refuse to read
+    again: reasoning that another model or key encrypted. They are then put together from text and calls."""
+
+    def learn(self, refusal: Complaint, sent: Mapping[str, Any]) -> bool:
+        if refusal.code == "invalid_json_schema":
+            return False  # wrong, which is no sign that schemas are not taken
+        refusal = replace(refusal, param=refusal.param.partition("[")[0])
+        if super().learn(refusal, sent):
+            return True
+        if "include" in sent and "encrypted content is not supported" in refusal.message.lower():
+            self.left_out.add("include")
+            return True
+        unread = refusal.code == "invalid_encrypted_content" or refusal.refuses("input")
+        if unread and any(item.get("type") == "reasoning" for item in sent["input"]):
+            self.left_out.add("raw")
+            return True
+        return False
+
+
+class Responses(Service):
+    """Without a key, none is sent: a local server with this API asks for none."""
+
+    sdk = "openai"
+
+    def _build(self, sdk: Any, timeout: Any) -> AsyncOpenAI:
+        client: AsyncOpenAI = sdk.AsyncOpenAI(
+            # None of these is None: the SDK would look into the environment for another.
+            base_url=self._base_url or ADDRESS,
+            api_key=self._key or "-",
+            admin_api_key="",
+            organization="",
+            project="",
+            webhook_secret="",
+            max_retries=0,
+            timeout=timeout,
+        )
+        client.organization = client.project = None
+        client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold another key
+        _ = client.responses.with_raw_response  # imported on first use, so: here in the thread
+        _ = client.responses.input_tokens
+        return client
+
+    def _new_manners(self) -> Manners:
+        return _ResponsesManners(("include", "temperature", "reasoning", "text", "prompt_cache_key", "store"))
+
+    def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
+        system = prompt.system
+        sent: dict[str, Any] = {"model": model, "max_output_tokens": max(LEAST_TOKENS, prompt.max_tokens)}
+        sent["store"] = False
+        if prompt.temperature is not None:
+            sent["temperature"] = prompt.temperature
+        if prompt.effort is not None:
+            sent["reasoning"] = {"effort": prompt.effort}
+        if prompt.schema is not None:
+            if self._capabilities.json_schema and "text" not in left_out:
+                form = {"type": "json_schema", "name": "answer", "strict": True, "schema": prompt.schema}
+                sent["text"] = {"format": form}
+            else:
+                system = f"{system}\n\n{SCHEMA_IN_WORDS}\n{json.dumps(prompt.schema)}".strip()
+        if prompt.tools:
+            sent["tools"] = [_tool(tool) for tool in prompt.tools]
+            # Only a turn that asks for tools goes back; models that do not reason refuse this.
+            sent["include"] = ["reasoning.encrypted_content"]
+        if system.strip():
+            sent["instructions"] = system
+        sent["input"] = [
+            item for message in prompt.messages for item in _items(message, raw="raw" not in left_out)
+        ]
+        if prompt.cache or any(message.cache for message in prompt.messages):
+            sent["prompt_cache_key"] = _cache_key(prompt)
+        return sent
+
+    async def _send(self, client: AsyncOpenAI, sent: dict[str, Any], *, whole: bool) -> Any:
+        from openai import AsyncStream
+
+        call = client.responses.with_raw_response
+        answer = await call.create(stream=not whole, extra_headers=self._headers(), **sent)
+        return answer.http_response.json() if whole else answer.parse(to=AsyncStream[object])
+
+    def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ResponsesAnswer:
+        return ResponsesAnswer(label, prompt, meter, self._told)
+
+    def _complaint(self, error: BaseException) -> Complaint | None:
+        said = super()._complaint(error)
+        # This API says 400 where the others say 404.
+        return replace(said, status=404) if said and said.code == "model_not_found" else said
+
+    def _told(self, error: Mapping[str, Any]) -> FaultError:
+        """An error that came inside of an answer, where it has no status."""
+        return self._fault(ValueError(), complaint(0, error))
+
+    async def count(self, model: str, prompt: Prompt) -> int | None:
+        """See Provider.count. One try: a count is not worth waiting for."""
+        manners = self._manners.setdefault(model, self._new_manners())
+        sent = manners.fit(self._request(model, prompt, manners.left_out))
+        asked = {name: sent[name] for name in _COUNTED if name in sent}
+        try:
+            client = await self._open()
+        except FaultError:
+            return None
+        try:
+            async with asyncio.timeout(self._timeouts.first):
+                said = await client.responses.input_tokens.count(extra_headers=self._headers(), **asked)
+                counted: object = said.input_tokens
+        except self._errors(ValueError, AttributeError) as error:
+            log.info("%s: %s was not counted: %s", self.name, model, type(error).__name__)
+            return None
+        return counted if isinstance(counted, int) else None
+
+    def _headers(self) -> Any:
+        from openai import Omit
+
+        return None if self._key else {"Authorization": Omit()}
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": _strict(tool.parameters),  # never left out: the service would take it for true
+    }
+
+
+def _strict(schema: object) -> bool:
+    """Whether the service can promise arguments by this schema (Structured model outputs, "Supported schemas").
+
+    It needs every object to be closed and all of it required; of the further words, only sure ones count.
+    """
+    if not isinstance(schema, Mapping) or not set(schema) <= _PLAIN:
+        return False
+    properties = schema.get("properties", {})
+    closed = schema.get("additionalProperties") is False and set(schema.get("required", ())) == set(
+        properties
+    )
+    if "object" in schema.get("type", ()) and not closed:
+        return False
+    inner = [*properties.values(), *schema.get("anyOf", ())]
+    return all(_strict(one) for one in [*inner, *([schema["items"]] if "items" in schema else [])])
+
+
+def _items(message: Message, *, raw: bool) -> list[dict[str, Any]]:
+    """A turn's items: results of tools before what the person says, what is said before the calls."""
+    if raw and message.raw and (kept := _kept(message.raw)):
+        return kept
+    made: list[dict[str, Any]] = [
+        {"type": "function_call_output", "call_id": _id(result.call), "output": result.text}
+        for result in message.results
+    ]
+    if message.text or not (message.results or message.calls):
+        made.append({"role": message.role, "content": message.text})
+    made += [
+        {"type": "function_call", "call_id": _id(call.id), "name": call.name, "arguments": call.arguments}
+        for call in message.calls
+    ]
+    return made
+
+
+def _kept(raw: str) -> list[dict[str, Any]]:
+    """The items of a turn of this wire; none if it is another's, or cannot be read again: reasoning that is
+    neither stored nor encrypted."""
+    try:
+        items = json.loads(raw)
+    except ValueError:
+        return []
+    if not isinstance(items, list) or not all(
+        isinstance(item, dict)
+        and item.get("type") in _ITEMS
+        and (item["type"] != "reasoning" or item.get("encrypted_content"))
+        for item in items
+    ):
+        return []
+    return [item | {"call_id": _id(str(item["call_id"]))} if "call_id" in item else item for item in items]
+
+
+def _id(call: str) -> str:
+    """The id of a call as the service takes it; another service may have made it up."""
+    return call if _ID.fullmatch(call) else f"call_{hashlib.sha256(call.encode()).hexdigest()[:24]}"
+
+
+def _cache_key(prompt: Prompt) -> str:
+    """Steers prompts with one beginning to one cache. Taken up to the first mark: the key has to stay the same
+    while a conversation grows, or each turn would be steered elsewhere."""
+    parts: list[object] = [prompt.system, [_tool(tool) for tool in prompt.tools]]
+    for message in prompt.messages if not prompt.cache else ():
+        parts.append(_items(message, raw=True))
+        if message.cache:
+            break
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]

@@ -1,0 +1,119 @@
+"""One answer of the Responses API as it grows, streamed or whole: its events are JSON objects.
+
+Keeps the turn's output items as the service sent them: reasoning has to go back unaltered, with its encrypted
+content, when the turn is handed back. Trusts no field of an event.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from bot.llm.answer import Answer
+from bot.llm.base import Meter, Prompt, ToolCall
+
+_ENDS = ("completed", "incomplete", "failed", "cancelled")
+_POLICY = re.compile(r"policy|content_filter|\bflagged\b", re.I)
+"""In the code or the message of a failed answer: the service would not, rather than could not."""
+
+
+class ResponsesAnswer(Answer):
+    """Reads the events of a stream, or one whole response.
+
+    `fault` makes what is raised out of the error that a service tells inside of an answer.
+    """
+
+    def __init__(
+        self, model: str, prompt: Prompt, meter: Meter, fault: Callable[[Mapping[str, Any]], Exception]
+    ) -> None:
+        super().__init__(model, prompt, meter)
+        self._fault = fault
+        self._items: dict[int, Mapping[str, Any]] = {}
+        self._refused = False
+
+    def read(self, event: object) -> Iterator[str]:
+        if not isinstance(event, Mapping):
+            return
+        kind = _text(event, "type")
+        if kind in ("response.output_text.delta", "response.refusal.delta"):
+            self._refused |= kind == "response.refusal.delta"
+            yield self.said(_text(event, "delta"))
+        elif kind.endswith(".delta"):  # reasoning, its summary, arguments of a call
+            self.thought(_text(event, "delta"))
+        elif kind == "response.output_item.done":
+            self._keep(_number(event, "output_index"), event.get("item"))
+        elif kind.removeprefix("response.") in _ENDS:
+            yield from self._end(_part(event, "response"), kind.removeprefix("response."))
+        elif event.get("object") == "response":
+            yield from self._end(event, _text(event, "status"))
+        elif kind == "error" or isinstance(event.get("error"), Mapping):
+            raise self._fault(event)
+
+    def _keep(self, index: int, item: object) -> None:
+        """An output item is whole: only now is what it asks for a call."""
+        if isinstance(item, Mapping):
+            self._items[index] = item
+        items = [item for _, item in sorted(self._items.items())]
+        self.calls = tuple(
+            ToolCall(_text(item, "call_id") or f"call_{at}", _text(item, "name"), _text(item, "arguments"))
+            for at, item in enumerate(items)
+            if _text(item, "type") == "function_call"
+            and _text(item, "name")
+            and _text(item, "status") != "incomplete"
+        )
+        self.raw = json.dumps(items, ensure_ascii=False) if self.calls else ""
+
+    def _end(self, response: Mapping[str, Any], status: str) -> Iterator[str]:
+        self._usage(_part(response, "usage"))
+        if not self._items:  # not streamed
+            output = response.get("output")
+            for index, item in enumerate(output if isinstance(output, list) else ()):
+                self._keep(index, item)
+                self.thought(_text(item, "arguments"))
+        if not self.text:
+            for part in self._parts():
+                self._refused |= bool(_text(part, "refusal"))
+                yield self.said(_text(part, "text") or _text(part, "refusal"))
+        if status == "completed":
+            self.finish = "tool" if self.calls else "refusal" if self._refused else "end"
+        elif status == "incomplete":
+            filtered = _text(_part(response, "incomplete_details"), "reason") == "content_filter"
+            self.finish = "refusal" if filtered or self._refused else "length"
+        elif status in _ENDS:
+            error = _part(response, "error")
+            if not _POLICY.search(f"{_text(error, 'code')} {_text(error, 'message')}"):
+                self._count()
+                raise self._fault(error)
+            self.finish = "refusal"
+
+    def _parts(self) -> Iterator[Mapping[str, Any]]:
+        """The parts of the messages among the items."""
+        for _, item in sorted(self._items.items()):
+            content = item.get("content") if _text(item, "type") == "message" else None
+            yield from (part for part in content or () if isinstance(part, Mapping))
+
+    def _usage(self, said: Mapping[str, Any]) -> None:
+        """The service's own count: its input holds what the cache gave and took. All zeros is no count."""
+        details = _part(said, "input_tokens_details")
+        total, output = _number(said, "input_tokens"), _number(said, "output_tokens")
+        if total or output:
+            read = min(_number(details, "cached_tokens"), total)
+            write = min(_number(details, "cache_write_tokens"), total - read)
+            self.used((total - read - write, read, write), output)
+
+
+def _part(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = said.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(said: object, name: str) -> str:
+    value = said.get(name) if isinstance(said, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def _number(said: Mapping[str, Any], name: str) -> int:
+    value = said.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

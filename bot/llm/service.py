@@ -1,0 +1,267 @@
+"""What every model service over HTTP has in common: opening, deadlines, retries, faults, one answer.
+
+Both SDKs are generated from one template, so their clients, streams and errors look alike; a wire names
+its SDK and supplies the rest. Retries are ours, because what may be retried depends on what has been
+shown already: nothing is asked again once text has been yielded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import random
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable, Set
+from dataclasses import dataclass
+from typing import Any
+
+from bot.budget import prompt_tokens
+from bot.llm.answer import Answer
+from bot.llm.base import Capabilities, Completion, Meter, ModelError, ModelFault, Prompt
+from bot.llm.faults import RETRIED, Complaint, complaint, safe
+from bot.llm.manners import Manners
+
+log = logging.getLogger(__name__)
+
+LONGEST_WAIT_S = 20.0
+"""A service that asks for a longer pause than this is reported instead of waited for."""
+
+AFTER_FINISH_S = 3.0
+"""How long the usage may lag behind the finish reason before it is estimated."""
+
+SCHEMA_IN_WORDS = "Answer with one JSON object and nothing else, valid by this schema:"
+"""For a model that takes no schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds: to connect; until the first event (a local model reads its prompt); between events; in all."""
+
+    connect: float = 10.0
+    first: float = 120.0
+    idle: float = 45.0
+    total: float = 600.0
+
+
+class FaultError(Exception):
+    """A failed attempt, already without the SDK's exception, which may hold the key."""
+
+    def __init__(self, fault: ModelFault, detail: str, wait: float | None = None) -> None:
+        super().__init__(fault)
+        self.fault: ModelFault = fault
+        self.detail = detail
+        self.wait = wait
+
+
+class Service:
+    """One configured service. Retries: `retries` more attempts, where the fault may pass."""
+
+    sdk: str
+    """The SDK's module; imported on first use, in a thread, because that takes half a second."""
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        name: str = "service",
+        timeouts: Timeouts | None = None,
+        retries: int = 2,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        capabilities: Capabilities | None = None,
+    ) -> None:
+        """`base_url` None is the service's own address. `capabilities` as the config has them."""
+        self.name = name
+        self._base_url = base_url
+        self._key = api_key.strip() if api_key else None
+        self._timeouts = timeouts or Timeouts()
+        self._retries = retries
+        self._sleep = sleep
+        self._capabilities = capabilities or Capabilities()
+        self._manners: dict[str, Manners] = {}
+        self._client: Any = None
+        self._opening = asyncio.Lock()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    @abstractmethod
+    def _build(self, sdk: Any, timeout: Any) -> Any:
+        """The SDK's asynchronous client, without retries of its own, and with nothing of the environment."""
+
+    @abstractmethod
+    def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
+        """The parameters of the call; what is `left_out` is taken away afterwards, and may be made up for."""
+
+    @abstractmethod
+    async def _send(self, client: Any, sent: dict[str, Any], *, whole: bool) -> Any:
+        """Make the call: the SDK's stream, or the whole answer."""
+
+    @abstractmethod
+    def _answer(self, label: str, prompt: Prompt, meter: Meter) -> Answer: ...
+
+    def _new_manners(self) -> Manners:
+        """Which parameters this service's models may refuse."""
+        return Manners()
+
+    async def count(self, model: str, prompt: Prompt) -> int | None:
+        """See Provider.count."""
+        return None
+
+    def capabilities(self, model: str) -> Capabilities:
+        """See Provider.capabilities."""
+        return self._capabilities
+
+    async def close(self) -> None:
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
+
+    async def stream(
+        self, model: str, prompt: Prompt, meter: Meter | None = None, *, whole: bool = False
+    ) -> AsyncGenerator[str | Completion, None]:
+        """See Provider.stream. Input counts as used once the service has begun to answer."""
+        label = f"{self.name}:{model}"
+        meter = meter or Meter()
+        deadline = asyncio.get_running_loop().time() + self._timeouts.total
+        attempt = 0
+        while True:
+            answer = self._answer(label, prompt, meter)
+            asked: Prompt | None = prompt
+            try:
+                while asked is not None:
+                    opened = await self._ask(model, asked, deadline, whole=whole)
+                    answer.begin(prompt_tokens(asked))
+                    if whole:
+                        for text in answer.add(opened):
+                            yield text
+                    else:
+                        try:
+                            while (event := await self._next(opened, answer, deadline)) is not None:
+                                for text in answer.add(event):
+                                    yield text
+                                if answer.over:
+                                    break
+                        finally:
+                            await opened.close()
+                    asked = answer.go_on(asked)
+                failed = None if answer.finish else FaultError("server", "the answer broke off")
+            except FaultError as fault:
+                failed = fault
+            if failed is None:
+                break
+            # Raised out here, so that no SDK exception hangs on as the context.
+            if answer.text:
+                raise ModelError("cut", label, failed.detail, partial=answer.completion("cut"))
+            wait = (
+                failed.wait
+                if failed.wait is not None
+                else min(8.0, 0.5 * 2**attempt) * random.uniform(0.75, 1)
+            )
+            late = asyncio.get_running_loop().time() + wait >= deadline
+            if attempt >= self._retries or failed.fault not in RETRIED or wait > LONGEST_WAIT_S or late:
+                partial = answer.completion("cut") if answer.begun else None
+                raise ModelError(
+                    failed.fault, label, failed.detail, partial=partial, retry_after_s=failed.wait
+                )
+            attempt += 1
+            await self._sleep(wait)
+        completion = answer.completion()
+        if not answer.whole and completion.finish in ("end", "length"):
+            raise ModelError("empty", label, completion.finish, partial=completion)
+        yield completion
+
+    async def _open(self) -> Any:
+        """The client. Raises FaultError for a key that cannot be sent."""
+        if self._key and not (self._key.isascii() and self._key.isprintable() and " " not in self._key):
+            raise FaultError("auth", "the key holds characters that no key has")
+        async with self._opening:
+            if self._client is None:
+                # Importing the SDK takes half a second, loading certificates some more.
+                self._client = await asyncio.to_thread(self._make)
+            return self._client
+
+    def _make(self) -> Any:
+        sdk = importlib.import_module(self.sdk)
+        # Their debug lines name whole URLs, which may hold a key.
+        for library in (self.sdk, "httpx2", "httpcore2"):
+            logging.getLogger(library).setLevel(logging.WARNING)
+        limits = self._timeouts
+        # The finer deadlines are ours: a whole answer is silent for as long as it takes.
+        return self._build(sdk, sdk.Timeout(limits.total, connect=limits.connect))
+
+    async def _ask(self, model: str, prompt: Prompt, deadline: float, *, whole: bool) -> Any:
+        """The stream, or the whole answer, minding refused parameters. Raises FaultError."""
+        client = await self._open()
+        manners = self._manners.setdefault(model, self._new_manners())
+        while True:
+            sent = manners.fit(self._request(model, prompt, manners.left_out))
+            patience = self._timeouts.total if whole else self._timeouts.first
+            try:
+                async with self._within(patience, deadline):
+                    opened = await self._send(client, sent, whole=whole)
+            except self._errors(ValueError) as error:
+                refusal = self._complaint(error)
+                if refusal is None or not manners.learn(refusal, sent):
+                    fault = self._fault(error, refusal)
+                else:
+                    log.info("%s: %s refuses a parameter; asking without it", self.name, model)
+                    continue
+            else:
+                if isinstance(opened, str):  # what the SDKs make of a whole answer that is no JSON
+                    fault = FaultError("server", "a page instead of an answer")
+                elif whole or not _page(opened):
+                    return opened
+                else:
+                    await opened.close()
+                    fault = FaultError("server", "a page instead of an answer")
+            raise fault
+
+    async def _next(self, stream: Any, answer: Answer, deadline: float) -> object | None:
+        """The next event, or None at the end of the stream. Raises FaultError."""
+        idle = self._timeouts.idle if answer.events else self._timeouts.first
+        if answer.finish:
+            idle = min(idle, AFTER_FINISH_S)
+        try:
+            async with self._within(idle, deadline):
+                found: object | None = await anext(stream, None)
+                return found
+        except self._errors(ValueError) as error:
+            if answer.finish:
+                return None  # whole already; only the usage is missing, and gets estimated
+            fault = self._fault(error, self._complaint(error))
+        raise fault
+
+    @staticmethod
+    def _within(seconds: float, deadline: float) -> asyncio.Timeout:
+        return asyncio.timeout_at(min(asyncio.get_running_loop().time() + seconds, deadline))
+
+    def _errors(self, *more: type[Exception]) -> tuple[type[Exception], ...]:
+        """What a call can raise."""
+        sdk = importlib.import_module(self.sdk)
+        return (sdk.APIError, TimeoutError, *more)
+
+    def _complaint(self, error: BaseException) -> Complaint | None:
+        sdk = importlib.import_module(self.sdk)
+        if isinstance(error, sdk.APIStatusError) and error.status_code >= 400:
+            return complaint(error.status_code, error.body, error.response.headers)
+        if isinstance(error, sdk.APIError) and not isinstance(error, sdk.APIConnectionError):
+            return complaint(0, error.body)
+        return None
+
+    def _fault(self, error: BaseException, said: Complaint | None) -> FaultError:
+        if said is not None:
+            detail = f"{said.status or ''} {said.message}" if said.fault != "auth" else f"{said.status}"
+            return FaultError(said.fault, safe(detail, self._key), said.retry_after_s)
+        if isinstance(error, TimeoutError | importlib.import_module(self.sdk).APITimeoutError):
+            return FaultError("timeout", "no answer in time")
+        if isinstance(error, ValueError):
+            return FaultError("server", "the answer was not JSON")
+        return FaultError("connection", type(error.__cause__ or error).__name__)
+
+
+def _page(stream: Any) -> bool:
+    """Whether a stream is none: a log-in page, or an error told with status 200."""
+    kind: str = stream.response.headers.get("content-type", "")
+    return kind.startswith(("text/html", "application/json"))

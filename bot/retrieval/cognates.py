@@ -1,0 +1,141 @@
+"""Words of two languages that are the same word in two spellings: "ação" and "action", "defesa" and "defence".
+
+Rulebooks live on Latin words, and Latin words travel. A foreign question is matched letter by letter with the
+terms of a shelf: needs no model and no dictionary. Knows neither chunks nor how passages are ranked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from bot.retrieval.lexical import fold, terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+LEAST = 0.4
+"""How alike two spellings must be, 0..1."""
+
+MOST = 3
+"""A word stands for at most so many terms of the shelf."""
+
+SHORTEST = 4
+"""A shorter word, or a number, stands for itself alone: three letters are alike by chance."""
+
+_ENDINGS = (
+    (r"(?:coes|cao|cion|ciones)$", "tion"),
+    (r"(?:soes|sao|sion|siones)$", "sion"),
+    (r"da(?:de|des|d)$", "ty"),
+    (r"mente$", "ly"),
+    (r"enci(?:as|a)$", "ence"),
+    (r"anci(?:as|a)$", "ance"),
+    (r"iv(?:os|as|o|a)$", "ive"),
+    (r"os(?:os|as|o|a)$", "ous"),
+    (r"ic(?:os|as|o|a)$", "ic"),
+    (r"ais$", "al"),
+    (r"(?:veis|vel|bles)$", "ble"),
+    (r"ador(?:es|as|a)?$", "ator"),
+    (r"ad(?:os|as|o|a)$", "ate"),
+    (r"[aei]r$", "e"),
+    (r"ismos?$", "ism"),
+    (r"istas?$", "ist"),
+    (r"i(?:os|as|o|a)$", "y"),
+    (r"(?:os|as|es|o|a|e)$", ""),
+)
+"""Endings of Portuguese and Spanish, accents folded, as English writes them; the first that fits."""
+
+_SPELLINGS = (
+    ("ph", "f"), ("th", "t"), ("y", "i"), ("qu", "c"), ("ck", "c"), ("k", "c"), ("ee", "i"), ("oo", "u"),
+    ("j", "i"), ("w", "v"), ("x", "s"), ("z", "s"),
+)  # fmt: skip
+_DOUBLED = re.compile(r"([bcdfglmnprst])\1")
+_IBERIAN = frozenset({"pt", "es", "ca"})
+
+
+class Cognates:
+    """The terms of one language, found by the pairs and triples of letters that they share with a foreign word."""
+
+    def __init__(self, language: str, known: Iterable[tuple[str, int]]) -> None:
+        """From (term, number) pairs."""
+        import numpy as np
+
+        self._language = language
+        rows = [(term, number) for term, number in known]
+        self._numbers = [number for _, number in rows]
+        self._exact = {term: at for at, (term, _) in enumerate(rows)}
+        postings: dict[str, list[tuple[int, int]]] = {}
+        sizes = np.zeros(len(rows), dtype=np.float32)
+        for at, (term, _) in enumerate(rows):
+            grams = _grams(_plain(term))
+            sizes[at] = sum(grams.values())
+            for gram, count in grams.items():
+                postings.setdefault(gram, []).append((at, count))
+        self._sizes = sizes
+        self._postings = {gram: np.array(found, dtype=np.int32) for gram, found in postings.items()}
+
+    def of(self, word: str, language: str) -> list[tuple[int, float]]:
+        """(term's number, likeness 0..1) of the terms that a word of that language may be, likest first."""
+        import numpy as np
+
+        same = self._exact.get(fold(word))
+        if len(word) < SHORTEST or word[0].isdigit():
+            return [(self._numbers[same], 1.0)] if same is not None else []
+        likeness = self._likeness(_plain(_written_as(word, language, self._language)))
+        if same is not None:
+            likeness[same] = 1.0
+        best = np.argsort(-likeness, kind="stable")[:MOST]
+        return [(self._numbers[int(at)], float(likeness[at])) for at in best if likeness[at] >= LEAST]
+
+    def _likeness(self, word: str) -> Floats:
+        """Dice's coefficient of the letters' triples, with every term."""
+        import numpy as np
+
+        grams = _grams(word)
+        shared = np.zeros(len(self._sizes), dtype=np.float32)
+        for gram, count in grams.items():
+            found = self._postings.get(gram)
+            if found is not None:
+                shared[found[:, 0]] += np.minimum(found[:, 1], count)
+        return np.asarray(2 * shared / (self._sizes + sum(grams.values())), dtype=np.float32)
+
+
+def words_of(question: str) -> Sequence[str]:
+    """The words of a question, each once, in lower case."""
+    return list(dict.fromkeys(re.findall(r"\w+", question.casefold())))
+
+
+@lru_cache(maxsize=4096)
+def _written_as(word: str, language: str, other: str) -> str:
+    """A word's stem as the other language would write it."""
+    if other == "en" and language in _IBERIAN:
+        word = fold(word)
+        for ending, instead in _ENDINGS:
+            changed = re.sub(ending, instead, word)
+            if changed != word:
+                word = changed
+                break
+        language = "en"
+    return "".join(terms(word, language))
+
+
+def _plain(stem: str) -> str:
+    """A stem with the spellings that differ between languages made alike: "physic" and "fisic" become one."""
+    for spelling, instead in _SPELLINGS:
+        stem = stem.replace(spelling, instead)
+    stem = _DOUBLED.sub(r"\1", stem)
+    if re.match(r"es[cfmnpt]", stem):  # espada, escudo, especial: Romance languages put an e before such an s
+        stem = stem[1:]
+    return stem
+
+
+def _grams(word: str) -> Counter[str]:
+    """Triples of letters; the beginning counts more than the end."""
+    padded = f"^^{word}$"
+    return Counter(padded[at : at + 3] for at in range(len(padded) - 2))

@@ -1,0 +1,84 @@
+"""The nearest chunks to a question by vectors, where they can be had and their vote would count.
+
+Knows the vectors' store and the questions embedded before; not how votes are weighed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bot.events import Sorry
+from bot.retrieval.language import may_vote
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bot.retrieval.embed import Embedder
+    from storage.documents import Documents
+    from storage.query_vectors import QueryVectors
+    from storage.vectors import Vectors
+
+_log = logging.getLogger(__name__)
+
+
+class Nearest:
+    """Asks the vectors of one shelf; `count` chunks at most."""
+
+    def __init__(
+        self, documents: Documents, vectors: Vectors, query_vectors: QueryVectors, count: int
+    ) -> None:
+        self._documents = documents
+        self._vectors = vectors
+        self._query_vectors = query_vectors
+        self._count = count
+
+    async def chunks(
+        self,
+        space: str,
+        shelf: str,
+        question: str,
+        language: str | None,
+        spoken: Sequence[str],
+        embedder: Embedder,
+        notices: list[str],
+    ) -> list[tuple[str, float]] | None:
+        """(chunk id, cosine), nearest first; None where no vote would count or none can be had.
+
+        `language` is the question's, None where it cannot be told; `spoken` are the shelf's.
+        """
+        if not any(may_vote(embedder.languages, language, one) for one in spoken):
+            return None
+        try:
+            vector = await self._query_vector(space, embedder, question)
+            return await self._vectors.search(space, shelf, embedder.name, vector, self._count)
+        except StorageFault as fault:
+            if fault.kind == "missing":
+                notices.append(await self._why_missing(space, shelf, embedder.name))
+            else:
+                _log.warning("vectors of %s cannot be read: %s", shelf, fault)
+                notices.append("rules.vectors_broken")
+            return None
+        except Sorry as sorry:  # a service of embeddings that does not answer: words do
+            _log.warning("the question has no vector: %s", sorry)
+            notices.append("rules.vectors_failed")
+            return None
+
+    async def _why_missing(self, space: str, shelf: str, embedder: str) -> str:
+        """The notice for a shelf without vectors of the present embedder: not yet made, or made by another."""
+        makers = {one.embedder for one in await self._documents.list(space, shelf)} - {None}
+        return "rules.vectors_other" if makers - {embedder} else "rules.vectors_pending"
+
+    async def _query_vector(self, space: str, embedder: Embedder, question: str) -> NDArray[np.float32]:
+        import numpy as np
+
+        kept = await self._query_vectors.get(space, embedder.name, question)
+        if kept is not None:
+            return np.frombuffer(kept, dtype=np.float32)
+        vector = await asyncio.to_thread(embedder.query, question)
+        await self._query_vectors.put(space, embedder.name, question, vector.tobytes())
+        return vector

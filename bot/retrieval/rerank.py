@@ -1,0 +1,213 @@
+"""A second look at the candidates of a search, by a model that reads question and passage closely.
+
+Synchronous: callers hop to a thread. Knows no shelf; `second_look` says what the scores do to an order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bot.events import Sorry
+from bot.retrieval.fuse import beside, min_max
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bot.retrieval.ranked import Hit
+
+    Vectors = NDArray[np.float32]
+
+WEIGHT = 0.5
+"""Of the new scores beside the old ones; docs/retrieval.md measured others."""
+
+NAME_WEIGHT = 0.25
+"""The same where a bare name is asked for: these models were trained on questions."""
+
+NEIGHBOUR = 0.5
+"""How much of its neighbours' new scores a passage takes when a name is asked for that no heading bears."""
+
+
+class Reranker(Protocol):
+    """A model of pairs. `languages` None means that it reads every language."""
+
+    name: str
+    languages: frozenset[str] | None
+
+    def scores(self, question: str, texts: Sequence[str], budget_s: float) -> list[float]:
+        """One score for each of the first texts, as many as `budget_s` seconds allow; higher is better."""
+        ...
+
+
+def reranker(kind: str, models_dir: Path, *, threads: int | None = None) -> Reranker | None:
+    """The reranker that `kind` names, or None for "none"; its files lie in <models_dir>/<kind>.
+
+    Raises Sorry: "rerank.unknown", or "models.absent" where a file is not there.
+    """
+    if kind == "none":
+        return None
+    if kind == "cross-encoder":
+        return CrossEncoder(models_dir / kind, threads=threads)
+    if kind == "colbert":
+        return ColBERT(models_dir / kind, threads=threads)
+    raise Sorry("models.unknown", name=kind, choices="none, cross-encoder, colbert")
+
+
+def in_time(
+    texts: Sequence[str],
+    budget_s: float,
+    score: Callable[[str], float],
+    clock: Callable[[], float] = time.monotonic,
+) -> list[float]:
+    """Scores of texts one by one until the next would, judging by the slowest so far, run over the budget."""
+    began = last = clock()
+    slowest = 0.0
+    made: list[float] = []
+    for text in texts:
+        if last - began + slowest >= budget_s:
+            break
+        made.append(score(text))
+        now = clock()
+        slowest, last = max(slowest, now - last), now
+    return made
+
+
+class _Onnx:
+    """A model file and its tokenizer, one text (or pair) at a time.
+
+    Batches of 4 took 1.3 to 1.7 times as long a text as one by one, for the padding; and an int8 model scales
+    by its whole batch, so a text alone has the same score whatever its company.
+    """
+
+    def __init__(self, name: str, folder: Path, tokens: int, threads: int | None) -> None:
+        for file in ("model.onnx", "tokenizer.json"):
+            if not (folder / file).is_file():
+                raise Sorry("models.absent", name=name)
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        options = onnxruntime.SessionOptions()
+        # Leaves idle cores to others.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        if threads is not None:
+            options.intra_op_num_threads = threads
+        self._session = onnxruntime.InferenceSession(
+            str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
+        )
+        self.tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self.tokenizer.enable_truncation(tokens)
+        self.tokenizer.no_padding()
+
+    def run(self, ids: Sequence[int], types: Sequence[int]) -> Vectors:
+        """The model's first output for one sequence, without the batch's dimension."""
+        import numpy as np
+
+        fed = {
+            "input_ids": np.array([ids], dtype=np.int64),
+            "attention_mask": np.ones((1, len(ids)), dtype=np.int64),
+            "token_type_ids": np.array([types], dtype=np.int64),
+        }
+        made: Vectors = self._session.run(None, fed)[0][0]
+        return made
+
+
+class CrossEncoder:
+    """cross-encoder/ms-marco-MiniLM-L-12-v2 (Apache-2.0), int8 ONNX: question and passage read together."""
+
+    name = "cross-encoder"
+    languages: frozenset[str] | None = frozenset({"en"})
+
+    _TOKENS = 320  # 800 characters of prose are about 180; number-heavy tables run longer
+
+    def __init__(self, folder: Path, *, threads: int | None = None) -> None:
+        self._model = _Onnx(self.name, folder, self._TOKENS, threads)
+
+    def scores(self, question: str, texts: Sequence[str], budget_s: float) -> list[float]:
+        asked = question[:600]  # leaves at least half of the tokens to the passage
+
+        def score(text: str) -> float:
+            pair = self._model.tokenizer.encode(asked, text)
+            return float(self._model.run(pair.ids, pair.type_ids)[0])
+
+        return in_time(texts, budget_s, score)
+
+
+class ColBERT:
+    """answerdotai/answerai-colbert-small-v1 (Apache-2.0), int8 ONNX: late interaction.
+
+    After Khattab and Zaharia, "ColBERT", SIGIR 2020: question and passage are read apart; the score is the
+    mean, over the question's tokens, of the likeness of the passage's nearest token. The file gives the last
+    hidden states, 384 numbers a token, without the model's own projection to 96; filling short questions up
+    with [MASK], as in training, does harm without it and is left out.
+    """
+
+    name = "colbert"
+    languages: frozenset[str] | None = frozenset({"en"})
+
+    _TOKENS = 320
+
+    def __init__(self, folder: Path, *, threads: int | None = None) -> None:
+        self._model = _Onnx(self.name, folder, self._TOKENS, threads)
+        self._question = self._model.tokenizer.token_to_id("[unused0]")
+        self._passage = self._model.tokenizer.token_to_id("[unused1]")
+
+    def scores(self, question: str, texts: Sequence[str], budget_s: float) -> list[float]:
+        began = time.monotonic()
+        asked = self._tokens(question[:600], self._question)
+
+        def score(text: str) -> float:
+            return float((asked @ self._tokens(text, self._passage).T).max(axis=1).mean())
+
+        return in_time(texts, budget_s - (time.monotonic() - began), score)
+
+    def _tokens(self, text: str, mark: int) -> Vectors:
+        """(tokens, 384), rows of length 1."""
+        import numpy as np
+
+        first, *rest = self._model.tokenizer.encode(text).ids
+        ids = [first, mark, *rest]
+        made = self._model.run(ids, [0] * len(ids))
+        return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
+
+
+def reordered(old: Sequence[float], new: Sequence[float | None], weight: float) -> list[int]:
+    """The order, as indices, of candidates that stand by falling score `old`, after a second look gave them `new`.
+
+    Those with a new score share out the places they held, by old / its best + `weight` x min-max of the new.
+    Those without (out of time, or in a language that the model does not read) keep their places: nothing was
+    learnt of them, so nothing moves them. With no new score at all that is the old order.
+    """
+    import numpy as np
+
+    places = [at for at, score in enumerate(new) if score is not None]
+    olds = np.array([old[at] for at in places], dtype=np.float32)
+    news = np.array([new[at] for at in places], dtype=np.float32)
+    top = float(olds.max(initial=0.0))
+    sums = (olds / np.float32(top) if top > 0 else olds) + np.float32(weight) * min_max(news)
+    order = list(range(len(new)))
+    for place, chosen in zip(places, np.argsort(-sums, kind="stable"), strict=True):
+        order[place] = places[int(chosen)]
+    return order
+
+
+def second_look(
+    pool: Sequence[Hit], made: Mapping[int, float], *, name: bool, weight: float | None = None
+) -> list[int]:
+    """The order, as indices, of candidates of which some have new scores.
+
+    What a good passage led on to is as good as the best: read alone it seldom answers the question. Of a name
+    that no heading bears, the neighbours' scores count too: its text stands beside where it is mentioned.
+    `weight` takes the place of the measured ones.
+    """
+    if weight is None:
+        weight = NAME_WEIGHT if name else WEIGHT
+    best = max(made.values(), default=None)
+    new = [best if hit.by == "bridge" else made.get(at) for at, hit in enumerate(pool)]
+    if name:
+        places = [((hit.document_id, hit.section), int(hit.chunk_id.rpartition(":")[2])) for hit in pool]
+        new = beside(places, new, NEIGHBOUR)
+    return reordered([hit.score for hit in pool], new, weight)

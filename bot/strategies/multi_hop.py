@@ -1,0 +1,83 @@
+"""`multi-hop`: a model reads what was found, says what is missing, and that is searched next; a few times over."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+
+from bot import fence
+from bot.events import Run, Sorry, Status
+from bot.retrieval.found import Found
+from bot.strategies.base import Inquiry, Told
+from bot.strategies.helping import Helper, failed, named
+from bot.strategies.searching import Searches, fused, queries, sure_of_any
+from bot.words import words
+
+NEXT = 3
+"""The most searches of one hop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the model writes: whether the passages answer the question, and what to search for if not."""
+
+    sufficient: bool
+    searches: list[str]
+
+
+class MultiHop:
+    """Search, read, search again. The first search is hop one; none follows `max_hops`."""
+
+    name = "multi-hop"
+    prompts: tuple[str, ...] = ("multi_hop",)
+
+    def __init__(self, searches: Searches, helper: Helper) -> None:
+        self._searches = searches
+        self._helper = helper
+
+    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
+        say = words(inquiry.locale)
+        begun = sure_of_any(await self._searches.begun(run, inquiry), inquiry)
+        found, searched = [begun], [inquiry.question]
+        sure = begun.confident
+        hops = inquiry.max_hops if begun.passages else 1
+        for hop in range(1, hops + 1):
+            if hop == hops and (sure or hops == 1):
+                break  # nothing can follow, and nobody has to say whether to answer
+            yield Status(say("strategies.judging", hop=hop, hops=hops), hop, hops)
+            try:
+                judged = await self._judge(run, inquiry, f"judge-{hop}", found, searched)
+            except Sorry as error:
+                yield failed(inquiry, error)
+                break
+            # A model that has read the passages outweighs the count of their words.
+            sure = sure or judged.sufficient
+            asked = queries(judged.searches, searched, NEXT)
+            if judged.sufficient or not asked or hop == hops:
+                break
+            what = " · ".join(asked)
+            yield Status(say("strategies.hop", what=what, hop=hop + 1, hops=hops), hop + 1, hops)
+            known = {one.chunk for some in found for one in some.passages}
+            steps = {f"search-hop-{hop + 1}-{n}": one for n, one in enumerate(asked, 1)}
+            new = await self._searches.all(run, inquiry, steps)
+            searched += asked
+            found += new
+            if known.issuperset(one.chunk for some in new for one in some.passages):
+                break
+        yield fused(found, inquiry, confident=sure)
+
+    async def _judge(
+        self, run: Run, inquiry: Inquiry, step: str, found: Sequence[Found], searched: Sequence[str]
+    ) -> Judged:
+        read = fused(found, inquiry, confident=True).passages
+        return await self._helper.ask(
+            run,
+            inquiry,
+            step,
+            "multi_hop",
+            Judged,
+            question=fence.data(inquiry.question),
+            passages=fence.passages(read),
+            searched=fence.lines(searched),
+            languages=named(inquiry.languages),
+        )

@@ -1,0 +1,63 @@
+"""`multi-question`: a model takes the question apart; its parts are searched all at once, beside the whole."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+from bot import fence
+from bot.events import Run, Sorry, Status
+from bot.strategies.base import Inquiry, Told
+from bot.strategies.helping import Helper, failed, named
+from bot.strategies.searching import Searches, fused, queries, sure_of_any
+from bot.words import words
+
+PARTS = 4
+"""The most sub-questions that are searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the model writes."""
+
+    questions: list[str]
+
+
+class MultiQuestion:
+    """One model call, then one round of searches."""
+
+    name = "multi-question"
+    prompts: tuple[str, ...] = ("multi_question",)
+
+    def __init__(self, searches: Searches, helper: Helper) -> None:
+        self._searches = searches
+        self._helper = helper
+
+    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
+        say = words(inquiry.locale)
+        begun = sure_of_any(await self._searches.begun(run, inquiry), inquiry)
+        yield Status(say("strategies.expanding"))
+        try:
+            parts = await self._helper.ask(
+                run,
+                inquiry,
+                "expand",
+                "multi_question",
+                Parts,
+                question=fence.data(inquiry.question),
+                languages=named(inquiry.languages),
+            )
+        except Sorry as error:
+            yield failed(inquiry, error)
+            yield begun
+            return
+        asked = queries(parts.questions, [inquiry.question], PARTS)
+        if not asked:
+            yield begun
+            return
+        yield Status(say("strategies.searching_for", what=" · ".join(asked)))
+        steps = {f"search-part-{n}": one for n, one in enumerate(asked, 1)}
+        found = await self._searches.all(run, inquiry, steps)
+        # Parts that a model made up may be answered where the question is not; most of them hardly will.
+        sure = begun.confident or 2 * sum(one.confident for one in found) > len(found)
+        yield fused([begun, *found], inquiry, confident=sure)

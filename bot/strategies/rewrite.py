@@ -1,0 +1,119 @@
+"""Before any strategy: a follow-up is made to stand alone, a foreign question is put into the shelf's language.
+
+One model call serves both, and is made only where one of them is due. Without a model a short follow-up is
+searched together with the question before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from bot import fence
+from bot.events import Run, Sorry, Status
+from bot.retrieval.content import content_terms
+from bot.retrieval.found import Found
+from bot.strategies.base import Inquiry, Strategy, Told
+from bot.strategies.helping import Helper, failed, named
+from bot.strategies.searching import OTHER_LANGUAGE, Searches, queries
+from bot.words import words
+
+SHORT = 3
+"""Without a model, a follow-up of fewer content words is searched together with the question before it."""
+
+TONGUES = 2
+"""Into how many of a shelf's languages a question is put."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What the model writes: the question standing alone, and in each language that was asked for."""
+
+    question: str
+    translations: list[str]
+
+
+class Rewriting:
+    """Makes the question ready, searches it as it then stands, and hands it on to `inner`."""
+
+    def __init__(self, inner: Strategy, searches: Searches, helper: Helper) -> None:
+        self._inner = inner
+        self._searches = searches
+        self._helper = helper
+        self.name = inner.name
+        self.prompts = ("rewrite", *inner.prompts)
+
+    async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
+        first = await self._searches.one(run, "search", inquiry, inquiry.question)
+        ready = replace(inquiry, begun=(first,))
+        follows = bool(inquiry.history) and not first.titled
+        foreign = OTHER_LANGUAGE in first.notices or (follows and inquiry.language not in inquiry.languages)
+        if follows and not inquiry.helper:
+            ready = await self._by_words(run, inquiry, first)
+        elif inquiry.helper and (follows or foreign):
+            tongues = inquiry.languages[:TONGUES] if foreign else ()
+            yield Status(words(inquiry.locale)("strategies.rewriting"))
+            try:
+                rewritten = await self._rewritten(run, inquiry, tongues)
+            except Sorry as error:
+                yield failed(inquiry, error)
+                ready = await self._by_words(run, inquiry, first) if follows else ready
+            else:
+                steps = _steps(inquiry, rewritten, follows, tongues)
+                if steps:
+                    what = " · ".join(steps.values())
+                    yield Status(words(inquiry.locale)("strategies.searching_for", what=what))
+                ready = await self._searched(run, inquiry, first, steps)
+        async with aclosing(self._inner.search(run, ready)) as events:
+            async for event in events:
+                yield event
+
+    async def _by_words(self, run: Run, inquiry: Inquiry, first: Found) -> Inquiry:
+        """ "and at night?" says too little alone, so it is read with the question before it."""
+        if len(set(content_terms(inquiry.question, inquiry.language))) < SHORT:
+            both = f"{inquiry.history[-1][0]} {inquiry.question}"
+            found = await self._searches.one(run, "search-together", inquiry, both)
+            if found.confident:
+                return replace(inquiry, question=both, begun=(found,))
+        return replace(inquiry, begun=(first,))
+
+    async def _rewritten(self, run: Run, inquiry: Inquiry, tongues: tuple[str, ...]) -> Rewritten:
+        return await self._helper.ask(
+            run,
+            inquiry,
+            "rewrite",
+            "rewrite",
+            Rewritten,
+            history=fence.exchanges(inquiry.history),
+            question=fence.data(inquiry.question),
+            languages=named(tongues) if tongues else "none",
+        )
+
+    async def _searched(self, run: Run, inquiry: Inquiry, first: Found, steps: dict[str, str]) -> Inquiry:
+        """The inquiry as it stands now. What is said in the shelf's own language weighs most."""
+        found = dict(zip(steps, await self._searches.all(run, inquiry, steps), strict=True))
+        alone = found.pop(ALONE, first)
+        if found:  # put into another language: what the first search could not do is done
+            alone = replace(alone, notices=[one for one in alone.notices if one != OTHER_LANGUAGE])
+        begun = [*found.values(), alone]
+        if alone is not first and first.confident and not alone.confident:
+            begun.append(first)
+        return replace(inquiry, question=steps.get(ALONE, inquiry.question), begun=tuple(begun))
+
+
+ALONE = "search-alone"
+
+
+def _steps(inquiry: Inquiry, rewritten: Rewritten, follows: bool, tongues: tuple[str, ...]) -> dict[str, str]:
+    """What to search for besides the question's own words, by the step's name."""
+    known = [inquiry.question]
+    steps: dict[str, str] = {}
+    if follows and (alone := queries([rewritten.question], known, 1)):
+        steps[ALONE] = alone[0]
+        known += alone
+    for tongue, text in zip(tongues, rewritten.translations, strict=False):
+        if translated := queries([text], known, 1):
+            steps[f"search-{tongue}"] = translated[0]
+            known += translated
+    return steps

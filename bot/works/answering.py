@@ -1,0 +1,172 @@
+"""An answer from passages that were found: a model's, its citations checked, or else the passages' own words.
+
+Knows no library and no session; what was shown and cited stays behind for whoever remembers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from bot import fence
+from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Sorry, Status, Text
+from bot.llm.base import Message, Prompt
+from bot.retrieval.chunk import SEPARATOR
+from bot.retrieval.content import content_terms
+from bot.retrieval.found import Found, Passage
+from bot.strategies.helping import LANGUAGES
+from bot.words import Words
+from bot.works.citing import CitationGate
+from bot.works.quoting import excerpt, quoted
+from bot.works.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from bot.llm.registry import Models
+
+MAX_TOKENS = 4_000
+"""Several times the longest answer: models that think first count their thoughts here, too."""
+
+QUOTED = 3
+"""How many passages an answer without a model quotes."""
+
+CLOSE = 3
+"""How many headings of passages that were found but not cited are offered."""
+
+NEAR = 0.6
+"""… each: those of at least this share of the best one's score."""
+
+
+class Answer:
+    """One answer. `shown` is its text so far, `cited` what its markers stand for."""
+
+    def __init__(self, run: Run, snapshot: Snapshot, found: Found, say: Words, models: Models) -> None:
+        self._run = run
+        self._snapshot = snapshot
+        self._found = found
+        self._say = say
+        self._models = models
+        self.shown: list[str] = []
+        self.cited: list[Citation] = []
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """The answer, its citations, and where to read on."""
+        if self._snapshot.answerer is not None and self._snapshot.cites:
+            async with aclosing(self._by_model()) as events:
+                async for event in events:
+                    yield event
+        if not self.cited:
+            yield Notice(self._why_quoted())
+            for event in self._by_quoting():
+                yield event
+        for citation in self.cited:
+            yield citation
+        for choices in self._see_also():
+            yield choices
+
+    async def _by_model(self) -> AsyncGenerator[Event, None]:
+        passages = self._found.passages
+        gate = CitationGate([one.text for one in passages], self._terms)
+        async with aclosing(self._streamed(gate)) as events:
+            async for event in events:
+                if isinstance(event, Text):
+                    self.shown.append(event.text)
+                yield event
+        self.cited = [_citation(n, passages[n - 1], quote) for n, quote in sorted(gate.quotes.items())]
+        if not self.cited and "".join(self.shown).strip():
+            yield Notice(self._say("rules.uncited"))
+
+    async def _streamed(self, gate: CitationGate) -> AsyncGenerator[Event, None]:
+        say = self._say
+        yield Status(say("rules.asking", model=self._snapshot.answerer))
+        prompt = rag(self._snapshot, self._found.passages)
+        try:
+            async with aclosing(self._models.stream(self._run, "answerer", "answer", prompt)) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, str):
+                        if text := gate.feed(piece):
+                            yield Text(text)
+                        continue
+                    if rest := gate.finish():
+                        yield Text(rest)
+                    for notice in self._about(piece):
+                        yield notice
+        except Sorry as error:
+            # A failing model degrades to quotations, with a word.
+            if rest := gate.finish():
+                yield Text(rest)
+            yield Notice(say(error.key, **error.values))
+
+    def _about(self, answer: Completion) -> list[Notice]:
+        """What a person should know of how the answer came about."""
+        said = []
+        if answer.finish in ("length", "refusal", "cut"):
+            said.append(Notice(self._say(f"rules.finish_{answer.finish}")))
+        if answer.passed_over:
+            failed = ", ".join(model for model, _ in answer.passed_over)
+            said.append(Notice(self._say("rules.answered_instead", answered=answer.model, failed=failed)))
+        return said
+
+    def _why_quoted(self) -> str:
+        one = self._snapshot
+        if one.answerer is None:
+            return self._say("rules.extractive")
+        if one.demo:
+            return self._say("rules.demo")
+        if not one.cites:
+            return self._say("rules.uncertain_model", model=one.answerer)
+        return self._say("rules.extractive_instead")
+
+    def _by_quoting(self) -> list[Text]:
+        wanted = set(self._terms(self._snapshot.question))
+        texts = []
+        best = _near_the_best(self._found.passages)[:QUOTED]
+        for n, passage in enumerate(self._found.passages, 1):
+            if passage not in best:
+                continue
+            part = excerpt(passage.text, wanted, self._snapshot.language)
+            texts.append(Text(quoted(n, passage, part)))
+            self.cited.append(_citation(n, passage, part))
+        self.shown += [one.text for one in texts]
+        return texts
+
+    def _see_also(self) -> list[Choices]:
+        """The authors' own references first, then what was found close by, each heading once."""
+        known = {_title(one.heading) for one in self.cited}
+        authors = [name for name in dict.fromkeys(self._found.see_also) if name not in known]
+        known.update(authors)
+        close = [_title(one.heading) for one in _near_the_best(self._found.passages)]
+        close = [name for name in dict.fromkeys(close) if name not in known][:CLOSE]
+        return [
+            Choices(self._say(key), tuple(Choice(name, f"/rules lookup {name}") for name in names))
+            for key, names in (("rules.see_also", authors), ("rules.see_also_near", close))
+            if names
+        ]
+
+    def _terms(self, text: str) -> list[str]:
+        return content_terms(text, self._snapshot.language)
+
+
+def rag(snapshot: Snapshot, passages: list[Passage]) -> Prompt:
+    """What the answerer is told, the passages numbered from 1."""
+    system, user = snapshot.prompts["rag"].fill(
+        language=LANGUAGES.get(snapshot.language, "the language of the question"),
+        passages=fence.passages(passages),
+        history=fence.exchanges(snapshot.history),
+        question=fence.data(snapshot.question),
+    )
+    return Prompt(system=system, messages=(Message("user", user),), max_tokens=MAX_TOKENS)
+
+
+def _near_the_best(passages: list[Passage]) -> list[Passage]:
+    """The best passages and what comes near them, in order."""
+    least = NEAR * max(one.score for one in passages)
+    return [one for one in passages if one.score >= least]
+
+
+def _citation(n: int, passage: Passage, quote: str) -> Citation:
+    return Citation(n=n, source=passage.source, heading=passage.heading, quote=quote, page=passage.page)
+
+
+def _title(heading: str) -> str:
+    return heading.rsplit(SEPARATOR, 1)[-1]

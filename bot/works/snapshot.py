@@ -1,0 +1,146 @@
+"""What a question's run decides once, before anything else, so that a replay decides the same."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bot.commands import FOLLOW_UP
+from bot.events import Request, Sorry
+from bot.prompts import PromptText
+from bot.retrieval.language import detect_question
+from bot.strategies.base import ROLE, Inquiry
+from bot.strategies.factory import SINGLE, strategy
+
+if TYPE_CHECKING:
+    from bot.config import RetrievalConfig
+    from bot.llm.base import Capabilities
+    from bot.llm.registry import Models
+    from bot.prompts import Prompts
+    from bot.retrieval.library import Library
+    from storage.sessions import SessionRow, Sessions
+
+HISTORY = 2
+"""How many exchanges of the thread a follow-up is read with (seed 003's default)."""
+
+QUESTION_CHARS = 4_000
+"""Longer questions are refused: a question that long is a document, and belongs in the library."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The question, where it goes, who helps and answers, and the wordings that they are told.
+
+    `strategy` is how it is searched, `wanted` how it was to be. `prompts` holds each wording with its
+    version. `cites` is whether the answerer's citations can be trusted, `demo` whether people have
+    yet to be told that it is the demo model.
+    """
+
+    shelf: str
+    language: str
+    question: str
+    session: str | None
+    answerer: str | None
+    cites: bool = False
+    demo: bool = False
+    strategy: str = SINGLE
+    wanted: str = SINGLE
+    max_hops: int = 3
+    helper: bool = False
+    languages: list[str] = field(default_factory=list)
+    prompts: dict[str, PromptText] = field(default_factory=dict)
+    history: list[tuple[str, str]] = field(default_factory=list)
+
+    def inquiry(self, request: Request, locale: str) -> Inquiry:
+        """What the strategy is asked."""
+        k = request.options.get("k")
+        return Inquiry(
+            space=request.place.space,
+            shelf=self.shelf,
+            question=self.question,
+            locale=locale,
+            language=self.language,
+            k=k if isinstance(k, int) else None,
+            max_hops=self.max_hops,
+            helper=self.helper,
+            languages=tuple(self.languages),
+            prompts=self.prompts,
+            history=tuple(self.history),
+        )
+
+
+class Snapshots:
+    """Takes them."""
+
+    def __init__(
+        self,
+        library: Library,
+        models: Models,
+        prompts: Prompts,
+        sessions: Sessions,
+        settings: RetrievalConfig,
+    ) -> None:
+        self._library = library
+        self._models = models
+        self._prompts = prompts
+        self._sessions = sessions
+        self._settings = settings
+
+    async def take(self, request: Request) -> Snapshot:
+        """Raises Sorry where there is nothing to ask, or nothing to ask it of."""
+        question = " ".join((str(request.options.get("question") or "") or request.text).split())
+        if not question:
+            raise Sorry("rules.no_question")
+        if len(question) > QUESTION_CHARS:
+            raise Sorry("rules.long_question", length=len(question), limit=QUESTION_CHARS)
+        space = request.place.space
+        shelf = await self._library.shelf_for(space, _option(request, "shelf"), "rules")
+        mine = await self._session(request)
+        past = await self._sessions.last_exchanges(space, mine.id, HISTORY) if mine else []
+        languages = await self._library.languages(space, shelf)
+        language = await asyncio.to_thread(detect_question, question, languages)
+        wanted = _option(request, "strategy") or self._settings.strategy
+        helper = self._can(ROLE)
+        helps = helper is not None and helper.cites
+        answers = self._can("answerer")
+        chosen = wanted if helps else SINGLE
+        told = ("rag", *strategy(chosen, self._library, self._models).prompts)
+        return Snapshot(
+            shelf=shelf,
+            language=language or request.locale.split("-")[0],
+            question=question,
+            session=mine.id if mine else None,
+            answerer=self._models.describe("answerer"),
+            # Whose settings cannot be read is asked all the same: the call says what is wrong with them.
+            cites=answers is None or answers.cites,
+            demo=answers is not None and answers.demo and not past,
+            strategy=chosen,
+            wanted=wanted,
+            max_hops=self._settings.max_hops,
+            helper=helps,
+            languages=languages,
+            prompts={name: await self._prompts.of(space, name) for name in told},
+            history=[(one.question, one.answer) for one in past] if request.options.get(FOLLOW_UP) else [],
+        )
+
+    async def _session(self, request: Request) -> SessionRow | None:
+        """The place's session, opened if need be; None in another work's thread, where this is a one-shot."""
+        place = request.place
+        session = await self._sessions.active(place.space, place.platform, place.channel, place.thread)
+        if session is None:
+            session = await self._sessions.open(
+                place.space, place.platform, place.channel, place.thread, "rules"
+            )
+        return session if session.work == "rules" else None
+
+    def _can(self, role: str) -> Capabilities | None:
+        try:
+            return self._models.capabilities(role)
+        except Sorry:
+            return None
+
+
+def _option(request: Request, name: str) -> str | None:
+    value = request.options.get(name)
+    return str(value) if value else None

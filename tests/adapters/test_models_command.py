@@ -1,0 +1,234 @@
+"""`python -m bot models test` as a user starts it, against loopback services of every wire."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.anthropic_messages import MessagesService
+from tests.fakes.model_service import ModelService
+from tests.fakes.reply import Body, Reply
+from tests.fakes.wires import WIRES, kind_of
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = "sk-" + "trial" * 6
+WAYS = ["whole", "stream", "json", "tools", "count", "cache"]
+
+
+class Player:
+    """Answers like a good model, on any wire. `changes` are the replies of a worse one, by way.
+
+    `cached`: what is said of the long prefix, where the service does not work that out by itself.
+    """
+
+    def __init__(self, cached: int = 0, **changes: Reply) -> None:
+        self.cached = cached
+        self.changes = changes
+        self.books = 0
+
+    def __call__(self, body: Body) -> Reply:
+        asked = json.dumps(body)
+        if "17 degrees" in asked:
+            return Reply("It rains at 17 degrees.")
+        if "Look up the weather" in asked:
+            return self.changes.get("tools") or Reply(calls=[("weather", '{"city": "Lisbon"}')])
+        if "apples" in asked:
+            return self.changes.get("json") or Reply(pieces=['{"names": ["Ana", ', '"Rui"], "total": 5}'])
+        if "long book" in asked:
+            self.books += 1
+            return Reply("one two", cached=self.cached if self.books > 1 else 0)
+        return self.changes.get("talk") or Reply("one two three four five six", delay_s=0.01)
+
+
+def settings(folder: Path, services: dict[str, ModelService], roles: dict[str, Any]) -> Path:
+    text = ""
+    for name, service in services.items():
+        text += (
+            f'[providers.{name}]\nkind = "{kind_of(service)}"\nbase_url = "{service.base_url}"\n'
+            'api_key_env = "TRIAL_KEY"\n'
+        )
+    text += "[roles]\n" + "".join(f"{role} = {json.dumps(chain)}\n" for role, chain in roles.items())
+    file = folder / "config.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SUTRADHAR_", "LC_"))}
+    return {
+        **kept,
+        "SUTRADHAR_LOCALE": "en",
+        "SUTRADHAR_DATA": str(folder / "data"),
+        "SUTRADHAR_MODELS": str(folder / "models"),
+        "TRIAL_KEY": KEY,
+        **more,
+    }
+
+
+async def tried(
+    config: Path, *arguments: str, code: int = 0, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bot", "--config", str(config), "models", "test", *arguments]
+    done = await asyncio.to_thread(
+        subprocess.run,
+        command,
+        cwd=ROOT,
+        env=environment(config.parent, **environ),
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert KEY not in done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_good_model_is_tried_in_every_way(wire: str, tmp_path: Path) -> None:
+    async with WIRES[wire].service(Player(0 if wire == "messages" else 4_000), key=KEY) as service:
+        config = settings(tmp_path, {"here": service}, {"answerer": "here:small", "writer": "here:small"})
+        done = await tried(config, "--json")
+    (line,) = done.stdout.splitlines()
+    said = json.loads(line)
+    assert said["model"] == "here:small"
+    assert said["well"] is True
+    assert list(said["tried"]) == WAYS
+    wells = {way: one["well"] for way, one in said["tried"].items()}
+    # A local model keeps its last prefix by itself, and few services count beforehand.
+    assert {way for way, well in wells.items() if well is not True} <= {"count", "cache"}
+    if wire != "chat":
+        assert wells["cache"] is True
+        assert re.match(r"4\d{3} of 4\d{3} tokens", said["tried"]["cache"]["text"])
+    if wire == "messages":
+        assert set(wells.values()) == {True}
+    assert said["first_token_s"] < 5
+    assert said["tokens_per_s"] > 1
+    assert said["calls"] == service.calls
+    for kind in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"):
+        assert said[kind] == getattr(service, kind)
+    assert said["cost_usd"] is None
+    assert not (tmp_path / "data").exists(), "nothing is opened, and nothing is written"
+
+
+async def test_the_table_names_each_fault_and_the_exit_code_tells(tmp_path: Path) -> None:
+    player = Player(json=Reply("Five apples."), tools=Reply("It rains."), talk=Reply(""))
+    async with WIRES["chat"].service(player, key=KEY) as service:
+        config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})
+        done = await tried(config, code=1)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "here:small"
+    assert [line.strip()[0] for line in lines[1:7]] == ["✗", "✗", "✗", "✗", "–", "–"]
+    assert "here:small answered with nothing. Ask again" in lines[1]
+    assert "What it wrote is not the JSON that was asked for: there was no JSON object in it." in lines[3]
+    assert "It answered without calling the tool." in lines[4]
+    assert lines[7].strip().startswith("4 calls: ")
+    assert "cost unknown" in lines[7]
+    assert "\x1b" not in done.stdout
+
+
+async def test_a_model_that_refuses_the_key_is_asked_once_and_the_next_is_still_tried(
+    tmp_path: Path,
+) -> None:
+    async with AsyncExitStack() as stack:
+        closed = await stack.enter_async_context(WIRES["messages"].service(Player(), key="another"))
+        good = await stack.enter_async_context(WIRES["chat"].service(Player(), key=KEY))
+        chain = {"answerer": ["bad:small", "good:small"], "extractor": "good:small"}
+        config = settings(tmp_path, {"bad": closed, "good": good}, chain)
+        done = await tried(config, "--json", code=1)
+    bad, well = (json.loads(line) for line in done.stdout.splitlines())
+    assert len(closed.requests) == 1
+    assert list(bad["tried"]) == ["whole"]
+    assert "refused the API key" in bad["tried"]["whole"]["text"]
+    assert (well["model"], well["well"]) == ("good:small", True)
+
+
+async def test_named_models_are_tried_whatever_the_roles_say_and_priced(tmp_path: Path) -> None:
+    async with WIRES["messages"].service(Player(), key=KEY, models=("claude-haiku-5-5",)) as service:
+        config = settings(tmp_path, {"here": service}, {})
+        done = await tried(config, "here:claude-haiku-5-5", "here:claude-haiku-5-5")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "here:claude-haiku-5-5"
+    assert len(lines) == 8, "named twice, tried once"
+    assert "$0.00" in lines[-1]
+    assert re.search(r"\(4\d{3} from the cache\)", lines[-1])
+
+
+async def test_a_prefix_that_is_never_cached_is_told(tmp_path: Path) -> None:
+    async with MessagesService(Player(), key=KEY, cache_least=100_000) as service:
+        config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})
+        done = await tried(config, code=1)
+    assert "✗ caching" in done.stdout
+    assert "was paid in full twice" in done.stdout
+
+
+async def test_a_terminal_is_shown_what_is_being_tried(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    held = Player(talk=Reply("one two three", gates={1: gate}))
+    async with WIRES["chat"].service(held, key=KEY) as service:
+        config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "bot", "--config", str(config), "models", "test"]
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=ROOT, env=environment(tmp_path), stdout=theirs, stderr=theirs
+        )
+        os.close(theirs)
+        seen = b""
+
+        def read() -> bytes:
+            try:
+                return os.read(ours, 65_536)
+            except OSError:  # what a terminal's other end says when it is closed
+                return b""
+
+        async with asyncio.timeout(40):
+            while "… in one piece".encode() not in seen:
+                seen += await asyncio.to_thread(read)
+            gate.set()
+            while part := await asyncio.to_thread(read):
+                seen += part
+            assert await process.wait() == 0
+        os.close(ours)
+    assert "✓ streamed" in seen.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nobody:small"], "no provider “nobody”"),
+        (["small"], "provider:model"),
+        ([], "No role names a model yet"),
+    ],
+)
+async def test_what_cannot_be_meant_is_one_sentence(arguments: list[str], says: str, tmp_path: Path) -> None:
+    config = settings(tmp_path, {}, {})
+    done = await tried(config, *arguments, code=2)
+    assert done.stdout == ""
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+async def test_a_key_that_is_not_set_is_said_without_a_call(tmp_path: Path) -> None:
+    async with WIRES["chat"].service(Player()) as service:
+        config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})
+        done = await tried(config, code=1, TRIAL_KEY="")
+        assert service.calls == 0
+    assert "✗ The provider “here” needs an API key: set the environment variable TRIAL_KEY" in done.stdout
+
+
+async def test_an_unknown_model_among_several_is_refused_before_any_is_paid(tmp_path: Path) -> None:
+    async with WIRES["chat"].service(Player(), key=KEY) as service:
+        config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})
+        await tried(config, "here:small", "gone:x", code=2)
+        assert service.calls == 0

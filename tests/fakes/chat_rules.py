@@ -1,0 +1,112 @@
+"""What a chat completions service refuses in messages and tools: ids that do not pair up, order, names, types."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.fakes.model_service import Body, Refused
+from tests.fakes.schemas import bad_name, schema_fault
+
+FIELDS = {
+    "system": ({"role", "content"}, {"name"}),
+    "developer": ({"role", "content"}, {"name"}),
+    "user": ({"role", "content"}, {"name"}),
+    "assistant": ({"role"}, {"content", "tool_calls", "name", "refusal"}),
+    "tool": ({"role", "content", "tool_call_id"}, set()),
+}
+
+
+def messages_refusal(messages: list[Any]) -> Refused | None:
+    if not messages:
+        return Refused(400, "'messages' is too short.", "messages", "empty_array")
+    owed: list[str] = []  # tool calls without their answer as yet
+    for message in messages:
+        if not isinstance(message, dict) or message.get("role") not in FIELDS:
+            return Refused(400, "A message has a role that is known.", "messages.role", "invalid_value")
+        needed, allowed = FIELDS[message["role"]]
+        if not needed <= set(message) <= needed | allowed:
+            return Refused(400, "A message has a role and a content.", "messages", "invalid_type")
+        calls = message.get("tool_calls")
+        if not isinstance(message.get("content"), str) and not (calls and message.get("content") is None):
+            return Refused(400, "Invalid type for 'content'.", "messages.content", "invalid_type")
+        if message["role"] == "tool":
+            if message["tool_call_id"] not in owed:
+                said = (
+                    "messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
+                )
+                return Refused(400, said, "messages.role", "invalid_value")
+            owed.remove(message["tool_call_id"])
+        elif owed:
+            said = "An assistant message with 'tool_calls' must be followed by tool messages for each id."
+            return Refused(400, said, "messages", "invalid_value")
+        if calls is not None:
+            if refused := _calls(calls):
+                return refused
+            owed = [call["id"] for call in calls]
+    if owed:
+        said = f"The following tool_call_ids did not have response messages: {', '.join(owed)}"
+        return Refused(400, said, "messages", "invalid_value")
+    return None
+
+
+def _calls(calls: object) -> Refused | None:
+    bad = Refused(400, "Invalid 'tool_calls'.", "messages.tool_calls", "invalid_value")
+    if not isinstance(calls, list) or not calls:
+        return bad
+    for call in calls:
+        if not isinstance(call, dict) or set(call) != {"id", "type", "function"}:
+            return bad
+        function = call["function"]
+        if call["type"] != "function" or not isinstance(call["id"], str) or not call["id"]:
+            return bad
+        if not isinstance(function, dict) or set(function) != {"name", "arguments"}:
+            return bad
+        if bad_name(function["name"]) or not isinstance(function["arguments"], str):
+            return bad
+        # OpenAI takes any text; what fills a chat template with it (vLLM, llama.cpp) wants an object.
+        try:
+            whole = isinstance(json.loads(function["arguments"]), dict)
+        except ValueError:
+            whole = False
+        if not whole:
+            return Refused(
+                400, "The arguments are not a JSON object.", "messages.tool_calls", "invalid_value"
+            )
+    if len({call["id"] for call in calls}) < len(calls):
+        return Refused(400, "Duplicate tool call id.", "messages.tool_calls", "invalid_value")
+    return None
+
+
+def tools_refusal(body: Body) -> Refused | None:
+    tools = body.get("tools")
+    if tools is None:
+        for name in ("tool_choice", "parallel_tool_calls"):
+            if name in body:
+                return Refused(400, f"'{name}' is only allowed when 'tools' are specified.", name)
+        return None
+    if not tools:
+        return Refused(400, "'tools' is too short.", "tools", "empty_array")
+    names = []
+    for tool in tools:
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if not isinstance(function, dict) or set(tool) != {"type", "function"} or tool["type"] != "function":
+            return Refused(400, "A tool has a type and a function.", "tools", "invalid_type")
+        if not {"name"} <= set(function) <= {"name", "description", "parameters", "strict"}:
+            return Refused(400, "Unknown parameter of a function.", "tools.function", "unknown_parameter")
+        if bad_name(function["name"]):
+            return Refused(400, "Invalid name of a function.", "tools.function.name", "invalid_value")
+        parameters = function.get("parameters", {"type": "object"})
+        if not isinstance(parameters, dict) or parameters.get("type") != "object":
+            return Refused(400, "Invalid schema of a function.", "tools.function.parameters")
+        if function.get("strict") and (said := schema_fault(parameters)):
+            said = f"Invalid schema for function '{function['name']}': {said}"
+            return Refused(400, said, "tools.function.parameters", "invalid_function_parameters")
+        names.append(function["name"])
+    if len(set(names)) < len(names):
+        return Refused(400, "Tool names must be unique.", "tools", "invalid_value")
+    choice = body.get("tool_choice", "auto")
+    named = [{"type": "function", "function": {"name": name}} for name in names]
+    if choice not in ("auto", "none", "required", *named):
+        return Refused(400, "Invalid 'tool_choice'.", "tool_choice", "invalid_value")
+    return None

@@ -1,0 +1,60 @@
+"""What the services refuse in a JSON schema that they are to keep an answer to, and in the name of a tool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+TYPES = {"object", "array", "string", "number", "integer", "boolean", "null"}
+NEVER = {
+    *("allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "prefixItems"),
+    *("patternProperties", "propertyNames", "minProperties", "maxProperties", "contains", "uniqueItems"),
+    "unevaluatedProperties",
+}
+"""OpenAI: Structured model outputs, "Supported schemas"."""
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def bad_name(name: object) -> bool:
+    """Whether no tool or schema may be called this."""
+    return not isinstance(name, str) or _NAME.fullmatch(name) is None
+
+
+def schema_fault(schema: object, *, never: frozenset[str] | set[str] = NEVER) -> str | None:
+    """Why a service would not promise answers by this schema, or None.
+
+    Every object says additionalProperties false and requires all its properties; the root is an object.
+    """
+    if not isinstance(schema, Mapping) or schema.get("type") != "object":
+        return "schema must be a JSON Schema of 'type: \"object\"'"
+    return _fault(schema, schema, never, "root")
+
+
+def _fault(schema: object, root: Mapping[str, Any], never: frozenset[str] | set[str], at: str) -> str | None:
+    if not isinstance(schema, Mapping):
+        return f"{at}: a schema must be an object"
+    if unknown := never & set(schema):
+        return f"{at}: '{min(unknown)}' is not permitted"
+    if isinstance(reference := schema.get("$ref"), str):
+        name = reference.removeprefix("#/$defs/")
+        return None if name in root.get("$defs", {}) else f"{at}: reference '{reference}' not found"
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if not set(kinds) <= TYPES or not (kinds or {"enum", "const", "anyOf"} & set(schema)):
+        return f"{at}: schema must have a 'type' key"
+    inner: list[tuple[str, object]] = [*schema.get("$defs", {}).items()]
+    inner += [(f"{at}.anyOf", one) for one in schema.get("anyOf", [])]
+    if "object" in kinds:
+        properties = schema.get("properties", {})
+        if schema.get("additionalProperties") is not False:
+            return f"{at}: 'additionalProperties' is required to be supplied and to be false"
+        if set(schema.get("required", [])) != set(properties):
+            return f"{at}: 'required' has to include every key in properties"
+        inner += [(f"{at}.{name}", one) for name, one in properties.items()]
+    if "array" in kinds:
+        if "items" not in schema:
+            return f"{at}: array schema missing items"
+        inner.append((f"{at}.items", schema["items"]))
+    return next((said for name, one in inner if (said := _fault(one, root, never, name))), None)

@@ -1,0 +1,76 @@
+"""A marked prefix that nobody caches is said once."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import pytest
+
+from bot.events import Usage
+from bot.llm.base import Message, Prompt
+from bot.llm.caching import KEPT_S, REMEMBERED, CacheWatch
+
+MARKED = Prompt("A long book.", (Message("user", "one?"),), cache=True)
+PLAIN = Usage(1_000, 10)
+READ = Usage(10, 10, cache_read_tokens=990)
+WRITTEN = Usage(10, 10, cache_write_tokens=990)
+
+
+class At:
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.watch = CacheWatch(lambda: self.now)
+
+    def note(self, kind: str, usage: Usage, prompt: Prompt = MARKED, model: str = "a:b") -> bool:
+        return self.watch.note(model, kind, prompt, usage)
+
+
+def test_anthropic_tells_at_the_first_call_and_we_say_it_once(caplog: pytest.LogCaptureFixture) -> None:
+    at = At()
+    with caplog.at_level(logging.WARNING):
+        assert [at.note("anthropic", PLAIN) for _ in range(3)] == [True, False, False]
+    assert len(caplog.records) == 1
+    assert "A long book" not in caplog.text
+
+
+def test_others_are_given_a_second_call() -> None:
+    at = At()
+    assert [at.note("openai", PLAIN) for _ in range(3)] == [False, True, False]
+    assert [at.note("openai-compatible", one, model="c:d") for one in (PLAIN, READ, PLAIN)] == [False] * 3
+
+
+def test_a_prefix_that_has_expired_meanwhile_is_not_blamed() -> None:
+    at = At()
+    assert not at.note("openai", PLAIN)
+    at.now += KEPT_S
+    assert not at.note("openai", PLAIN)
+    at.now += KEPT_S - 1
+    assert at.note("openai", PLAIN)
+
+
+@pytest.mark.parametrize("usage", [READ, WRITTEN, replace(PLAIN, estimated=True)])
+def test_what_is_cached_or_not_counted_is_no_fault(usage: Usage) -> None:
+    at = At()
+    assert not any(at.note("anthropic", usage) for _ in range(3))
+
+
+def test_only_what_was_marked_is_watched_and_only_its_prefix_counts() -> None:
+    at = At()
+    unmarked = replace(MARKED, cache=False)
+    assert not any(at.note("anthropic", PLAIN, unmarked) for _ in range(2))
+    assert at.note("anthropic", PLAIN)
+    other = replace(MARKED, messages=(Message("user", "another?"),))
+    assert not at.note("anthropic", PLAIN, other), "the same prefix"
+    to_message = replace(unmarked, messages=(Message("user", "book", cache=True), Message("user", "one?")))
+    assert at.note("anthropic", PLAIN, to_message)
+    assert at.note("anthropic", PLAIN, replace(to_message, messages=(Message("user", "tome", cache=True),)))
+    assert at.note("anthropic", PLAIN, model="a:c"), "another model"
+
+
+def test_memory_is_bounded() -> None:
+    at = At()
+    for n in range(REMEMBERED + 50):
+        at.note("openai", PLAIN, replace(MARKED, system=str(n)))
+    assert at.note("openai", PLAIN, replace(MARKED, system=str(REMEMBERED + 49)))
+    assert not at.note("openai", PLAIN, replace(MARKED, system="0")), "forgotten, so like new"

@@ -1,0 +1,303 @@
+"""Every way in which a service fails, on every wire: the fault, what is asked again, and what the ledger says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+from contextlib import aclosing
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from bot.budget import prompt_tokens
+from bot.llm.base import ModelFault
+from bot.llm.service import Timeouts
+from bot.words import LOCALES, words
+from tests.fakes.reply import Reply
+from tests.llm.desk import KEY, PATIENT, PROMPT, QUICK, WITH_TOOLS, Desk, Open, both
+
+
+def said(status: int, code: str | None = None, message: str = "no", **headers: str) -> Reply:
+    error = {"message": message, "type": code or "invalid_request_error", "code": code}
+    return Reply(status=status, error=error, headers={k.replace("_", "-"): v for k, v in headers.items()})
+
+
+CONTEXT = {
+    "chat": said(400, "context_length_exceeded"),
+    "responses": said(400, "context_length_exceeded"),
+    "messages": said(400, "invalid_request_error", "prompt is too long: 9000 tokens > 8000 maximum"),
+}
+QUOTA = {
+    "chat": said(429, "insufficient_quota"),
+    "responses": said(429, "insufficient_quota"),
+    "messages": said(400, "invalid_request_error", "Your credit balance is too low to access the API."),
+}
+
+
+async def refused(desk: Open, reply: Reply, fault: str, calls: int, *, whole: bool) -> None:
+    at = await desk(replace(reply, times=9))
+    error = await at.fail(whole=whole)
+    assert (error.fault, at.service.calls, error.partial) == (fault, calls, None)
+    assert await at.paid() == ("failed", 0, 0, 0, 0)
+    assert len(at.waits) == calls - 1
+
+
+@both
+@pytest.mark.parametrize(
+    ("reply", "fault", "calls"),
+    [
+        (said(400), "bad_request", 1),
+        (said(401), "auth", 1),
+        (said(402), "quota", 1),
+        (said(403), "auth", 1),
+        (said(404), "not_found", 1),
+        (said(408), "timeout", 3),
+        (said(409), "server", 3),
+        (said(413), "context", 1),
+        (said(422), "bad_request", 1),
+        (said(429), "rate_limit", 3),
+        (said(429, Retry_After="3600"), "rate_limit", 1),
+        (said(500), "server", 3),
+        (Reply(status=502, body="<html>Bad gateway</html>"), "server", 3),
+        (said(503), "server", 3),
+        (said(529, "overloaded_error"), "server", 3),
+    ],
+    ids=lambda value: f"{value.status}{'+' * len(value.headers)}" if isinstance(value, Reply) else None,
+)
+async def test_a_refused_call_costs_nothing(
+    desk: Open, reply: Reply, fault: str, calls: int, whole: bool
+) -> None:
+    await refused(desk, reply, fault, calls, whole=whole)
+
+
+async def test_what_is_too_long_and_who_has_no_credit(desk: Open) -> None:
+    await refused(desk, CONTEXT[desk.wire.name], "context", 1, whole=False)
+
+
+async def test_no_credit(desk: Open) -> None:
+    await refused(desk, QUOTA[desk.wire.name], "quota", 1, whole=False)
+
+
+@both
+async def test_what_the_service_itself_refuses(desk: Open, whole: bool) -> None:
+    at = await desk(models=("other",))
+    assert (await at.fail(whole=whole)).fault == "not_found"
+
+
+@both
+async def test_an_answer_that_may_be_too_long_is_refused_and_one_that_may_be_long_is_not(
+    desk: Open, whole: bool
+) -> None:
+    at = await desk(Reply("one"))
+    assert (await at.fail(replace(PROMPT, max_tokens=10**6), whole=whole)).fault == "bad_request"
+    assert (await at.ask(replace(PROMPT, max_tokens=40_000), whole=whole))[1].text == "one "
+
+
+@both
+async def test_a_storm_of_429_is_weathered(desk: Open, whole: bool) -> None:
+    at = await desk(Reply(status=429, headers={"retry-after": "2"}, times=2), Reply("one"))
+    assert (await at.ask(whole=whole))[1].text == "one "
+    assert at.waits == [2, 2]
+    assert await at.paid() == ("settled", at.service.input_tokens, 1, 0, 0)
+    assert at.service.input_tokens == 10
+
+
+async def test_a_wait_is_told_when_it_is_too_long_to_wait(desk: Open) -> None:
+    at = await desk(said(429, Retry_After="3600"))
+    assert (await at.fail()).retry_after_s == 3600
+
+
+@both
+async def test_a_socket_that_takes_and_never_answers(desk: Open, whole: bool) -> None:
+    brief = Timeouts(connect=2, first=0.3, idle=0.3, total=0.9)
+    at = await desk(Reply(fault="half_open", times=9), timeouts=brief if whole else QUICK)
+    assert (await at.fail(whole=whole)).fault == "timeout"
+    assert at.service.calls <= 3
+    assert await at.paid() == ("failed", 0, 0, 0, 0)
+
+
+async def test_a_socket_that_nobody_accepts(desk: Open) -> None:
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        service = desk.wire.service(port=deaf.getsockname()[1])
+        at = Desk(desk.wire, service, (await desk()).ledger, None, QUICK)
+        assert (await at.fail()).fault == "timeout"
+        await at.provider.close()
+
+
+async def test_half_open_once_is_asked_again(desk: Open) -> None:
+    at = await desk(Reply(fault="half_open"), Reply("one"), timeouts=QUICK)
+    assert (await at.ask())[1].text == "one "
+    assert await at.paid() == ("settled", 10, 1, 0, 0)
+    await asyncio.wait_for(at.service.closed.wait(), 20)
+
+
+OVERLOADED = {"message": "boom", "type": "overloaded_error", "code": "server_error"}
+
+
+@pytest.mark.parametrize("fault", ["truncate", "drop", "hang", "malformed", "error"])
+async def test_a_cut_after_text_is_shown_billed_and_not_retried(desk: Open, fault: str) -> None:
+    cut = Reply("one two three", fault=fault, at=2, error=OVERLOADED)
+    at = await desk(cut, timeouts=QUICK if fault == "hang" else PATIENT)
+    error = await at.fail()
+    assert error.fault == "cut"
+    assert error.partial is not None
+    assert (error.partial.text, error.partial.finish) == ("one two ", "cut")
+    state, input_tokens, output_tokens, *_ = await at.paid()
+    assert state == "failed"
+    # Exact where the service says it at the start, else as we count.
+    assert input_tokens in (at.service.input_tokens, prompt_tokens(PROMPT))
+    assert output_tokens == 2
+    assert (at.service.calls, at.waits) == (1, [])
+
+
+@pytest.mark.parametrize("fault", ["truncate", "drop", "hang", "malformed", "error"])
+async def test_a_cut_before_text_is_retried_and_both_are_billed(desk: Open, fault: str) -> None:
+    cut = Reply("one", fault=fault, at=0, error=OVERLOADED)
+    at = await desk(cut, Reply("one"), timeouts=QUICK if fault == "hang" else PATIENT)
+    assert (await at.ask())[1].text == "one "
+    state, input_tokens, output_tokens, *_ = await at.paid()
+    assert (state, output_tokens) == ("settled", 1)
+    assert input_tokens in (at.service.input_tokens, 10 + prompt_tokens(PROMPT))
+
+
+@pytest.mark.parametrize("fault", ["truncate", "drop", "malformed", "error"])
+async def test_a_cut_in_the_arguments_is_retried(desk: Open, fault: str) -> None:
+    arguments = ['{"query": ', '"fireball"}']
+    cut = Reply(calls=[("search", arguments)], fault=fault, at=1, error=OVERLOADED)
+    at = await desk(cut, Reply(calls=[("search", arguments)]))
+    _, completion = await at.ask(WITH_TOOLS)
+    assert [json.loads(call.arguments) for call in completion.calls] == [{"query": "fireball"}]
+    assert at.service.calls == 2
+
+
+@pytest.mark.parametrize("fault", ["truncate", "drop", "malformed", "error"])
+async def test_a_whole_answer_that_breaks_is_retried(desk: Open, fault: str) -> None:
+    at = await desk(Reply("one two", fault=fault, error=OVERLOADED, times=2), Reply("one"))
+    texts, completion = await at.ask(whole=True)
+    assert ("".join(texts), completion.text) == ("one ", "one ")
+    assert at.service.calls == 3
+    at = await desk(Reply("one two", fault=fault, error=OVERLOADED, times=9))
+    assert (await at.fail(whole=True)).fault in ("server", "connection")
+
+
+async def test_no_end_is_a_cut(desk: Open) -> None:
+    at = await desk(Reply("one two", finish=None))
+    assert (await at.fail()).fault == "cut"
+    assert (await at.paid())[2] == 2
+
+
+@both
+async def test_a_page_instead_of_an_answer(desk: Open, whole: bool) -> None:
+    at = await desk(Reply(body="<html>Log in</html>", times=9))
+    assert (await at.fail(whole=whole)).fault == "server"
+
+
+async def test_an_answer_that_takes_too_long_in_all_is_cut(desk: Open) -> None:
+    drip = Reply("word " * 500, delay_s=0.02)
+    await (await desk(Reply("one"))).ask(step="first")  # opening takes a moment, the first time
+    at = await desk(drip, timeouts=Timeouts(connect=5, first=5, idle=5, total=1.0))
+    error = await at.fail()
+    assert error.fault == "cut"
+    assert error.partial is not None
+    assert error.partial.text.startswith("word word ")
+    await asyncio.wait_for(at.service.closed.wait(), 20)
+
+
+@both
+async def test_an_endless_answer_is_ended(desk: Open, whole: bool) -> None:
+    at = await desk(Reply("word " * 3, endless=True))
+    _, completion = await at.ask(whole=whole)
+    assert (completion.finish, len(completion.text)) == ("length", 2_000)
+    if not whole:
+        await asyncio.wait_for(at.service.closed.wait(), 20)
+        assert (await at.paid())[2] >= 400
+
+
+async def test_a_stop_closes_the_connection_and_bills_what_came(desk: Open) -> None:
+    gate = asyncio.Event()
+    at = await desk(Reply("one two three", gates={2: gate}))
+    heard = asyncio.Event()
+
+    async def listen() -> None:
+        seen = ""
+        async with aclosing(at.pieces()) as pieces:
+            async for piece in pieces:
+                seen += str(piece)
+                if seen == "one two ":
+                    heard.set()
+
+    task = asyncio.create_task(listen())
+    await heard.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    state, input_tokens, output_tokens, *_ = await at.paid()
+    assert (state, output_tokens) == ("stopped", 2)
+    assert input_tokens in (at.service.input_tokens, prompt_tokens(PROMPT))
+    gate.set()
+    await asyncio.wait_for(at.service.closed.wait(), 20)
+
+
+@both
+async def test_a_stop_before_the_answer_costs_nothing_that_is_known(desk: Open, whole: bool) -> None:
+    at = await desk(Reply(fault="half_open"), timeouts=Timeouts())
+    task = asyncio.create_task(at.ask(whole=whole))
+    async with asyncio.timeout(20):
+        await at.service.asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await at.service.closed.wait()
+    assert await at.paid() == ("stopped", 0, 0, 0, 0)
+
+
+async def test_nobody_listens_at_the_port(desk: Open) -> None:
+    at = await desk()
+    await at.service.__aexit__()
+    assert (await at.fail()).fault == "connection"
+    assert len(at.waits) == 2
+
+
+@pytest.mark.parametrize("key", [KEY, "looks-like-none-0123456789"])
+@both
+async def test_the_key_goes_to_the_service_and_nowhere_else(
+    desk: Open, key: str, whole: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    for sdk in ("OPENAI", "ANTHROPIC"):
+        for name in ("API_KEY", "ADMIN_KEY", "AUTH_TOKEN", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"):
+            monkeypatch.setenv(f"{sdk}_{name}", "sk-somebody-elses")
+        monkeypatch.setenv(f"{sdk}_CUSTOM_HEADERS", "X-Other: sk-somebody-elses")
+        monkeypatch.setenv(f"{sdk}_BASE_URL", "http://127.0.0.1:9/v1")
+    at = await desk(Reply("one"), said(400, None, f"bad key {key}"), key=key)
+    await at.ask(whole=whole)
+    sent = [value for headers in at.service.headers for value in headers.values()]
+    assert [value for value in sent if key in value]
+    assert not [value for value in sent if "somebody" in value]
+    error = await at.fail(whole=whole, step="again")
+    assert (error.__cause__, error.__context__) == (None, None)
+    shown = f"{caplog.text} {error!r} {error.values} {error.detail} {at.provider!r}"
+    assert key not in shown
+
+
+@pytest.mark.parametrize("key", ["sk-wrong", "sk-with a space", "chavé"])
+async def test_a_key_that_is_not_the_right_one(desk: Open, key: str) -> None:
+    opened = await desk(Reply("one"), key=KEY)
+    at = Desk(desk.wire, opened.service, opened.ledger, key, PATIENT)
+    error = await at.fail()
+    assert error.fault == "auth"
+    assert key not in f"{error!r} {error.values}"
+    await at.provider.close()
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_every_fault_has_its_sentence(locale: str) -> None:
+    assert all(
+        words(locale)(f"model.{fault}", model="m", detail="d") != f"model.{fault} model=m detail=d"
+        for fault in get_args(ModelFault)
+    )

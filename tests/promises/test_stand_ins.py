@@ -1,0 +1,56 @@
+"""Where one model fails another stands in, as the config says: who is asked, what is shown, what is paid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.reply import Reply
+from tests.fakes.wires import WIRES, Wire
+from tests.promises.talk import ANSWER, ASK, EXTRACTIVE, answer, asked, ledger_of, of, quick, settings, texts
+
+
+@pytest.mark.parametrize("names", ["chat messages", "messages responses", "responses chat"])
+async def test_one_model_stands_in_for_another(names: str, stocked: Path) -> None:
+    first, second = (WIRES[name] for name in names.split())
+    async with (
+        first.service([Reply(fault="half_open", times=3)]) as silent,
+        second.service([Reply(text=ANSWER, times=2)]) as speaks,
+        quick(settings(stocked, silent, speaks)) as talk,
+    ):
+        events = await talk.say(ASK)
+        assert answer(events) == answer(await talk.say(ASK)) == ANSWER
+        assert EXTRACTIVE not in texts(events, "notice")
+        assert (silent.calls, speaks.calls) == (3, 2), "who did not answer is left alone for a while"
+        rows = await ledger_of(talk)
+    assert [(row.model, row.state) for row in rows] == [
+        ("fake:small", "failed"),
+        ("second:small", "settled"),
+        ("second:small", "settled"),
+    ]
+    assert sum(row.input_tokens for row in rows) == speaks.input_tokens
+    assert sum(row.output_tokens for row in rows) == speaks.output_tokens
+
+
+async def test_nobody_stands_in_once_words_were_shown(wire: Wire, stocked: Path) -> None:
+    async with (
+        wire.service([Reply(text=ANSWER, fault="drop", at=6)]) as first,
+        wire.service([Reply(text=ANSWER)]) as second,
+    ):
+        events, rows = await asked(settings(stocked, first, second))
+        assert (first.calls, second.calls) == (1, 0)
+    assert [one for one in of(events, "notice") if "cut off in the middle" in one["text"]]
+    assert [row.state for row in rows] == ["failed"]
+
+
+async def test_when_all_fail_the_first_is_told_of(wire: Wire, stocked: Path) -> None:
+    async with (
+        wire.service([Reply(status=402)]) as first,
+        wire.service([Reply(status=401)]) as second,
+    ):
+        events, rows = await asked(settings(stocked, first, second))
+        assert (first.calls, second.calls) == (1, 1)
+    assert [one for one in of(events, "notice") if "has no credit left" in one["text"]]
+    assert EXTRACTIVE in texts(events, "notice")
+    assert [(row.state, row.input_tokens) for row in rows] == [("failed", 0), ("failed", 0)]

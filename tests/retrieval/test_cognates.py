@@ -1,0 +1,112 @@
+"""A question in a language that no book speaks is read by the words that look alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.readers import read
+from bot.retrieval.chunk import chunks
+from bot.retrieval.cognates import Cognates
+from bot.retrieval.lexical import Segment, terms
+from bot.retrieval.postings import Postings
+from bot.retrieval.question import question_terms
+from bot.retrieval.shelf import Shelf, ShelvedDocument
+
+WORDS = (
+    "action magic defense skill special spirit shield attack invisibility immediately human difficulty "
+    "critical potion initiative charisma penalty bonus round sword wall dragon strength temple throw grapple"
+)
+
+BOOK = b"""# Handbook
+
+## Invisibility
+
+The target becomes invisible until the effect ends. An attack ends the effect immediately.
+
+## Initiative
+
+Each round begins with initiative. The character with the highest charisma acts first.
+
+## Hunting
+
+Follow the tracks of the beast across the frozen river.
+"""
+
+
+def english() -> Cognates:
+    return Cognates("en", ((term, at) for at, term in enumerate(terms(WORDS, "en"))))
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("ação", "action"),
+        ("ações", "action"),
+        ("magia", "magic"),
+        ("defesa", "defense"),
+        ("especial", "special"),
+        ("espírito", "spirit"),
+        ("ataques", "attack"),
+        ("invisibilidade", "invisibility"),
+        ("imediatamente", "immediately"),
+        ("humanos", "human"),
+        ("dificuldade", "difficulty"),
+        ("críticos", "critical"),
+        ("poções", "potion"),
+        ("iniciativa", "initiative"),
+        ("penalidade", "penalty"),
+        ("dragões", "dragon"),
+    ],
+)
+def test_a_cognate_is_found(word: str, meant: str) -> None:
+    numbers = [number for number, _ in english().of(word, "pt")]
+    assert terms(WORDS, "en").index(terms(meant, "en")[0]) in numbers
+
+
+@pytest.mark.parametrize("word", ["espada", "muralha", "força", "de", "ombro", "arremessar"])
+def test_a_word_without_a_cognate_is_no_sure_one(word: str) -> None:
+    assert all(likeness < 0.7 for _, likeness in english().of(word, "pt"))
+
+
+def test_a_name_or_a_number_stands_for_itself_alone() -> None:
+    known = Cognates("en", [("orc", 0), ("2d6", 1), ("fireball", 2), ("firewall", 3), ("2d8", 4)])
+    assert known.of("orc", "pt") == [(0, 1.0)]
+    assert known.of("2d6", "pt") == [(1, 1.0)]
+    assert known.of("fireball", "pt")[0] == (2, 1.0)
+    assert known.of("orb", "pt") == []
+    assert Cognates("en", []).of("magia", "pt") == []
+
+
+def shelf() -> Shelf:
+    document = read("handbook.md", BOOK)
+    made = chunks(document, child_chars=800, parent_chars=800)
+    sections = [(section.title, section.path) for section in document.sections]
+    segment = Segment.build(made, "en")
+    return Shelf([ShelvedDocument("d", document.title, "en", sections, [c.section for c in made], segment)])
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("O efeito de invisibilidade termina imediatamente depois de um ataque?", "Invisibility"),
+        ("Qual personagem começa com a iniciativa, o de maior carisma?", "Initiative"),
+    ],
+)
+def test_a_portuguese_question_finds_the_english_section_by_words_alone(question: str, title: str) -> None:
+    book = shelf()
+    ranked = book.search(question)
+    assert ranked.language == "pt"
+    assert ranked.evidence.foreign
+    document = read("handbook.md", BOOK)
+    assert document.sections[ranked.hits[0].section].title == title
+
+
+def test_a_question_in_a_books_language_is_read_as_before() -> None:
+    document = read("handbook.md", BOOK)
+    made = chunks(document, child_chars=800, parent_chars=800)
+    postings = Postings([("en", Segment.build(made, "en"))])
+    asked = question_terms("When does invisibility end?", "en", ["en"], postings)
+    untold = question_terms("When does invisibility end?", None, ["en"], postings)
+    assert not asked.foreign
+    assert asked == untold
+    assert postings.number("en", "attack") not in asked.weights

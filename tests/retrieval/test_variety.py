@@ -1,0 +1,77 @@
+"""Variety: doubles are passed over, what a title brought is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.config import load
+from bot.house import House
+from bot.retrieval.intake import Item
+from bot.retrieval.ranked import Hit
+from bot.retrieval.variety import varied
+
+BOOK = """# Roads
+
+## The old road
+
+The old road leads north over the hills to the abbey, and pilgrims walk it by lantern light.
+
+## The old road, again
+
+The old road leads north over the hills to the abbey, and pilgrims walk it by lantern light still.
+
+## Tolls
+
+Whoever takes the road to the abbey by cart pays two coppers at the bridge.
+"""
+QUESTION = "Which road do pilgrims walk to the abbey?"
+
+
+def hit(number: int, by: str = "search") -> Hit:
+    return Hit(f"book:{number}", "book", 0, 1 / (1 + number), by)
+
+
+@given(
+    marks=st.lists(st.sampled_from(["search", "bridge", "exact"]), max_size=20),
+    limit=st.integers(0, 25),
+    trade=st.floats(0, 1),
+)
+def test_each_is_chosen_at_most_once_and_titles_come_first(
+    marks: list[str], limit: int, trade: float
+) -> None:
+    hits = [hit(number, by) for number, by in enumerate(marks)]
+    chosen = varied(hits, lambda chunk: frozenset({len(chunk) % 3}), limit, trade)
+    assert len(chosen) == len({one.chunk_id for one in chosen}) == min(limit, len(hits))
+    titles = [one for one in hits if one.titled]
+    assert chosen[: len(titles)] == titles[:limit]
+
+
+@given(count=st.integers(0, 20), limit=st.integers(0, 25))
+def test_without_variety_the_order_is_plain(count: int, limit: int) -> None:
+    hits = [hit(number) for number in range(count)]
+    assert varied(hits, lambda chunk: frozenset({1}), limit, 1.0) == hits[:limit]
+    assert np.all(np.diff([one.score for one in hits]) <= 0)
+
+
+async def test_a_library_passes_over_a_double(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[embedding]\nmodel = "none"\n', encoding="utf-8")
+    (tmp_path / "book.md").write_text(BOOK, encoding="utf-8")
+    house = await House.open(load(tmp_path / "config.toml", tmp_path / "data", environ={}))
+    try:
+        item = Item("book.md", str(tmp_path / "book.md"))
+        await house.intake.take("local", "rules", item, "k", replace=False)
+        plain = await house.library.search("local", "rules", QUESTION, k=2)
+        mixed = await house.library.search("local", "rules", QUESTION, k=2, mmr_lambda=0.3)
+    finally:
+        await house.close()
+    assert {one.heading.rpartition(" › ")[2] for one in plain.passages} == {
+        "The old road",
+        "The old road, again",
+    }
+    assert mixed.passages[0] == plain.passages[0]
+    assert mixed.passages[1].heading.endswith("Tolls")
+    assert mixed.confident == plain.confident

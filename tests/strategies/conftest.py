@@ -1,0 +1,117 @@
+"""A real shelf in a real house, and a loopback model that helps to search it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.config import load
+from bot.events import Notice, Status
+from bot.house import House
+from bot.retrieval.found import Found
+from bot.retrieval.intake import Item
+from bot.strategies.base import Inquiry, Told
+from bot.strategies.factory import strategy
+from tests.fakes.chat_completions import ChatService, Reply
+from tests.fakes.run import MemoryRun
+
+BOOK = """# The Ferry
+
+## The ferryman
+
+The ferryman carries a lantern across the river, and the lantern is called Duskglass by those who wait.
+
+## The river crossing
+
+A ferryman and a lantern are needed to cross the river. Waiting costs a coin.
+
+## Ledger of the smithy
+
+Duskglass was forged by Ilmare in the winter of the long bells.
+
+## Ilmare
+
+Ilmare learnt the trade in Vorn, from the widow Sarn.
+
+## Grappled
+
+A grappled creature's speed becomes zero until the grapple ends.
+
+## Candles
+
+A candle burns four hours while walking, and one hour while running. By day it burns the same.
+"""
+PROMPTS = ("rewrite", "multi_question", "multi_hop")
+
+
+@dataclass
+class Bench:
+    """`answers` is what the model says next: the JSON, or what to make of the system and user prompt."""
+
+    house: House
+    service: ChatService
+    answers: list[Any]
+
+    async def inquiry(self, question: str, **changes: Any) -> Inquiry:
+        wordings = {name: await self.house.prompts.of("local", name) for name in PROMPTS}
+        made = Inquiry(
+            "local", "rules", question, "en", "en", k=2, helper=True, languages=("en",), prompts=wordings
+        )
+        return replace(made, **changes)
+
+    def told(self, name: str, inquiry: Inquiry, run: MemoryRun) -> AsyncGenerator[Told, None]:
+        return strategy(name, self.house.library, self.house.models).search(run, inquiry)
+
+    async def search(
+        self, name: str, inquiry: Inquiry, run: MemoryRun | None = None
+    ) -> tuple[Found, list[str]]:
+        """What was found, and what people were told on the way."""
+        told = [one async for one in self.told(name, inquiry, run or MemoryRun())]
+        assert isinstance(told[-1], Found)
+        return told[-1], [one.text for one in told[:-1] if isinstance(one, Status | Notice)]
+
+    def prompt(self, call: int) -> str:
+        """What the model read in its call number `call`."""
+        return str(self.service.requests[call]["messages"][-1]["content"])
+
+
+def headings(found: Found) -> list[str]:
+    return [one.heading.rsplit(" › ", 1)[-1] for one in found.passages]
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[Bench]:
+    answers: list[Any] = []
+
+    def answered(body: dict[str, Any]) -> Reply:
+        answer = answers.pop(0)
+        if isinstance(answer, Callable):  # type: ignore[arg-type]
+            answer = answer(*(one["content"] for one in body["messages"]))
+        return answer if isinstance(answer, Reply) else Reply(pieces=[json.dumps(answer)])
+
+    async with ChatService(answered) as service:
+        (folder / "config.toml").write_text(
+            f'[providers.fake]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
+            '[roles]\nextractor = "fake:small"\n[embedding]\nmodel = "none"\n',
+            encoding="utf-8",
+        )
+        (folder / "book.md").write_text(BOOK, encoding="utf-8")
+        house = await House.open(load(folder / "config.toml", folder / "data", environ={}))
+        try:
+            item = Item("book.md", str(folder / "book.md"))
+            assert (await house.intake.take("local", "rules", item, "k", replace=False)).key == ""
+            yield Bench(house, service, answers)
+        finally:
+            await house.close()
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with opened(tmp_path) as bench:
+        yield bench

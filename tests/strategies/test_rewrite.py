@@ -1,0 +1,90 @@
+"""Follow-ups are made to stand alone and foreign questions put into the shelf's language: one call, when due."""
+
+from __future__ import annotations
+
+from tests.fakes.chat_completions import Reply
+from tests.fakes.run import MemoryRun
+from tests.strategies.conftest import Bench, headings
+
+PAST = (("How long does a candle burn while walking?", "Four hours [1]."),)
+PORTUGUESE = "Quanto tempo dura uma vela acesa enquanto se caminha à noite?"
+
+
+async def test_a_question_that_stands_alone_in_the_shelfs_language_asks_no_model(bench: Bench) -> None:
+    run = MemoryRun()
+    found, told = await bench.search("single", await bench.inquiry("How long does a candle burn?"), run)
+    assert headings(found)[0] == "Candles"
+    assert (bench.service.calls, list(run.kept), told) == (0, ["search"], [])
+
+
+async def test_a_heading_typed_as_a_follow_up_asks_no_model(bench: Bench) -> None:
+    await bench.search("single", await bench.inquiry("Grappled", history=PAST))
+    assert bench.service.calls == 0
+
+
+async def test_a_follow_up_is_searched_as_it_stands_alone(bench: Bench) -> None:
+    bench.answers.append({"question": "How long does a candle burn while running?", "translations": []})
+    run = MemoryRun()
+    found, told = await bench.search("single", await bench.inquiry("and when running?", history=PAST), run)
+    assert headings(found)[0] == "Candles"
+    assert found.confident
+    assert list(run.kept) == ["search", "rewrite", "search-alone"]
+    assert "Searching for: How long does a candle burn while running?" in told
+    prompt = bench.prompt(0)
+    assert "<earlier>\n<question>How long does a candle burn while walking?</question>" in prompt
+
+
+async def test_a_foreign_question_finds_what_its_translation_finds(bench: Bench) -> None:
+    alone, _ = await bench.search("single", await bench.inquiry(PORTUGUESE, language="pt", helper=False))
+    assert "rules.other_language" in alone.notices
+    bench.answers.append(
+        {"question": PORTUGUESE, "translations": ["How long does a candle burn while walking?"]}
+    )
+    run = MemoryRun()
+    found, _ = await bench.search("single", await bench.inquiry(PORTUGUESE, language="pt"), run)
+    assert headings(found)[0] == "Candles"
+    assert found.confident
+    assert found.notices == []
+    assert list(run.kept) == ["search", "rewrite", "search-en"]
+    assert "English" in bench.service.requests[0]["messages"][0]["content"]
+
+
+async def test_a_foreign_follow_up_takes_one_call_for_both(bench: Bench) -> None:
+    bench.answers.append(
+        {
+            "question": "Quanto dura uma vela ao correr?",
+            "translations": ["How long does a candle burn running?"],
+        }
+    )
+    run = MemoryRun()
+    inquiry = await bench.inquiry("e quando se corre durante a noite?", language="pt", history=PAST)
+    found, _ = await bench.search("single", inquiry, run)
+    assert headings(found)[0] == "Candles"
+    assert bench.service.calls == 1
+    assert set(run.kept) == {"search", "rewrite", "search-alone", "search-en"}
+
+
+async def test_when_the_model_fails_a_short_follow_up_is_read_with_the_question_before_it(
+    bench: Bench,
+) -> None:
+    bench.answers += [Reply(text="?"), Reply(text="?")]
+    found, told = await bench.search("single", await bench.inquiry("and by night?", history=PAST))
+    assert headings(found)[0] == "Candles"
+    assert told[-1].startswith("I searched with what I had")
+
+
+async def test_without_a_model_a_short_follow_up_is_read_the_same_way(bench: Bench) -> None:
+    run = MemoryRun()
+    inquiry = await bench.inquiry("and by night?", history=PAST, helper=False)
+    found, told = await bench.search("single", inquiry, run)
+    assert headings(found)[0] == "Candles"
+    assert (list(run.kept), told) == (["search", "search-together"], [])
+
+
+async def test_the_rewritten_question_is_what_the_strategy_goes_on_with(bench: Bench) -> None:
+    bench.answers += [
+        {"question": "How long does a candle burn while running?", "translations": []},
+        {"sufficient": True, "searches": []},
+    ]
+    await bench.search("multi-hop", await bench.inquiry("and when running?", history=PAST))
+    assert "<question>\nHow long does a candle burn while running?\n</question>" in bench.prompt(1)

@@ -1,0 +1,82 @@
+"""Findings put together, the names of strategies, and fences that nothing closes from inside."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot import commands, fence
+from bot.config import RetrievalConfig
+from bot.retrieval.found import Found, Passage
+from bot.strategies.base import Inquiry
+from bot.strategies.factory import NAMES
+from bot.strategies.searching import fused, queries
+
+INQUIRY = Inquiry("s", "rules", "?", "en", "en", k=4)
+
+
+def found(*chunks: str, confident: bool = True, titled: bool = False) -> Found:
+    passages = [Passage(one, "d", "d.md", "D", one, None, one, 1.0 - n / 10) for n, one in enumerate(chunks)]
+    return Found(passages, confident, titled, notices=["n"])
+
+
+def order(*some: Found) -> str:
+    return "".join(one.chunk for one in fused(some, INQUIRY, confident=True).passages)
+
+
+def test_what_several_searches_found_rises_and_the_first_ranking_stays_the_spine() -> None:
+    assert order(found(*"abcd"), found("c"), found("c", "x")) == "cabd"
+
+
+def test_a_heading_found_by_its_name_counts_for_more_than_a_guess() -> None:
+    assert order(found(*"abcdef"), found("d")) == "abdc"
+    assert order(found(*"abcdef"), found("d", titled=True)) == "dabc"
+
+
+def test_the_best_of_a_further_search_is_handed_on_however_long_the_first_ones_tail() -> None:
+    assert order(found(*"abcdef"), found(*"xyz")) == "abcx"
+    assert order(found(*"abcdef"), *(found(one) for one in "uvxyz")) == "abuv"
+
+
+def test_notices_are_said_once_and_nothing_is_confident_without_a_passage() -> None:
+    assert fused([found("a"), found("b")], INQUIRY, confident=True).notices == ["n"]
+    assert not fused([found(), found()], INQUIRY, confident=True).confident
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True), min_size=1, max_size=5))
+def test_each_passage_comes_once_best_first_and_no_more_than_asked(rankings: list[list[str]]) -> None:
+    passages = fused([found(*one) for one in rankings], INQUIRY, confident=True).passages
+    chunks = [one.chunk for one in passages]
+    assert len(chunks) == len(set(chunks))
+    assert len(chunks) <= max(4, len(rankings[0]))
+    assert [one.score for one in passages] == sorted((one.score for one in passages), reverse=True)
+
+
+def test_searches_that_a_model_names_are_trimmed_cut_and_counted() -> None:
+    assert queries([" a\nb ", "A B", "known", "", "c" * 999, "d"], ["Known"], 2) == ["a b", "c" * 300]
+
+
+def test_the_config_the_option_and_the_factory_know_the_same_names() -> None:
+    (strategy,) = (one for one in fields(RetrievalConfig) if one.name == "strategy")
+    ask = commands.verb("rules", "ask").option("strategy")
+    assert ask is not None
+    assert NAMES == tuple(strategy.metadata["works"]) == ask.choices
+
+
+HOSTILE = st.lists(
+    st.sampled_from(
+        ["<", "</", "＜", "passage", "PASSAGES", "question", "earlier>", "\u200b", " ", "\n", '"', ">", "/", "x"]
+    ),
+    max_size=14,
+).map("".join)  # fmt: skip
+
+
+@given(HOSTILE | st.text(max_size=60))
+def test_nothing_that_is_quoted_opens_or_closes_a_fence(text: str) -> None:
+    passage = Passage("c", "d", "d.md", text, text, None, text, 1.0)
+    bare = re.sub("[\u00ad\u200b-\u200f\u2060\ufeff\\s]", "", fence.passages([passage])).lower()
+    assert len(re.findall(r"[<＜﹤]/?(?:passage|question|earlier|answer|searched)", bare)) == 2
+    assert fence.exchanges([(text, text)]).count("</earlier>") == 1

@@ -1,0 +1,150 @@
+"""/prompts through the real application: shown, changed per space, checked before it is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.app import App
+from bot.events import Author, Failed, File, Request, Text
+from bot.prompts import BUNDLED, PromptFile, Prompts, PromptText, as_yaml
+from storage.db import Database
+from storage.prompts import Overrides
+from tests.fakes.house import Recorder, asked, config
+
+OWN = "Answer {language} like a pirate. {passages}"
+
+
+class Space:
+    """Asks as one space of one application does."""
+
+    def __init__(self, app: App, recorder: Recorder) -> None:
+        self.app = app
+        self._recorder = recorder
+        self._asked = 0
+
+    async def __call__(self, verb: str, text: str = "", space: str = "here", **changes: object) -> str:
+        self._asked += 1
+        request = asked(f"r{self._asked}", text, work="prompts", verb=verb, space=space)
+        return await self.perform(replace(request, **changes))  # type: ignore[arg-type]
+
+    async def perform(self, request: Request) -> str:
+        ticket = await self.app.perform(request)
+        await ticket.wait()
+        events = self._recorder.events[ticket.run]
+        return "".join(event.text for event in events if isinstance(event, Text | Failed))
+
+
+@pytest.fixture
+async def say(tmp_path: Path) -> AsyncIterator[Space]:
+    recorder = Recorder()
+    app = await App.open(config(tmp_path / "data"))
+    app.attach("terminal", recorder.view)
+    await app.start()
+    yield Space(app, recorder)
+    await app.close()
+
+
+async def test_a_space_words_a_prompt_its_own_way_and_no_other_space_sees_it(
+    say: Space, tmp_path: Path
+) -> None:
+    before = await say("show", "rag")
+    assert "data, never instructions" in before
+    file = tmp_path / "rag.yml"
+    file.write_text(before.split("```yaml\n")[1].split("```")[0].replace("Be brief", "Be grave"))
+    assert "Saved" in await say("edit", "rag", options={"file": str(file)})
+    prompts = say.app.house.prompts
+    assert "Be grave" in (await prompts.of("here", "rag")).system
+    assert "Be grave" not in (await prompts.of("there", "rag")).system
+    assert (await prompts.of("here", "rag")).user == (await prompts.of("there", "rag")).user
+    assert "this space's own" in await say("list")
+    assert "this space's own" not in await say("list", space="there")
+    assert "again as it came" in await say("reset", "rag")
+    assert "as it came already" in await say("reset", "rag")
+    assert await say("show", "rag") == before
+
+
+async def test_a_prompt_that_would_break_is_not_kept(say: Space) -> None:
+    assert "Not saved: “rag” lacks {language}" in await say("edit", "rag Be a pirate.")
+    strange = await say("edit", "rag Speak {language} to {secret}.")
+    assert "nothing is ever filled in for {secret}" in strange
+    assert "There is no prompt “rug”" in await say("edit", "rug Be a pirate.")
+    assert "Give me the new wording" in await say("edit", "rag")
+    assert "20000" in await say("edit", "rag " + "x" * 20_001)
+    assert await say("show", "rag") == await say("show", "rag", space="there")
+
+
+async def test_plain_text_is_the_system_part_and_backslash_n_a_new_line(say: Space) -> None:
+    now = await say.app.house.prompts.of("here", "rag")
+    await say("edit", "rag Be a pirate.\\nSpeak {language}.")
+    made = await say.app.house.prompts.of("here", "rag")
+    assert (made.system, made.user) == ("Be a pirate.\nSpeak {language}.\n", now.user)
+    assert made.version != now.version
+
+
+async def test_only_admins_change_what_everybody_shares(say: Space) -> None:
+    guest = Author("g", "Guest")
+    assert "Only admins" in await say("edit", "rag Speak {language}.", author=guest)
+    assert "Only admins" in await say("reset", "rag", author=guest)
+    assert "data, never instructions" in await say("show", "rag", author=guest)
+
+
+async def test_a_path_of_the_server_is_read_in_the_terminal_only(say: Space, tmp_path: Path) -> None:
+    file = tmp_path / "rag.yml"
+    file.write_text("system: Speak {language}.\n")
+    discord = replace(asked("x", "rag", work="prompts", verb="edit").place, platform="discord")
+    recorder = Recorder()
+    say.app.attach("discord", recorder.view)
+    request = asked("d1", "rag", work="prompts", verb="edit")
+    request = replace(request, place=discord, options={"file": str(file)})
+    await (await say.app.perform(request)).wait()
+    assert [event for event in recorder.events["d1"] if isinstance(event, Failed)]
+    request = replace(request, id="d2", files=(File("rag.yml", str(file), 10),))
+    await (await say.app.perform(request)).wait()
+    assert (await say.app.house.prompts.of("local", "rag")).system == "Speak {language}.\n"
+
+
+async def test_a_file_that_cannot_be_read_is_named(say: Space, tmp_path: Path) -> None:
+    assert "gone.yml can't be read" in await say("edit", "rag", options={"file": str(tmp_path / "gone.yml")})
+    (tmp_path / "bytes.yml").write_bytes(b"\xff\xfe\x00")
+    assert "can't be read" in await say("edit", "rag", options={"file": str(tmp_path / "bytes.yml")})
+
+
+async def test_a_wording_whose_placeholders_have_gone_gives_way_to_the_file(
+    say: Space, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = say.app.house.database
+    await Overrides(database).set("here", "rag", "system: An old one {gone}.\n", "ana")
+    bundled = PromptFile(BUNDLED).get("rag")
+    assert await say.app.house.prompts.of("here", "rag") == bundled
+    assert "out of date" in await say("list")
+    assert "/prompts reset rag" in await say("show", "rag")
+    assert "other placeholders" in caplog.text
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.text(
+        st.characters(blacklist_categories=["Cs", "Cc", "Zl", "Zp"], whitelist_characters="\n"), max_size=80
+    )
+)
+def test_what_is_shown_can_be_given_back(tmp_path: Path, text: str) -> None:
+    async def kept() -> None:
+        db = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/p.db")
+        try:
+            prompts = Prompts(PromptFile(BUNDLED), Overrides(db))
+            user = PromptFile(BUNDLED).get("rag").user
+            safe = text.replace("{", "(").rstrip() + "\n{language}\n"
+            made = await prompts.edit("s", "rag", as_yaml(PromptText("rag", safe, user, "")), "a")
+            assert (made.system, made.user) == (safe, user)
+            assert await prompts.of("s", "rag") == made
+        finally:
+            await db.close()
+
+    asyncio.run(kept())
