@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-com
 .PHONY: help run test test-kill test-extras check bench lock models clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
 run: $(VENV)/run models ## open the bot; lines piped in are run one by one (ARGS= for another command)
 	@$(BIN)/python -m bot $(or $(ARGS),chat)

@@ -1,4 +1,8 @@
-"""`make bench`: every figure, as Markdown tables. Arguments pick PARTS."""
+"""`make bench`: every figure, as Markdown tables. Arguments pick PARTS.
+
+What compares settings, and takes longer, are commands of their own: python -m benchmarks.variants, .strategies
+and .cross_lingual (docs/retrieval.md).
+"""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class App:
         self._inbox: Inbox = house.inbox
         self._works: dict[str, Work] = house.works(self)
         self._engine = Engine(engine_url, self._body, busy_timeout_s=busy_timeout_s)
-        self._started = False
+        self._started = self._leaving = False
         self._order = Order()
         self._arrivals = asyncio.Lock()
         self._views: dict[str, Views] = {}
@@ -101,7 +101,7 @@ class App:
 
     async def _start(self) -> list[Request]:
         unfinished = []
-        for row in await self._inbox.unfinished(None):
+        for row in await self._inbox.unfinished():
             request = request_from_json(row.payload)
             if request.place.platform in self._views:
                 self._expect(request, row.seq)
@@ -184,7 +184,7 @@ class App:
         return stopped
 
     async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
-        """Names that begin like `prefix`: kind "section", "book" or "shelf"."""
+        """Names that begin like `prefix`: kind "section", "book", "shelf" or "prompt"."""
         if kind == "prompt":
             names = [one.text.name for one in await self._house.prompts.all(space)]
             return [name for name in names if name.startswith(prefix.lower())]
@@ -192,6 +192,7 @@ class App:
 
     async def close(self) -> None:
         """Leave in order. Runs that are still going are taken up at the next start."""
+        self._leaving = True
         tasks = [one.task for one in self._live.values() if one.task is not None]
         for task in tasks:
             task.cancel()
@@ -211,6 +212,8 @@ class App:
             if (known := self._live.get(run_id)) is not None:
                 await self._end(known.request, known.seq, "failed")
             raise
+        if self._leaving:  # it had not begun, and begins at the next start
+            raise asyncio.CancelledError
         if row is None:
             return "failed"
         request = request_from_json(row.payload)

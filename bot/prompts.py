@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,12 +57,12 @@ def parse(text: str) -> dict[str, PromptText]:
 
     try:
         tree: Any = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that no calendar has
         mark = getattr(error, "problem_mark", None)
         raise Sorry("prompts.unreadable", line=mark.line + 1 if mark else 1) from error
     if not isinstance(tree, Mapping) or not tree:
         raise Sorry("prompts.unreadable", line=1)
-    return {name: _prompt(str(name), entry) for name, entry in tree.items()}
+    return {str(name): _prompt(str(name), entry) for name, entry in tree.items()}
 
 
 def _prompt(name: str, entry: object) -> PromptText:
@@ -71,7 +72,8 @@ def _prompt(name: str, entry: object) -> PromptText:
         if not isinstance(entry.get(part), str):
             raise Sorry("prompts.missing", prompt=name, part=part)
     made = _text(name, str(entry["system"]), str(entry["user"]))
-    if wrong := made.placeholders ^ {str(one) for one in entry.get("placeholders", ())}:
+    listed = entry.get("placeholders")
+    if wrong := made.placeholders ^ set(map(str, listed if isinstance(listed, list) else ())):
         raise Sorry("prompts.placeholders", prompt=name, placeholder=", ".join(sorted(wrong)))
     return made
 
@@ -200,13 +202,14 @@ def _parts(given: str) -> dict[str, str]:
     """`system` and `user` out of YAML, also inside a code fence; anything else is the text of `system`."""
     import yaml
 
-    text = _FENCE.sub("", given.strip()) + "\n"
+    text = _FENCE.sub("", textwrap.dedent(given).strip()) + "\n"
     try:
         tree: Any = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         tree = None
-    if isinstance(tree, Mapping) and tree and set(tree) <= {"system", "user"}:
-        return {name: value.rstrip() + "\n" for name, value in tree.items() if isinstance(value, str)}
+    parts = isinstance(tree, Mapping) and tree and set(tree) <= {"system", "user"}
+    if parts and all(isinstance(value, str) for value in tree.values()):
+        return {name: value.rstrip() + "\n" for name, value in tree.items()}
     return {"system": text}
 
 

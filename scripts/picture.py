@@ -19,7 +19,7 @@ PICTURE = ROOT / "docs" / "session.svg"
 Style = tuple[str, bool, bool]
 """Colour, bold, struck through."""
 
-COLUMNS, ROWS = 112, 24
+COLUMNS, ROWS = 112, 34
 WIDE, HIGH, MARGIN = 8.4, 18, 16
 PROMPT = "› "
 TYPED = (
@@ -49,6 +49,9 @@ def screen() -> pyte.Screen:
             "SUTRADHAR_LOCALE": "en",
             "TERM": "xterm-256color",
             "PYTHONPATH": str(ROOT),
+            # Empty, they hide those of the environment and of .env.
+            "ANTHROPIC_API_KEY": "",
+            "OPENAI_API_KEY": "",
         }
         bot = ["-m", "bot", "--data", folder]
         book = ["library", "add", "examples/lanterns.md", "--shelf", "rules"]
@@ -81,9 +84,9 @@ def _feed(child: pexpect.spawn[str], shown: pyte.Screen, stream: pyte.Stream, qu
             text = child.read_nonblocking(65_536, quiet_s)
         except (pexpect.TIMEOUT, pexpect.EOF):
             return
+        stream.feed(text)  # first, so that the cursor is where the query found it
         if "\x1b[6n" in text:
             child.send(f"\x1b[{shown.cursor.y + 1};{shown.cursor.x + 1}R")
-        stream.feed(text)
 
 
 def drawn(shown: pyte.Screen) -> str:

@@ -27,12 +27,16 @@ LINES = (
     "/rules roll 4d6kh3",
     "/rules ask Who won the football world cup in 1994?",
     "/rules aks what is a chandler?",
+    "/prompts list",
     "/library remove lanterns.md --shelf rules",
 )
 HEAD = """# A session
 
-Made by `python scripts/transcript.py` from the real program, with no model configured; CI makes it again and compares.
+Made by `python scripts/transcript.py` from the real program as `make run` leaves it, with no key and no settings; CI
+makes it again and compares.
 """
+# Empty, they hide those of the environment and of .env.
+NO_KEYS = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
 _DICE = re.compile(r"4d6kh3 .*")
 
 
@@ -40,13 +44,15 @@ def made() -> str:
     """The page as this code makes it."""
     parts = [HEAD]
     with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "config.toml").touch()  # empty, in place of the one that may stand in the repository
         parts.extend(f"```\n› {line}\n{_said(line, Path(folder))}\n```\n" for line in LINES)
     return "\n".join(parts)
 
 
 def _said(line: str, data: Path) -> str:
-    told = {"LOGNAME": "keeper", "SUTRADHAR_LOCALE": "en", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "bot", "--data", str(data), "chat", "--thread", "demo"]
+    told = {"LOGNAME": "keeper", "SUTRADHAR_LOCALE": "en", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)} | NO_KEYS
+    settings = ["--config", str(data / "config.toml"), "--data", str(data)]
+    command = [sys.executable, "-m", "bot", *settings, "chat", "--thread", "demo"]
     done = subprocess.run(
         command,
         input=line + "\n",

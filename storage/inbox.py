@@ -1,6 +1,6 @@
 """Requests as they came in, in order, so that none is lost and none is done twice.
 
-Knows nothing of what a request asks: `payload` and `snapshot` are the caller's JSON.
+Knows nothing of what a request asks: `payload` is the caller's JSON.
 """
 
 from __future__ import annotations
@@ -78,33 +78,11 @@ class Inbox:
         async with self._db.write() as connection:
             await connection.execute(inbox.update().where(inbox.c.id == id).values(state=state))
 
-    async def set_snapshot(self, id: str, snapshot: str) -> None:
-        """Keep what the run was started with: configuration, roles, versions of prompts."""
-        from storage.tables import inbox
-
-        async with self._db.write() as connection:
-            await connection.execute(inbox.update().where(inbox.c.id == id).values(snapshot=snapshot))
-
-    async def unfinished(self, platform: str | None = None) -> list[InboxRow]:
+    async def unfinished(self) -> list[InboxRow]:
         """Requests received or running, of all spaces: what a start has to go on with, in order."""
         from storage.tables import inbox
 
-        where: list[ColumnElement[bool]] = [inbox.c.state.in_(("received", "running"))]
-        if platform is not None:
-            where.append(inbox.c.platform == platform)
-        return await self._rows(*where)
-
-    async def unfinished_at(self, space: str, platform: str, channel: str, thread: str) -> list[InboxRow]:
-        """One place's requests received or running, in order: what a `stop` there ends."""
-        from storage.tables import inbox
-
-        return await self._rows(
-            inbox.c.state.in_(("received", "running")),
-            inbox.c.space == space,
-            inbox.c.platform == platform,
-            inbox.c.channel == channel,
-            inbox.c.thread == thread,
-        )
+        return await self._rows(inbox.c.state.in_(("received", "running")))
 
     async def _rows(self, *where: ColumnElement[bool]) -> list[InboxRow]:
         from storage.tables import inbox

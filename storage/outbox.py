@@ -55,15 +55,3 @@ class Outbox:
             await connection.execute(
                 outbox.update().where(*mine).values(state="sent", message_id=message_id, shown=shown)
             )
-
-    async def of_run(self, space: str, run: str) -> list[OutboxRow]:
-        """A run's messages, oldest first."""
-        from storage.tables import outbox
-
-        query = (
-            outbox.select()
-            .where(outbox.c.space == space, outbox.c.run_id == run)
-            .order_by(outbox.c.created_at, outbox.c.stage)
-        )
-        async with self._db.read() as connection:
-            return [OutboxRow(**row._mapping) for row in await connection.execute(query)]

@@ -93,7 +93,10 @@ class Sessions:
     async def add_exchange(
         self, space: str, session_id: str, run_id: str, question: str, answer: str, citations: str = "[]"
     ) -> bool:
-        """Keep a question and its answer; False, changing nothing, if this run's is kept already."""
+        """Keep a question and its answer, instead of what was kept of this run's before a restart cut it off.
+
+        False, changing nothing, if the session is not one of this space's.
+        """
         from storage.tables import exchanges, sessions
 
         new = self._db.insert(exchanges).values(
@@ -109,7 +112,11 @@ class Sessions:
         async with self._db.write() as connection:
             if (await connection.execute(own)).one_or_none() is None:
                 return False
-            return (await connection.execute(new.on_conflict_do_nothing())).rowcount == 1
+            kept = {"answer": answer, "citations": citations}
+            await connection.execute(
+                new.on_conflict_do_update(index_elements=["session_id", "run_id"], set_=kept)
+            )
+            return True
 
     async def last_exchanges(self, space: str, session_id: str, n: int) -> list[ExchangeRow]:
         """The last `n` of a session, oldest first."""

@@ -176,6 +176,26 @@ async def test_leaving_in_the_middle_goes_on_at_the_next_start_in_order(
     assert list(again.statuses) == ["first", "second"]
 
 
+async def test_what_is_taken_in_while_leaving_is_done_at_the_next_start(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    async def stepwise(run: Run) -> AsyncGenerator[Event, None]:
+        async def one() -> str:
+            return "one"
+
+        yield Text(await run.step("one", one, str))
+
+    async with running(tmp_path, recorder, stepwise=stepwise) as app:
+        for n in range(4):
+            await app.perform(asked(f"r{n}", "stepwise", thread=str(n)))
+    app = await open_scripted(tmp_path, {"stepwise": stepwise}, recorder)
+    try:
+        await app.start()
+        assert [await app.ended(f"r{n}") for n in range(4)] == ["done"] * 4
+    finally:
+        await app.close()
+
+
 async def test_a_second_process_gets_one_sentence(tmp_path: Path) -> None:
     house = await House.open(config(tmp_path))
     with pytest.raises(Sorry) as caught:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,8 @@ def test_doctor_names_what_is_missing_and_tells_no_secret(tmp_path: Path) -> Non
 
 def test_doctor_tells_which_models_play_and_why(tmp_path: Path) -> None:
     keyed = bot("doctor", data=tmp_path / "data", OPENAI_API_KEY="sk-very-secret").stdout
-    assert "chosen because OPENAI_API_KEY is set" in keyed
+    assert "chosen by the keys that are set (OPENAI_API_KEY)" in keyed
+    assert "models test asks each of them" in keyed
     assert re.search(r"extractor: openai:\S+\n", keyed)
     assert "✓ openai: OPENAI_API_KEY is set" in keyed
     config = tmp_path / "config.toml"
@@ -88,7 +90,19 @@ def test_doctor_tells_which_models_play_and_why(tmp_path: Path) -> None:
     assert "✗ The demo model's file has not been fetched yet" in chained
     config.write_text("[roles]\n", encoding="utf-8")
     assert "[roles] in config.toml is empty" in bot("doctor", "--config", str(config), data=tmp_path).stdout
-    assert "Language models: none." in bot("doctor", data=tmp_path).stdout
+    without = bot("doctor", data=tmp_path).stdout
+    assert "Language models: none." in without
+    assert "models test asks" not in without
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the extra is installed here")
+def test_doctor_names_the_package_that_an_embedding_model_needs(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('[embedding]\nmodel = "sentence-transformers:small"\n', encoding="utf-8")
+    done = bot("doctor", "--config", str(config), data=tmp_path / "data")
+    assert "✗ The embedding model sentence-transformers:small needs a package" in done.stdout
+    assert "pip install sentence-transformers" in done.stdout
+    assert done.returncode == 1
 
 
 def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:

@@ -155,6 +155,13 @@ def test_a_part_of_text_that_nobody_was_given_is_the_answerers(file: Path) -> No
     assert config.roles.models == ("x:a", "openai:b", "openai:c")
 
 
+def test_a_role_of_a_service_that_is_not_described_says_which_table_to_add(file: Path) -> None:
+    said = refusal(file, '[roles]\nanswerer = "ollama:qwen3"\n')
+    assert "line 2" in said
+    assert "[providers.ollama]" in said
+    assert "did you mean “anthropic”" in refusal(file, '[roles]\nanswerer = "antropic:x"\n')
+
+
 def test_a_service_at_its_own_address_wants_its_own_key(file: Path) -> None:
     file.write_text(
         '[providers.work]\nkind = "openai"\n'

@@ -30,7 +30,12 @@ HOMES = {
     "slack_bolt": ("bot.adapters.slack",),
     "slack_sdk": ("bot.adapters.slack",),
     "anthropic": ("bot.llm.anthropic_messages",),
-    "openai": ("bot.llm.openai_chat", "bot.llm.openai_responses", "bot.retrieval.embed_openai"),
+    "openai": (
+        "bot.llm.openai_client",
+        "bot.llm.openai_chat",
+        "bot.llm.openai_responses",
+        "bot.retrieval.embed_openai",
+    ),
     "genai_prices": ("bot.llm.prices",),
     "dbos": ("bot.engine",),
     "chromadb": ("storage.vectors",),

@@ -42,7 +42,11 @@ def test_a_change_is_seen_at_the_next_use(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", ["rag: [", "", "rag: 3", GOOD.replace("{question}", ""), "other:\n  system: a\n  user: b\n"]
+    "broken",
+    [
+        *("rag: [", "", "rag: 3", GOOD.replace("{question}", ""), "other:\n  system: a\n  user: b\n"),
+        *(GOOD.replace("[question]", one) for one in ("", "3", "2001-99-99", "[" * 5_000)),
+    ],
 )
 def test_a_broken_change_keeps_the_last_good_version(file: Path, broken: str) -> None:
     prompts = PromptFile(file)

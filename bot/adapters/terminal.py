@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from bot.adapters import leaving
 from bot.adapters.conversation import Application, Conversation
 from bot.adapters.terminal_markdown import BOLD, CYAN, DIM, Ink
+from bot.config import DEMO
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -105,6 +106,8 @@ def welcome(config: Config, conversation: Conversation, colour: bool) -> list[st
     """One line of who is there; at the first start also what to type."""
     say, ink = conversation.say, Ink(colour)
     model = next(iter(config.roles.answerer), None) or say("terminal.no_model")
+    if model == DEMO:
+        model = say("terminal.demo")
     title = ink("Sutradhar", BOLD, CYAN)
     configured = say("terminal.configured", model=model, embedding=config.embedding.model)
     shown = [f"{title}  {ink(configured, DIM)}"]

@@ -43,7 +43,7 @@ class Ink:
         if bold:
             return self(bold, BOLD)
         if struck:
-            return self(struck, DIM, STRUCK)
+            return self(struck.strip("*"), DIM, STRUCK)  # a dropped die may be bold, too
         return self(italic, ITALIC) if italic else self(marker, GREEN)
 
     def wrap(self, text: str, first: str = "", rest: str = "") -> str:

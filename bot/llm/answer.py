@@ -5,14 +5,13 @@ The part that all wires share; a wire's own subclass reads its events. Knows no 
 
 from __future__ import annotations
 
-import json
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 from bot.budget import BYTES_PER_TOKEN
 from bot.llm.base import Completion, Meter, Prompt, ToolCall, Usage
+from bot.llm.fields import characters
 
 CHARS_PER_TOKEN = 8
 """No language comes near it on average: longer than `max_tokens` of these, and the limit was ignored."""
@@ -39,6 +38,7 @@ class Answer:
         self._meter = meter
         self._cap = max(SHORTEST_CAP, prompt.max_tokens * CHARS_PER_TOKEN)
         self._pieces: list[str] = []
+        self._half = ""
         self._chars = 0
         self._hidden = 0
         self._before = meter.usage
@@ -67,14 +67,14 @@ class Answer:
         self._input = self._output = None
         self._count()
 
-    def add(self, event: object) -> Iterator[str]:
+    def add(self, event: object) -> list[str]:
         """Take in an event of the stream, or a whole answer; gives the text to show."""
         self.events += 1
         shown = [text for text in self.read(event) if text]
         if self._chars >= self._cap or self._hidden >= self._cap * HIDDEN:
             self.finish, self.over = "length", True
         self._count()
-        return iter(shown)
+        return shown
 
     @abstractmethod
     def read(self, event: object) -> Iterator[str]:
@@ -86,9 +86,12 @@ class Answer:
 
     def said(self, text: str) -> str:
         """Words of the answer; gives those that are still within the cap."""
-        text = text[: self._cap - self._chars]
+        text = self._half + text
+        # The other half of the last character may come with the next piece.
+        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        text = characters(text.removesuffix(self._half))[: self._cap - self._chars]
         self._chars += len(text)
-        self._bytes += len(text.encode("utf-8", "replace"))
+        self._bytes += len(text.encode())
         self._pieces.append(text)
         return text
 
@@ -104,8 +107,14 @@ class Answer:
 
     def completion(self, finish: str | None = None) -> Completion:
         """What has come so far; usage is estimated where the service gave none."""
+        calls = [ToolCall(*map(characters, (one.id, one.name, one.arguments))) for one in self.calls]
         return Completion(
-            self.text, finish or self.finish or "cut", self._model, self._meter.usage, self.calls, self.raw
+            self.text,
+            finish or self.finish or "cut",
+            self._model,
+            self._meter.usage,
+            tuple(calls),
+            self.raw,
         )
 
     def _count(self) -> None:
@@ -119,19 +128,3 @@ class Answer:
             before.cache_write_tokens + write,
             before.estimated or self._input is None or self._output is None,
         )
-
-
-def number(said: object, name: str) -> int:
-    """A count that a service gave: 0 for anything that is none."""
-    value = getattr(said, name, None)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
-def arguments_of(text: str) -> dict[str, Any]:
-    """A tool's arguments as the object that the service wants back, whatever the model wrote."""
-    try:
-        found = json.loads(text or "{}")
-    except ValueError:
-        found = None
-    # The wrapping is the one of the service's guide to fine-grained tool streaming.
-    return found if isinstance(found, dict) else {"INVALID_JSON": text}

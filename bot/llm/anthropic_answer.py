@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bot.llm.answer import Answer, arguments_of
+from bot.llm.answer import Answer
 from bot.llm.base import Message, Prompt, ToolCall
+from bot.llm.fields import arguments_of, characters, count, part, text
 
 PAUSES = 5
 """How often a turn that the service pauses is gone on with, before it counts as at the limit."""
@@ -44,18 +45,18 @@ class MessagesAnswer(Answer):
         self._counts: dict[str, int] = {}
 
     def read(self, event: object) -> Iterator[str]:
-        kind = _text(event, "type")
+        kind = text(event, "type")
         if kind == "message_start":
-            self._usage(_part(event, "message"), ended=False)
+            self._usage(part(event, "message"), ended=False)
         elif kind == "content_block_start":
-            yield from self._start(_index(event), _part(event, "content_block"))
+            yield from self._start(count(event, "index") or 0, part(event, "content_block"))
         elif kind == "content_block_delta":
-            yield from self._grow(_index(event), _part(event, "delta"))
+            yield from self._grow(count(event, "index") or 0, part(event, "delta"))
         elif kind == "content_block_stop":
-            self._stop(_index(event))
+            self._stop(count(event, "index") or 0)
         elif kind == "message_delta":
             self._usage(event, ended=True)
-            self._end(_text(_part(event, "delta"), "stop_reason"))
+            self._end(text(part(event, "delta"), "stop_reason"))
         elif kind == "message_stop":
             self.over = True
         elif kind == "message":
@@ -64,7 +65,7 @@ class MessagesAnswer(Answer):
                 yield from self._start(index, block)
                 self._stop(index)
             self._usage(event, ended=True)
-            self._end(_text(event, "stop_reason"))
+            self._end(text(event, "stop_reason"))
 
     def go_on(self, prompt: Prompt) -> Prompt | None:
         """A paused turn goes back as it is, as the last message; the service goes on from there."""
@@ -75,32 +76,32 @@ class MessagesAnswer(Answer):
             return None
         messages = prompt.messages[:-1] if self._pauses else prompt.messages
         self._pauses += 1
-        turn = Message("assistant", self.text, raw=json.dumps(self._blocks))
+        turn = Message("assistant", self.text, raw=self._written())
         return replace(prompt, messages=(*messages, turn))
 
     def _start(self, index: int, block: object) -> Iterator[str]:
-        if not isinstance(block, Mapping) or not _text(block, "type"):
+        if not isinstance(block, Mapping) or not text(block, "type"):
             return
         kept = self._open[index] = dict(block)
         self._blocks.append(kept)
-        if kept.get("type") == "text" and (text := _text(kept, "text")):
-            yield self.said(text)
-        elif thought := _text(kept, "thinking"):
+        if kept.get("type") == "text" and (said := text(kept, "text")):
+            yield self.said(said)
+        elif thought := text(kept, "thinking"):
             self.thought(thought)
 
     def _grow(self, index: int, delta: Mapping[str, Any]) -> Iterator[str]:
         kept = self._open.get(index)
         if kept is None:
             return
-        if text := _text(delta, "text"):
-            kept["text"] = _text(kept, "text") + text
-            yield self.said(text)
-        elif thought := _text(delta, "thinking"):
-            kept["thinking"] = _text(kept, "thinking") + thought
+        if said := text(delta, "text"):
+            kept["text"] = text(kept, "text") + said
+            yield self.said(said)
+        elif thought := text(delta, "thinking"):
+            kept["thinking"] = text(kept, "thinking") + thought
             self.thought(thought)
-        elif signature := _text(delta, "signature"):
+        elif signature := text(delta, "signature"):
             kept["signature"] = signature
-        elif piece := _text(delta, "partial_json"):
+        elif piece := text(delta, "partial_json"):
             self._arguments[index] = self._arguments.get(index, "") + piece
             self.thought(piece)
         elif citation := delta.get("citation"):
@@ -115,10 +116,10 @@ class MessagesAnswer(Answer):
         if arguments is not None:
             kept["input"] = arguments_of(arguments)
         else:
-            arguments = json.dumps(kept["input"])
+            arguments = json.dumps(kept["input"], ensure_ascii=False)
             self.thought(arguments)
         if kept.get("type") == "tool_use":
-            call = ToolCall(_text(kept, "id"), _text(kept, "name"), arguments)
+            call = ToolCall(text(kept, "id"), text(kept, "name"), arguments)
             self.calls = (*self.calls, call)
 
     def _end(self, reason: str) -> None:
@@ -127,37 +128,23 @@ class MessagesAnswer(Answer):
             # An unknown reason still says that the service considers the answer whole.
             self.finish = _FINISH.get(reason, "end")
         if self.calls:
-            self.raw = json.dumps(self._blocks)
+            self.raw = self._written()
+
+    def _written(self) -> str:
+        return characters(json.dumps(self._blocks, ensure_ascii=False))
 
     def _usage(self, said: object, *, ended: bool) -> None:
         """The service's counts grow, and a later one stands for an earlier one; those of the cache come on
         top of `input_tokens`. What an answer wrote is known at its end only. All zeros is no count."""
-        usage = _part(said, "usage")
+        usage = part(said, "usage")
         for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
-            value = usage.get(name)
-            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-                self._counts[name] = value
+            if (counted := count(usage, name)) is not None:
+                self._counts[name] = counted
         fresh, read, write = (
             self._counts.get(name, 0)
             for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         )
         if fresh or read or write:
             self.used((fresh, read, write))
-        output = usage.get("output_tokens")
-        if ended and isinstance(output, int) and not isinstance(output, bool) and output > 0:
+        if ended and (output := count(usage, "output_tokens")):
             self.used(output=output)
-
-
-def _part(said: object, name: str) -> Mapping[str, Any]:
-    value = said.get(name) if isinstance(said, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(said: object, name: str) -> str:
-    value = said.get(name) if isinstance(said, Mapping) else None
-    return value if isinstance(value, str) else ""
-
-
-def _index(event: object) -> int:
-    value = event.get("index") if isinstance(event, Mapping) else None
-    return value if isinstance(value, int) else 0

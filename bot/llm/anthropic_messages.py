@@ -8,17 +8,17 @@ back as they came.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
 import re
 from collections.abc import Mapping, Set
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bot.llm.answer import arguments_of
 from bot.llm.anthropic_answer import MessagesAnswer
 from bot.llm.base import Message, Meter, Prompt, Tool
 from bot.llm.faults import Complaint
+from bot.llm.fields import arguments_of, call_id, objects_of
 from bot.llm.manners import Manners
 from bot.llm.service import SCHEMA_IN_WORDS, FaultError, Service
 
@@ -32,7 +32,7 @@ ADDRESS = "https://api.anthropic.com"
 MARKS = 4
 """How many places of a prompt may be marked for the cache (Prompt caching, "Explicit cache breakpoints")."""
 
-_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_id = partial(call_id, allowed=re.compile(r"[a-zA-Z0-9_-]+"))
 _THOUGHTS = ("thinking", "redacted_thinking")
 _BLOCK = re.compile(r"text|thinking|redacted_thinking|container_upload|\w*tool_use|\w+_tool_result")
 _UNKNOWN = re.compile(r"not support|unsupported|not permitted|unknown|unrecognized|unexpected", re.I)
@@ -62,7 +62,7 @@ class AnthropicMessages(Service):
 
     sdk = "anthropic"
 
-    def _build(self, sdk: Any, timeout: Any) -> AsyncAnthropic:
+    def _build(self, sdk: Any, http: Any) -> AsyncAnthropic:
         client: AsyncAnthropic = sdk.AsyncAnthropic(
             # None of these is None: the SDK would look into the environment for another.
             base_url=(self._base_url or ADDRESS).rstrip("/").removesuffix("/v1"),
@@ -70,7 +70,8 @@ class AnthropicMessages(Service):
             webhook_key="",
             open_telemetry=False,
             max_retries=0,
-            timeout=timeout,
+            http_client=http,
+            timeout=http.timeout,
         )
         client._custom_headers = {}  # ANTHROPIC_CUSTOM_HEADERS, which may hold another key
         _ = client.messages  # imported on first use, so: here in the thread
@@ -217,14 +218,8 @@ def _content(message: Message, *, thoughts: bool) -> list[dict[str, Any]]:
 
 def _kept(raw: str) -> list[dict[str, Any]]:
     """The blocks of a turn of this wire; none if it is another's."""
-    try:
-        blocks = json.loads(raw)
-    except ValueError:
-        return []
-    own = isinstance(blocks, list) and all(
-        isinstance(block, dict) and _BLOCK.fullmatch(str(block.get("type"))) for block in blocks
-    )
-    if not own:
+    blocks = objects_of(raw)
+    if not all(_BLOCK.fullmatch(str(block.get("type"))) for block in blocks):
         return []
     return [block for block in blocks if block["type"] != "text" or str(block.get("text") or "").strip()]
 
@@ -240,8 +235,3 @@ def _mark(blocks: list[dict[str, Any]]) -> None:
         if block.get("type") not in _THOUGHTS:
             block["cache_control"] = {"type": "ephemeral"}
             break
-
-
-def _id(call: str) -> str:
-    """The id of a call as the service takes it; another service may have made it up."""
-    return call if _ID.fullmatch(call) else f"call_{hashlib.sha256(call.encode()).hexdigest()[:24]}"

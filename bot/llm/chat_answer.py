@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bot.llm.answer import Answer, number
+from bot.llm.answer import Answer
 from bot.llm.base import ToolCall
+from bot.llm.fields import count, text
 
 _FINISH = {
     "stop": "end",
@@ -47,10 +48,9 @@ class ChatAnswer(Answer):
                 self.thought(thought)
                 break
         for name in ("content", "refusal"):
-            text = getattr(delta, name, None)
-            if isinstance(text, str) and text:
+            if said := text(delta, name):
                 self._refused |= name == "refusal"
-                yield self.said(text)
+                yield self.said(said)
         self._tools(getattr(delta, "tool_calls", None))
         reason = getattr(choice, "finish_reason", None)
         if isinstance(reason, str) and reason:
@@ -63,9 +63,9 @@ class ChatAnswer(Answer):
             index = getattr(part, "index", None)
             call = self._asked.setdefault(index if isinstance(index, int) else place, _Call())
             function = getattr(part, "function", None)
-            call.id = call.id or _text(part, "id")
-            call.name = call.name or _text(function, "name")
-            piece = _text(function, "arguments")
+            call.id = call.id or text(part, "id")
+            call.name = call.name or text(function, "name")
+            piece = text(function, "arguments")
             call.arguments += piece
             self.thought(piece)
         self.calls = tuple(
@@ -87,13 +87,8 @@ class ChatAnswer(Answer):
     def _usage(self, said: object) -> None:
         """The service's own count; cached input is told apart from the rest. Nonsense is ignored."""
         details = getattr(said, "prompt_tokens_details", None)
-        prompt, output = number(said, "prompt_tokens"), number(said, "completion_tokens")
+        prompt, output = count(said, "prompt_tokens") or 0, count(said, "completion_tokens")
         if prompt or output:
-            read = min(number(details, "cached_tokens"), prompt)
-            write = min(number(details, "cache_write_tokens"), prompt - read)
-            self.used((prompt - read - write, read, write), output)
-
-
-def _text(said: object, name: str) -> str:
-    value = getattr(said, name, None)
-    return value if isinstance(value, str) else ""
+            read = min(count(details, "cached_tokens") or 0, prompt)
+            write = min(count(details, "cache_write_tokens") or 0, prompt - read)
+            self.used((prompt - read - write, read, write) if prompt else None, output)

@@ -10,6 +10,7 @@ import math
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from bot.llm.base import ModelFault
@@ -127,12 +128,14 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     else:
         date = email.utils.parsedate_tz(headers.get("retry-after", ""))
         if date is not None:
-            seconds = email.utils.mktime_tz(date) - time.time()
+            with suppress(ValueError, OverflowError):  # a year that no calendar has
+                seconds = email.utils.mktime_tz(date) - time.time()
     return max(0.0, seconds) if seconds is not None and math.isfinite(seconds) else None
 
 
 def safe(text: str, key: str | None) -> str:
-    """`text` on one short line without the key, or anything that looks like one."""
+    """`text` on one short line without the key, anything that looks like one, or what does not print."""
     if key:
         text = text.replace(key, "***")
-    return " ".join(_KEYS.sub("***", text).split())[:200]
+    shown = "".join(one if one.isprintable() else " " for one in _KEYS.sub("***", text))
+    return " ".join(shown.split())[:200]

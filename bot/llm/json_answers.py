@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bot.fence import data
 from bot.llm.base import Prompt
+from bot.llm.fields import characters
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -60,7 +61,7 @@ def read(text: str, of: type[T]) -> T:
     for found in _objects(said):
         try:
             return _adapter(of).validate_python(_clean(found))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             reason = reason or _reason(error)
     if reason:
         raise UnreadableError(reason)
@@ -110,8 +111,7 @@ def _objects(text: str) -> Iterator[object]:
 def _clean(value: object) -> object:
     """Without what no database keeps: halves of characters, and NUL."""
     if isinstance(value, str):
-        whole = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return whole.replace("\0", "")
+        return characters(value)
     if isinstance(value, list):
         return [_clean(one) for one in value]
     if isinstance(value, dict):
@@ -119,7 +119,7 @@ def _clean(value: object) -> object:
     return value
 
 
-def _reason(error: ValueError) -> str:
+def _reason(error: Exception) -> str:
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):

@@ -6,10 +6,11 @@ import json
 from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
-from bot.llm.answer import arguments_of
 from bot.llm.base import Message, Meter, Prompt, ToolCall
 from bot.llm.chat_answer import ChatAnswer
+from bot.llm.fields import arguments_of
 from bot.llm.manners import Manners
+from bot.llm.openai_client import client_of, headers
 from bot.llm.service import SCHEMA_IN_WORDS, Service
 
 if TYPE_CHECKING:
@@ -21,20 +22,8 @@ class ChatCompletions(Service):
 
     sdk = "openai"
 
-    def _build(self, sdk: Any, timeout: Any) -> AsyncOpenAI:
-        client: AsyncOpenAI = sdk.AsyncOpenAI(
-            base_url=self._base_url,
-            # Never None: the SDK would take OPENAI_API_KEY along to whatever server this is.
-            api_key=self._key or "-",
-            admin_api_key="",
-            organization="",
-            project="",
-            webhook_secret="",
-            max_retries=0,
-            timeout=timeout,
-        )
-        client.organization = client.project = None
-        client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold another key
+    def _build(self, sdk: Any, http: Any) -> AsyncOpenAI:
+        client = client_of(sdk, http, self._base_url, self._key)
         _ = client.chat.completions  # imported on first use, so: here in the thread
         return client
 
@@ -74,12 +63,12 @@ class ChatCompletions(Service):
         return sent
 
     async def _send(self, client: AsyncOpenAI, sent: dict[str, Any], *, whole: bool) -> Any:
-        from openai import Omit
+        import openai
 
         if whole:
             sent = {name: value for name, value in sent.items() if name != "stream_options"}
-        headers = None if self._key else {"Authorization": Omit()}
-        return await client.chat.completions.create(stream=not whole, extra_headers=headers, **sent)
+        extra = headers(openai, self._key)
+        return await client.chat.completions.create(stream=not whole, extra_headers=extra, **sent)
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ChatAnswer:
         return ChatAnswer(label, prompt, meter)

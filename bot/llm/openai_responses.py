@@ -14,11 +14,14 @@ import logging
 import re
 from collections.abc import Mapping, Set
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot.llm.base import Message, Meter, Prompt, Tool
 from bot.llm.faults import Complaint, complaint
+from bot.llm.fields import call_id, objects_of
 from bot.llm.manners import Manners
+from bot.llm.openai_client import client_of, headers
 from bot.llm.responses_answer import ResponsesAnswer
 from bot.llm.service import SCHEMA_IN_WORDS, FaultError, Service
 
@@ -32,7 +35,7 @@ ADDRESS = "https://api.openai.com/v1"
 LEAST_TOKENS = 16
 """The service takes no lower `max_output_tokens`."""
 
-_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_id = partial(call_id, allowed=re.compile(r"[a-zA-Z0-9_-]{1,64}"))
 _ITEMS = {"reasoning", "message", "function_call"}
 _COUNTED = ("model", "instructions", "input", "tools", "text", "reasoning")
 _PLAIN = {
@@ -66,20 +69,8 @@ class Responses(Service):
 
     sdk = "openai"
 
-    def _build(self, sdk: Any, timeout: Any) -> AsyncOpenAI:
-        client: AsyncOpenAI = sdk.AsyncOpenAI(
-            # None of these is None: the SDK would look into the environment for another.
-            base_url=self._base_url or ADDRESS,
-            api_key=self._key or "-",
-            admin_api_key="",
-            organization="",
-            project="",
-            webhook_secret="",
-            max_retries=0,
-            timeout=timeout,
-        )
-        client.organization = client.project = None
-        client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold another key
+    def _build(self, sdk: Any, http: Any) -> AsyncOpenAI:
+        client = client_of(sdk, http, self._base_url or ADDRESS, self._key)
         _ = client.responses.with_raw_response  # imported on first use, so: here in the thread
         _ = client.responses.input_tokens
         return client
@@ -115,11 +106,11 @@ class Responses(Service):
         return sent
 
     async def _send(self, client: AsyncOpenAI, sent: dict[str, Any], *, whole: bool) -> Any:
-        from openai import AsyncStream
+        import openai
 
         call = client.responses.with_raw_response
-        answer = await call.create(stream=not whole, extra_headers=self._headers(), **sent)
-        return answer.http_response.json() if whole else answer.parse(to=AsyncStream[object])
+        answer = await call.create(stream=not whole, extra_headers=headers(openai, self._key), **sent)
+        return answer.http_response.json() if whole else answer.parse(to=openai.AsyncStream[object])
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ResponsesAnswer:
         return ResponsesAnswer(label, prompt, meter, self._told)
@@ -142,19 +133,17 @@ class Responses(Service):
             client = await self._open()
         except FaultError:
             return None
+        import openai
+
         try:
             async with asyncio.timeout(self._timeouts.first):
-                said = await client.responses.input_tokens.count(extra_headers=self._headers(), **asked)
+                extra = headers(openai, self._key)
+                said = await client.responses.input_tokens.count(extra_headers=extra, **asked)
                 counted: object = said.input_tokens
         except self._errors(ValueError, AttributeError) as error:
             log.info("%s: %s was not counted: %s", self.name, model, type(error).__name__)
             return None
         return counted if isinstance(counted, int) else None
-
-    def _headers(self) -> Any:
-        from openai import Omit
-
-        return None if self._key else {"Authorization": Omit()}
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
@@ -204,23 +193,13 @@ def _items(message: Message, *, raw: bool) -> list[dict[str, Any]]:
 def _kept(raw: str) -> list[dict[str, Any]]:
     """The items of a turn of this wire; none if it is another's, or cannot be read again: reasoning that is
     neither stored nor encrypted."""
-    try:
-        items = json.loads(raw)
-    except ValueError:
-        return []
-    if not isinstance(items, list) or not all(
-        isinstance(item, dict)
-        and item.get("type") in _ITEMS
-        and (item["type"] != "reasoning" or item.get("encrypted_content"))
+    items = objects_of(raw)
+    if not all(
+        item.get("type") in _ITEMS and (item["type"] != "reasoning" or item.get("encrypted_content"))
         for item in items
     ):
         return []
     return [item | {"call_id": _id(str(item["call_id"]))} if "call_id" in item else item for item in items]
-
-
-def _id(call: str) -> str:
-    """The id of a call as the service takes it; another service may have made it up."""
-    return call if _ID.fullmatch(call) else f"call_{hashlib.sha256(call.encode()).hexdigest()[:24]}"
 
 
 def _cache_key(prompt: Prompt) -> str:

@@ -76,8 +76,9 @@ class Models:
     def capabilities(self, role: str) -> Capabilities | None:
         """What that model can do, or None where nobody plays the role."""
         named = self.describe(role)
-        if named is None:
-            return None
+        return None if named is None else self._can(role, named)
+
+    def _can(self, role: str, named: str) -> Capabilities:
         settings = self._settings(role, named)
         if settings.kind == "demo":
             from bot.llm.demo import CAPABILITIES
@@ -94,8 +95,7 @@ class Models:
         ModelError, or Sorry ("model.key_missing", "model.demo_…"): the first model's when all fail; Sorry
         where the role has no model ("config.role_empty") or its provider is unknown ("config.role_provider").
         """
-        chain = self._chain(role)
-        return run.stream(step, lambda: self._tried(run, role, chain, step, prompt, shown=True))
+        return run.stream(step, lambda: self._tried(run, role, step, prompt, shown=True))
 
     async def json(self, run: Run, role: str, step: str, prompt: Prompt, of: type[T]) -> T:
         """Ask for an `of`, a frozen dataclass; nothing of the answer is shown while it comes.
@@ -144,18 +144,24 @@ class Models:
             raise Sorry("config.role_provider", role=role, provider=name, known=known)
         return settings
 
-    def _chain(self, role: str) -> Sequence[str]:
+    def _chain(self, role: str, prompt: Prompt) -> Sequence[str]:
+        """Whom to ask, in the config's order. A work takes its path by what the first can do, so nobody stands
+        in who can do less: what only a model that cites is asked goes to no other."""
         chain = self._config.roles.chain(role)
         if not chain:
             raise Sorry("config.role_empty", role=role)
-        for named in chain:
-            self._settings(role, named)
-        return chain
+        can = {named: self._can(role, named) for named in chain}
+        first = can[chain[0]]
+        return [
+            named
+            for named in chain
+            if (can[named].cites or not first.cites)
+            and (can[named].tools or not (first.tools and prompt.tools))
+        ]
 
     async def _whole(self, run: Run, role: str, step: str, prompt: Prompt) -> Completion:
-        chain = self._chain(role)
         answer: Completion | None = None
-        asked = run.stream(step, lambda: self._tried(run, role, chain, step, prompt, shown=False))
+        asked = run.stream(step, lambda: self._tried(run, role, step, prompt, shown=False))
         async with aclosing(asked) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):
@@ -164,9 +170,10 @@ class Models:
         return answer
 
     async def _tried(
-        self, run: Run, role: str, chain: Sequence[str], step: str, prompt: Prompt, *, shown: bool
+        self, run: Run, role: str, step: str, prompt: Prompt, *, shown: bool
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask one model after the other until one answers; `shown`: pass its text on as it comes."""
+        chain = self._chain(role, prompt)
         failed: dict[str, Sorry] = {}
         order, resting = self._order(chain, prompt)
         passed = dict(resting)
@@ -178,8 +185,11 @@ class Models:
                     async for piece in pieces:
                         if isinstance(piece, Completion):
                             answered = True
-                            passed.pop(named, None)
-                            yield replace(piece, passed_over=tuple(passed.items()))
+                            before = chain[: chain.index(named)]
+                            over = [
+                                (one, why) for one, why in passed.items() if one in failed or one in before
+                            ]
+                            yield replace(piece, passed_over=tuple(over))
                         elif shown:
                             begun = True
                             yield piece

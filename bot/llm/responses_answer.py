@@ -13,6 +13,7 @@ from typing import Any
 
 from bot.llm.answer import Answer
 from bot.llm.base import Meter, Prompt, ToolCall
+from bot.llm.fields import characters, count, part, text
 
 _ENDS = ("completed", "incomplete", "failed", "cancelled")
 _POLICY = re.compile(r"policy|content_filter|\bflagged\b", re.I)
@@ -36,18 +37,18 @@ class ResponsesAnswer(Answer):
     def read(self, event: object) -> Iterator[str]:
         if not isinstance(event, Mapping):
             return
-        kind = _text(event, "type")
+        kind = text(event, "type")
         if kind in ("response.output_text.delta", "response.refusal.delta"):
             self._refused |= kind == "response.refusal.delta"
-            yield self.said(_text(event, "delta"))
+            yield self.said(text(event, "delta"))
         elif kind.endswith(".delta"):  # reasoning, its summary, arguments of a call
-            self.thought(_text(event, "delta"))
+            self.thought(text(event, "delta"))
         elif kind == "response.output_item.done":
-            self._keep(_number(event, "output_index"), event.get("item"))
+            self._keep(count(event, "output_index") or 0, event.get("item"))
         elif kind.removeprefix("response.") in _ENDS:
-            yield from self._end(_part(event, "response"), kind.removeprefix("response."))
+            yield from self._end(part(event, "response"), kind.removeprefix("response."))
         elif event.get("object") == "response":
-            yield from self._end(event, _text(event, "status"))
+            yield from self._end(event, text(event, "status"))
         elif kind == "error" or isinstance(event.get("error"), Mapping):
             raise self._fault(event)
 
@@ -57,33 +58,33 @@ class ResponsesAnswer(Answer):
             self._items[index] = item
         items = [item for _, item in sorted(self._items.items())]
         self.calls = tuple(
-            ToolCall(_text(item, "call_id") or f"call_{at}", _text(item, "name"), _text(item, "arguments"))
+            ToolCall(text(item, "call_id") or f"call_{at}", text(item, "name"), text(item, "arguments"))
             for at, item in enumerate(items)
-            if _text(item, "type") == "function_call"
-            and _text(item, "name")
-            and _text(item, "status") != "incomplete"
+            if text(item, "type") == "function_call"
+            and text(item, "name")
+            and text(item, "status") != "incomplete"
         )
-        self.raw = json.dumps(items, ensure_ascii=False) if self.calls else ""
+        self.raw = characters(json.dumps(items, ensure_ascii=False)) if self.calls else ""
 
     def _end(self, response: Mapping[str, Any], status: str) -> Iterator[str]:
-        self._usage(_part(response, "usage"))
+        self._usage(part(response, "usage"))
         if not self._items:  # not streamed
             output = response.get("output")
             for index, item in enumerate(output if isinstance(output, list) else ()):
                 self._keep(index, item)
-                self.thought(_text(item, "arguments"))
+                self.thought(text(item, "arguments"))
         if not self.text:
-            for part in self._parts():
-                self._refused |= bool(_text(part, "refusal"))
-                yield self.said(_text(part, "text") or _text(part, "refusal"))
+            for one in self._parts():
+                self._refused |= bool(text(one, "refusal"))
+                yield self.said(text(one, "text") or text(one, "refusal"))
         if status == "completed":
             self.finish = "tool" if self.calls else "refusal" if self._refused else "end"
         elif status == "incomplete":
-            filtered = _text(_part(response, "incomplete_details"), "reason") == "content_filter"
+            filtered = text(part(response, "incomplete_details"), "reason") == "content_filter"
             self.finish = "refusal" if filtered or self._refused else "length"
         elif status in _ENDS:
-            error = _part(response, "error")
-            if not _POLICY.search(f"{_text(error, 'code')} {_text(error, 'message')}"):
+            error = part(response, "error")
+            if not _POLICY.search(f"{text(error, 'code')} {text(error, 'message')}"):
                 self._count()
                 raise self._fault(error)
             self.finish = "refusal"
@@ -91,29 +92,14 @@ class ResponsesAnswer(Answer):
     def _parts(self) -> Iterator[Mapping[str, Any]]:
         """The parts of the messages among the items."""
         for _, item in sorted(self._items.items()):
-            content = item.get("content") if _text(item, "type") == "message" else None
-            yield from (part for part in content or () if isinstance(part, Mapping))
+            content = item.get("content") if text(item, "type") == "message" else None
+            yield from (one for one in content or () if isinstance(one, Mapping))
 
     def _usage(self, said: Mapping[str, Any]) -> None:
         """The service's own count: its input holds what the cache gave and took. All zeros is no count."""
-        details = _part(said, "input_tokens_details")
-        total, output = _number(said, "input_tokens"), _number(said, "output_tokens")
+        details = part(said, "input_tokens_details")
+        total, output = count(said, "input_tokens") or 0, count(said, "output_tokens")
         if total or output:
-            read = min(_number(details, "cached_tokens"), total)
-            write = min(_number(details, "cache_write_tokens"), total - read)
-            self.used((total - read - write, read, write), output)
-
-
-def _part(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = said.get(name)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(said: object, name: str) -> str:
-    value = said.get(name) if isinstance(said, Mapping) else None
-    return value if isinstance(value, str) else ""
-
-
-def _number(said: Mapping[str, Any], name: str) -> int:
-    value = said.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+            read = min(count(details, "cached_tokens") or 0, total)
+            write = min(count(details, "cache_write_tokens") or 0, total - read)
+            self.used((total - read - write, read, write) if total else None, output)

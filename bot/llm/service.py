@@ -87,8 +87,9 @@ class Service:
         return f"{type(self).__name__}({self.name!r})"
 
     @abstractmethod
-    def _build(self, sdk: Any, timeout: Any) -> Any:
-        """The SDK's asynchronous client, without retries of its own, and with nothing of the environment."""
+    def _build(self, sdk: Any, http: Any) -> Any:
+        """The SDK's asynchronous client on `http`, without retries of its own, and with nothing of the
+        environment."""
 
     @abstractmethod
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
@@ -134,12 +135,12 @@ class Service:
                     opened = await self._ask(model, asked, deadline, whole=whole)
                     answer.begin(prompt_tokens(asked))
                     if whole:
-                        for text in answer.add(opened):
+                        for text in _read(answer, opened):
                             yield text
                     else:
                         try:
                             while (event := await self._next(opened, answer, deadline)) is not None:
-                                for text in answer.add(event):
+                                for text in _read(answer, event):
                                     yield text
                                 if answer.over:
                                     break
@@ -189,7 +190,10 @@ class Service:
             logging.getLogger(library).setLevel(logging.WARNING)
         limits = self._timeouts
         # The finer deadlines are ours: a whole answer is silent for as long as it takes.
-        return self._build(sdk, sdk.Timeout(limits.total, connect=limits.connect))
+        timeout = sdk.Timeout(limits.total, connect=limits.connect)
+        # What is asked goes to the address in the config, and to no other that this one may name.
+        http = sdk.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False)
+        return self._build(sdk, http)
 
     async def _ask(self, model: str, prompt: Prompt, deadline: float, *, whole: bool) -> Any:
         """The stream, or the whole answer, minding refused parameters. Raises FaultError."""
@@ -201,7 +205,7 @@ class Service:
             try:
                 async with self._within(patience, deadline):
                     opened = await self._send(client, sent, whole=whole)
-            except self._errors(ValueError) as error:
+            except self._errors(ValueError, RecursionError) as error:
                 refusal = self._complaint(error)
                 if refusal is None or not manners.learn(refusal, sent):
                     fault = self._fault(error, refusal)
@@ -227,7 +231,7 @@ class Service:
             async with self._within(idle, deadline):
                 found: object | None = await anext(stream, None)
                 return found
-        except self._errors(ValueError) as error:
+        except self._errors(ValueError, RecursionError) as error:
             if answer.finish:
                 return None  # whole already; only the usage is missing, and gets estimated
             fault = self._fault(error, self._complaint(error))
@@ -244,7 +248,7 @@ class Service:
 
     def _complaint(self, error: BaseException) -> Complaint | None:
         sdk = importlib.import_module(self.sdk)
-        if isinstance(error, sdk.APIStatusError) and error.status_code >= 400:
+        if isinstance(error, sdk.APIStatusError) and error.status_code >= 300:
             return complaint(error.status_code, error.body, error.response.headers)
         if isinstance(error, sdk.APIError) and not isinstance(error, sdk.APIConnectionError):
             return complaint(0, error.body)
@@ -256,9 +260,17 @@ class Service:
             return FaultError(said.fault, safe(detail, self._key), said.retry_after_s)
         if isinstance(error, TimeoutError | importlib.import_module(self.sdk).APITimeoutError):
             return FaultError("timeout", "no answer in time")
-        if isinstance(error, ValueError):
+        if isinstance(error, ValueError | RecursionError):
             return FaultError("server", "the answer was not JSON")
         return FaultError("connection", type(error.__cause__ or error).__name__)
+
+
+def _read(answer: Answer, event: object) -> list[str]:
+    """The text to show. Raises FaultError, also for an event that is too deep to be read."""
+    try:
+        return answer.add(event)
+    except RecursionError:
+        raise FaultError("server", "the answer cannot be read") from None
 
 
 def _page(stream: Any) -> bool:

@@ -106,6 +106,11 @@ class Cognates:
         return np.asarray(2 * shared / (self._sizes + sum(grams.values())), dtype=np.float32)
 
 
+def respelt(language: str, other: str) -> bool:
+    """Whether the endings of the one language are known as the other writes them."""
+    return other == "en" and language in _IBERIAN
+
+
 def words_of(question: str) -> Sequence[str]:
     """The words of a question, each once, in lower case."""
     return list(dict.fromkeys(re.findall(r"\w+", question.casefold())))
@@ -114,7 +119,7 @@ def words_of(question: str) -> Sequence[str]:
 @lru_cache(maxsize=4096)
 def _written_as(word: str, language: str, other: str) -> str:
     """A word's stem as the other language would write it."""
-    if other == "en" and language in _IBERIAN:
+    if respelt(language, other):
         word = fold(word)
         for ending, instead in _ENDINGS:
             changed = re.sub(ending, instead, word)

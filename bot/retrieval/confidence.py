@@ -25,7 +25,9 @@ class Evidence:
     same as a sum, in words that no other passage holds. `words`: how many the question has. `size`: the
     shelf's chunks. `name`: a bare phrase. `likeness`: the nearest passage's cosine, None without a vote
     (of the passage that says most, too: a model that cannot read it may not speak against it). `foreign`:
-    no book of the shelf is in the question's language, so that its words are only those that look alike.
+    the passages are in another language than the question, so that its words are only those that look alike;
+    `match` is then the best passage's score by words, as a part of what all such words weigh, None
+    between languages whose spellings are not known.
     """
 
     title: bool = False
@@ -36,6 +38,7 @@ class Evidence:
     name: bool = False
     likeness: float | None = None
     foreign: bool = False
+    match: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,15 @@ class Thresholds:
     least: float = 0.02
     few_words: float = 0.13
     name: float = 0.15
+    share: float = 1.0
+    match: float = 0.0
 
 
-FOREIGN = Thresholds(worth=0.9, start=0.5, least=0.16, few_words=2.4, name=0.7)
-"""Of a foreign question a passage never says much: what it does say has to be rare."""
+FOREIGN = Thresholds(worth=0.3, start=0.05, least=-0.05, few_words=4.0, name=0.7, share=0.0, match=3.0)
+"""Of a foreign question a passage never says much, and each word has several likenesses: all of them count."""
+
+FOREIGN_NEAR = Thresholds(worth=0.9, start=0.5, least=0.16, few_words=2.4, name=0.7)
+"""The same beside a cosine that counts: what a passage does say has to be rare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +103,19 @@ def confident(
     The best of many passages says more by chance than the best of few, so a large shelf asks for more; few
     words are easily said, so a short question asks for more; and a name that no heading bears, for most.
     """
-    limits = thresholds or (FOREIGN if found.foreign else Thresholds())
     if found.title:
         return True
     if not found.words or not found.size:
         return False
-    score = (
-        found.share + limits.worth * math.log(found.worth + limits.start) - limits.size * math.log(found.size)
-    )
+    weight, even = 0.0, 0.0
     if found.likeness is not None and likeness is not None:
-        weight, even = (
-            (likeness.foreign_weight, likeness.foreign_even)
-            if found.foreign
-            else (likeness.weight, likeness.even)
-        )
-        score += weight * (found.likeness - even)
+        home, abroad = (likeness.weight, likeness.even), (likeness.foreign_weight, likeness.foreign_even)
+        weight, even = abroad if found.foreign else home
+    if found.foreign and found.match is None and not weight:
+        return False  # between languages whose spellings are not known, words that look alike prove nothing
+    usual = (FOREIGN_NEAR if weight else FOREIGN) if found.foreign else Thresholds()
+    limits = thresholds or usual
+    score = limits.share * found.share + limits.match * (found.match or 0.0)
+    score += limits.worth * math.log(found.worth + limits.start) - limits.size * math.log(found.size)
+    score += weight * ((found.likeness or 0.0) - even)
     return score >= limits.least + limits.few_words / found.words + limits.name * found.name

@@ -1,4 +1,4 @@
-"""Rankings put together: min-max sums, reciprocal ranks, and variety by maximal marginal relevance.
+"""Rankings put together: min-max sums, neighbours, and variety by maximal marginal relevance.
 
 Knows numbers only, neither texts nor models.
 """
@@ -41,6 +41,16 @@ def fused(
     return scores
 
 
+def highest(scores: NDArray[np.float32], count: int) -> list[int]:
+    """The places of at most `count` scores above 0, best first; of equals the earlier."""
+    import numpy as np
+
+    count = min(count, len(scores))
+    top = np.argpartition(-scores, count - 1)[:count]
+    top = top[np.lexsort((top, -scores[top]))]
+    return [int(place) for place in top if scores[place] > 0]
+
+
 def beside(
     places: Sequence[tuple[Hashable, int]], scores: Sequence[float | None], weight: float
 ) -> list[float | None]:
@@ -58,19 +68,24 @@ def beside(
     return made
 
 
+def in_company(
+    scores: NDArray[np.float32], places: Sequence[tuple[Hashable, int]], weight: float
+) -> tuple[NDArray[np.float32], list[int]]:
+    """(scores, order) of the best passages once more by what their neighbours among them score (`beside`)."""
+    import numpy as np
+
+    near = beside(places, scores.tolist(), weight)
+    both = min_max(scores) + np.float32(weight) * min_max(np.array(near, dtype=np.float32))
+    order = [int(at) for at in np.argsort(-both, kind="stable")]
+    if len(scores) > 1:  # they share out the range they had
+        scores = scores.min() + (scores.max() - scores.min()) * both / np.float32(1 + weight)
+    return scores, order
+
+
 def jaccard(one: frozenset[int], other: frozenset[int]) -> float:
     """What two sets share of what both hold, 0..1."""
     union = len(one | other)
     return len(one & other) / union if union else 0.0
-
-
-def reciprocal_ranks(rankings: Sequence[Sequence[Key]], *, k: int = 60) -> list[tuple[Key, float]]:
-    """Reciprocal rank fusion, best first (Cormack, Clarke and Büttcher, SIGIR 2009): sum of 1 / (k + rank)."""
-    totals: dict[Key, float] = {}
-    for ranking in rankings:
-        for rank, key in enumerate(dict.fromkeys(ranking), start=1):
-            totals[key] = totals.get(key, 0.0) + 1.0 / (k + rank)
-    return sorted(totals.items(), key=lambda item: -item[1])
 
 
 def mmr(

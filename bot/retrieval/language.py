@@ -50,6 +50,7 @@ FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _FUN
 """Words that bind a question together and ask for nothing; they do not count as evidence."""
 
 _SAMPLE = 3000
+_BINDING = 2  # so many function words more than the books' languages have tell a question's own
 _LETTERS = re.compile(r"[^\W\d_]+")
 _lock = threading.Lock()
 
@@ -83,15 +84,27 @@ def detect_question(question: str, shelf: Iterable[str]) -> str | None:
     """The language of a question put to books in the languages `shelf`, or None when it cannot be told.
 
     One or two words say too little, and names say nothing: an uncertain question is taken to be in
-    whatever language the books are in.
+    whatever language the books are in, unless words that bind it together ("como … o …") are of another's.
     """
     words = " ".join(_LETTERS.findall(question[:2000]))
     if len(words) < 12 or " " not in words:
         return None
-    candidates = frozenset(shelf) | {"en", "pt", "es", "fr", "de", "it"}
+    spoken = frozenset(shelf)
+    candidates = spoken | {"en", "pt", "es", "fr", "de", "it"}
     with _lock:
         language, certainty = _identifier(candidates).classify(words)
-    return str(language) if certainty >= 0.9 else None
+    return str(language) if certainty >= 0.9 else _bound(words, spoken, str(language))
+
+
+def _bound(words: str, spoken: frozenset[str], likely: str) -> str | None:
+    """The language whose function words hold these together, if no book speaks it; `likely` breaks a tie."""
+    said = set(words.casefold().split())
+    counts = {one: len(said & known) for one, known in FUNCTION_WORDS.items()}
+    most = max(counts.values())
+    if most - max((counts.get(one, 0) for one in spoken), default=0) < _BINDING:
+        return None
+    tied = [one for one, count in counts.items() if count == most]
+    return likely if likely in tied else tied[0]
 
 
 def may_vote(model: frozenset[str] | None, question: str | None, document: str) -> bool:

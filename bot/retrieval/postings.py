@@ -6,6 +6,7 @@ Knows chunks by number and terms by (language, term); neither titles, nor questi
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,9 @@ class Postings:
         ids, chunks = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
         bodies, heads, lengths = [np.zeros(0, np.uint16)], [np.zeros(0, np.uint16)], [np.zeros(0, np.int32)]
         first = 0
+        self._in_language: Counter[str] = Counter()
         for language, segment in segments:
+            self._in_language[language] += len(segment.lengths)
             numbers = np.array(
                 [known.setdefault((language, term), len(known)) for term in segment.vocabulary], np.int32
             )
@@ -83,6 +86,11 @@ class Postings:
     def weight(self, frequency: int) -> float:
         """Inverse document frequency (Robertson and Zaragoza 2009), kept above zero."""
         return math.log1p((self.size - frequency + 0.5) / (frequency + 0.5))
+
+    def weight_in(self, term: int, language: str) -> float:
+        """The same of a term among the chunks of its own language alone."""
+        frequency = self.frequency(term)
+        return math.log1p((self._in_language[language] - frequency + 0.5) / (frequency + 0.5))
 
     def weights(self) -> Floats:
         """Every term's `weight`, by number."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from bot.retrieval.cognates import words_of
+from bot.retrieval.cognates import respelt, words_of
 from bot.retrieval.language import FUNCTION_WORDS
 from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
@@ -29,15 +29,28 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Abroad:
+    """A question as it may be spelt in other languages: its words, and what all those spellings weigh.
+
+    `total` is None where none of those languages' endings are known: then its weight says little.
+    """
+
+    asked: tuple[Asked, ...]
+    total: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionTerms:
     """`weights`: of each term that the shelf holds, for ranking. `asked`: the words that are no function words.
 
-    `name`: it is a bare phrase, as a heading would be. `foreign`: no book of the shelf is in its language.
+    `name`: it is a bare phrase, as a heading would be. `abroad`: what books in other languages than its own
+    make of it; `foreign`: there are only such.
     """
 
     weights: dict[int, float]
     asked: tuple[Asked, ...]
     name: bool
+    abroad: Abroad | None = None
     foreign: bool = False
 
 
@@ -46,32 +59,46 @@ def question_terms(
 ) -> QuestionTerms:
     """Read a question in every language of the shelf; `language` is its own, where known."""
     if language is not None and language not in languages:
-        return _foreign(question, language, languages, postings)
+        alike, abroad = _foreign(question, language, languages, postings)
+        return QuestionTerms(alike, abroad.asked, _is_name(question), abroad, foreign=True)
+    others = [one for one in languages if one != language] if language is not None else []
     idle = _idle(language, tuple(languages))
     floor = _FLOOR * postings.weight(0)
     spellings = zip(*(terms(question, one) for one in languages), strict=True)
     weights: dict[int, float] = {}
     asked: list[Asked] = []
     for spelling in dict.fromkeys(spellings):
-        found = [
-            number
+        found = {
+            number: one
             for one, term in zip(languages, spelling, strict=True)
             if (number := postings.number(one, term)) is not None
-        ]
+        }
         frequency = sum(postings.frequency(number) for number in found)
         weight = postings.weight(frequency)
-        weights.update(dict.fromkeys(found, weight))
         if not idle.intersection(spelling):
             # An unknown word weighs as one that a single chunk holds: more would punish small books.
             asked.append(Asked(max(weight if found else postings.weight(1), floor), tuple(found)))
-    return QuestionTerms(weights, tuple(asked), _is_name(question))
+        elif others:
+            # "de" is in every Portuguese chunk and in no other: it must not choose between the languages.
+            weights.update(
+                {number: min(weight, postings.weight_in(number, one)) for number, one in found.items()}
+            )
+            continue
+        weights.update(dict.fromkeys(found, weight))
+    if language is None or not others:
+        return QuestionTerms(weights, tuple(asked), _is_name(question))
+    alike, abroad = _foreign(question, language, others, postings)
+    return QuestionTerms(alike | weights, tuple(asked), _is_name(question), abroad)
 
 
-def _foreign(question: str, language: str, languages: Sequence[str], postings: Postings) -> QuestionTerms:
-    """Read a question in a language that no book of the shelf speaks: by the words that look like its own."""
+def _foreign(
+    question: str, language: str, languages: Sequence[str], postings: Postings
+) -> tuple[dict[int, float], Abroad]:
+    """What weighs of a question in books of other languages: the words that look like its own."""
     idle = FUNCTION_WORDS.get(language, frozenset())
     weights: dict[int, float] = {}
     asked: list[Asked] = []
+    unlike = 0
     for word in words_of(question):
         if word in idle:
             continue
@@ -79,10 +106,13 @@ def _foreign(question: str, language: str, languages: Sequence[str], postings: P
         for number, likeness in alike:
             weight = postings.weight(postings.frequency(number)) * likeness**_LIKENESS
             weights[number] = max(weights.get(number, 0.0), weight)
+        unlike += not alike
         sure = [number for number, likeness in alike if likeness >= _SURE]
         weight = postings.weight(sum(postings.frequency(number) for number in sure) if sure else 1)
         asked.append(Asked(max(weight, _FLOOR * postings.weight(0)), tuple(sure)))
-    return QuestionTerms(weights, tuple(asked), _is_name(question), foreign=True)
+    known = any(respelt(language, one) for one in languages)
+    total = sum(weights.values()) + unlike * postings.weight(1)
+    return weights, Abroad(tuple(asked), total if known and total else None)
 
 
 def _is_name(question: str) -> bool:

@@ -6,16 +6,16 @@ Holds numbers and titles, no passage's text. Knows no storage and no model: vect
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.retrieval.bridges import Bridges
 from bot.retrieval.confidence import Evidence, confident, said
-from bot.retrieval.fuse import beside, fused, min_max
+from bot.retrieval.fuse import fused, highest, in_company
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import Segment
 from bot.retrieval.postings import Postings
-from bot.retrieval.question import QuestionTerms, question_terms
+from bot.retrieval.question import Asked, QuestionTerms, question_terms
 from bot.retrieval.ranked import Hit, Options, Ranked
 from bot.retrieval.titles import Match, MatchKind, Titles
 
@@ -161,8 +161,8 @@ class Shelf:
             scores = scores + options.bridge_weight * bridged * allowed
         if not options.lookup:
             titles = []
-        order = self._best(scores, max(options.k * 3, 30))
-        share, worth, at = said(asked.asked, order[:_WEIGHED], self._postings)
+        order = highest(scores, max(options.k * 3, 30))
+        best = order[:_WEIGHED]
         if neighbours:
             scores, order = self._in_company(scores, order, neighbours)
         first = self._title_chunks(titles)
@@ -172,18 +172,36 @@ class Shelf:
         hits = tuple(
             self._hit(n, 1.0 + top if n in first else float(scores[n]), by.get(n, "search")) for n in ranked
         )
-        read = at < 0 or may_vote(options.model_languages, None, self._language(at))
-        found = Evidence(
+        told = Evidence(
             title=any(match.kind != "fuzzy" or match.score >= 0.9 for match in titles),
-            share=share,
-            worth=worth,
-            words=len(asked.asked),
             size=self.size,
             name=asked.name,
-            likeness=float(cosines.max()) if cosines is not None and read else None,
-            foreign=asked.foreign,
         )
-        return Ranked(hits, confident(found, options.thresholds, options.likeness), language, found)
+        weighed = [] if asked.foreign else [self._weighed(told, asked.asked, best, cosines, options)]
+        strange = [number for number in best if self._language(number) != language]
+        if asked.abroad is not None and (strange or asked.foreign):
+            top = max((float(lexical[number]) for number in strange), default=0.0)
+            match = top / asked.abroad.total if asked.abroad.total else None
+            told = replace(told, foreign=True, match=match)
+            near = cosines if cosines is None or asked.foreign else cosines[strange]
+            weighed.append(self._weighed(told, asked.abroad.asked, strange, near, options))
+        sure = [one for one in weighed if confident(one, options.thresholds, options.likeness)]
+        return Ranked(hits, bool(sure), language, (sure or weighed)[0])
+
+    def _weighed(
+        self,
+        told: Evidence,
+        asked: Sequence[Asked],
+        passages: list[int],
+        cosines: Floats | None,
+        options: Options,
+    ) -> Evidence:
+        """The evidence with what these passages say of what is asked, and how near the nearest is."""
+        share, worth, at = said(asked, passages, self._postings)
+        likeness = None
+        if cosines is not None and (at < 0 or may_vote(options.model_languages, None, self._language(at))):
+            likeness = float(cosines.max())
+        return replace(told, share=share, worth=worth, words=len(asked), likeness=likeness)
 
     def _hit(self, number: int, score: float, by: str) -> Hit:
         document, section, _, _ = self._sections[int(self._section_of[number])]
@@ -232,16 +250,11 @@ class Shelf:
 
     def _in_company(self, scores: Floats, order: list[int], weight: float) -> tuple[Floats, list[int]]:
         """The best of a name's passages once more by what their neighbours among them score, vectors and all."""
-        import numpy as np
-
         best, rest = order[:_COMPANY], order[_COMPANY:]
-        old = scores[best]
-        near = beside([(int(self._section_of[n]), n) for n in best], old.tolist(), weight)
-        both = min_max(old) + np.float32(weight) * min_max(np.array(near, dtype=np.float32))
         made = scores.copy()
-        if len(best) > 1:  # they share out the range they had, above the rest
-            made[best] = old.min() + (old.max() - old.min()) * both / np.float32(1 + weight)
-        return made, [best[int(at)] for at in np.argsort(-both, kind="stable")] + rest
+        places = [(int(self._section_of[n]), n) for n in best]
+        made[best], anew = in_company(scores[best], places, weight)
+        return made, [best[at] for at in anew] + rest
 
     def _bridged(self, scores: Floats, asked: QuestionTerms) -> tuple[Floats, list[int]]:
         """A bonus (0..1) for what the question, or one of its best passages, calls by its title.
@@ -253,7 +266,7 @@ class Shelf:
         bonus = np.zeros(self.size, dtype=np.float32)
         words = np.fromiter(asked.weights, dtype=np.int32, count=len(asked.weights))
         sources: list[tuple[float, int | None, NDArray[np.int32]]] = [(1.0, None, words)]
-        sources += [(0.6, number, self._postings.held(number)) for number in self._best(scores, 3)]
+        sources += [(0.6, number, self._postings.held(number)) for number in highest(scores, 3)]
         named: set[int] = set()
         followed: set[int] = set()
         for strength, source, held in sources:
@@ -283,11 +296,3 @@ class Shelf:
                     (number, str(kind)) for number in range(span.start, min(span.stop, span.start + 3))
                 )
         return first
-
-    def _best(self, scores: Floats, count: int) -> list[int]:
-        import numpy as np
-
-        count = min(count, len(scores))
-        top = np.argpartition(-scores, count - 1)[:count]
-        top = top[np.lexsort((top, -scores[top]))]
-        return [int(number) for number in top if scores[number] > 0]

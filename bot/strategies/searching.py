@@ -58,6 +58,8 @@ class Searches:
         finally:
             for task in made:
                 task.cancel()
+            # None outlives the search, or fails with nobody listening.
+            await asyncio.gather(*made, return_exceptions=True)
 
     async def begun(self, run: Run, inquiry: Inquiry) -> list[Found]:
         """What the question itself finds."""

@@ -67,12 +67,14 @@ class Answer:
     async def _by_model(self) -> AsyncGenerator[Event, None]:
         passages = self._found.passages
         gate = CitationGate([one.text for one in passages], self._terms)
-        async with aclosing(self._streamed(gate)) as events:
-            async for event in events:
-                if isinstance(event, Text):
-                    self.shown.append(event.text)
-                yield event
-        self.cited = [_citation(n, passages[n - 1], quote) for n, quote in sorted(gate.quotes.items())]
+        try:
+            async with aclosing(self._streamed(gate)) as events:
+                async for event in events:
+                    if isinstance(event, Text):
+                        self.shown.append(event.text)
+                    yield event
+        finally:  # also when stopped: a marker that was shown can be looked up
+            self.cited = [_citation(n, passages[n - 1], quote) for n, quote in sorted(gate.quotes.items())]
         if not self.cited and "".join(self.shown).strip():
             yield Notice(self._say("rules.uncited"))
 
@@ -111,9 +113,9 @@ class Answer:
         one = self._snapshot
         if one.answerer is None:
             return self._say("rules.extractive")
-        if one.demo:
+        if one.demo and not one.introduced:
             return self._say("rules.demo")
-        if not one.cites:
+        if not one.cites and not one.demo:
             return self._say("rules.uncertain_model", model=one.answerer)
         return self._say("rules.extractive_instead")
 

@@ -50,14 +50,16 @@ class Asking:
         yield Status(say("rules.searching", shelf=snapshot.shelf))
         if snapshot.strategy != snapshot.wanted:
             yield Notice(say("strategies.needs_model", strategy=snapshot.wanted))
-        found = None
+        found, said = None, set[Notice]()
         chosen = strategy(snapshot.strategy, self._library, self._models)
         async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as told:
             async for one in told:
                 if isinstance(one, Found):
                     found = one
-                else:
+                elif one not in said:  # a helper that fails twice is told of once
                     yield one
+                if isinstance(one, Notice):
+                    said.add(one)
         assert found is not None, "a strategy ends with what it found"
         for notice in found.notices:
             yield Notice(say(notice))

@@ -54,7 +54,11 @@ class Rules:
             list[SectionText],
         )
         if not found:
-            nearest = await self._library.complete(request.place.space, "section", request.text[:3])
+            nearest = await run.step(
+                "nearest",
+                lambda: self._library.complete(request.place.space, "section", request.text[:3]),
+                list[str],
+            )
             yield Stage("lookup", say("rules.lookup"))
             yield Text(say("rules.no_section", name=request.text))
             if nearest:

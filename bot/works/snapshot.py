@@ -33,8 +33,8 @@ class Snapshot:
     """The question, where it goes, who helps and answers, and the wordings that they are told.
 
     `strategy` is how it is searched, `wanted` how it was to be. `prompts` holds each wording with its
-    version. `cites` is whether the answerer's citations can be trusted, `demo` whether people have
-    yet to be told that it is the demo model.
+    version. `cites` is whether the answerer's citations can be trusted, `demo` whether it is the demo model,
+    `introduced` whether people were told so in this conversation.
     """
 
     shelf: str
@@ -44,6 +44,7 @@ class Snapshot:
     answerer: str | None
     cites: bool = False
     demo: bool = False
+    introduced: bool = False
     strategy: str = SINGLE
     wanted: str = SINGLE
     max_hops: int = 3
@@ -114,7 +115,8 @@ class Snapshots:
             answerer=self._models.describe("answerer"),
             # Whose settings cannot be read is asked all the same: the call says what is wrong with them.
             cites=answers is None or answers.cites,
-            demo=answers is not None and answers.demo and not past,
+            demo=answers is not None and answers.demo,
+            introduced=bool(past),
             strategy=chosen,
             wanted=wanted,
             max_hops=self._settings.max_hops,

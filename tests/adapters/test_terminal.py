@@ -161,6 +161,11 @@ def test_a_bar_needs_a_total() -> None:
     assert progress(Status("x", 9, 4)).endswith("━━━ 9/4")
 
 
+def test_a_dropped_die_is_struck_through_whatever_it_shows() -> None:
+    shown = Ink(True).inline("4d6kh3 (~~**1**~~, **6**, ~~3~~)")
+    assert shown == "4d6kh3 (\x1b[2;9m1\x1b[0m, \x1b[1m6\x1b[0m, \x1b[2;9m3\x1b[0m)"
+
+
 def test_tables_are_aligned_and_lists_hang() -> None:
     stream = MarkdownStream(Ink(False, 30))
     made = [

@@ -50,7 +50,7 @@ def answered(turn: Turn) -> list[Block]:
     for call in turn.calls:
         try:
             arguments = json.loads("".join(call.pieces) or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             arguments = {}
         blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments})
     if turn.finish == "pause_turn":

@@ -30,7 +30,7 @@ class Reply:
     pieces: list[str] | None = None
     finish: str | None = "end"
     calls: list[tuple[str, str | list[str]]] = field(default_factory=list)
-    usage: str = "given"  # "given", "none", "zero"
+    usage: str = "given"  # "given", "none", "zero", "absurd": what no call uses
     cached: int = 0
     cache_writes: int = 0
     reasoning: list[str] = field(default_factory=list)
@@ -123,7 +123,9 @@ class Turn:
 
     @property
     def counted(self) -> tuple[int, int, int, int]:
-        """Input (all of it), output, cache reads, cache writes as the service says; zeros for usage "zero"."""
+        """Input (all of it), output, cache reads, cache writes, as `Reply.usage` says."""
         if self.reply.usage == "zero":
             return 0, 0, 0, 0
+        if self.reply.usage == "absurd":
+            return (10**30,) * 4
         return self.input_tokens, self.output_tokens, self.cache_read, self.cache_write

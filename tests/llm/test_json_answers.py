@@ -124,6 +124,8 @@ def test_no_text_breaks_the_reader(text: str) -> None:
         ('["x"]', "should be"),
         ("[" * 100_000, "no JSON object"),
         ('{"a":' * 50_000, "broken off"),
+        ('{"a":' * 700 + "1" + "}" * 700, "did not fit"),
+        ('Here: {"queries": ' + "[" * 700 + "]" * 700 + "}", "did not fit"),
     ],
 )
 def test_each_failure_has_one_reason(text: str, says: str) -> None:

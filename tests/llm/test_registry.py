@@ -192,6 +192,14 @@ async def test_a_model_at_rest_is_still_asked_when_the_others_fail(table: Set) -
     assert at.calls == [2, 2]
 
 
+async def test_of_models_all_at_rest_the_one_that_answers_stands_in_for_none(table: Set) -> None:
+    at = await table([Reply(status=402), good()], [Reply(status=402), good()])
+    with pytest.raises(ModelError):
+        await at.ask("one")
+    _, last = await at.ask("two")
+    assert (last.model, last.passed_over) == ("a:small", ())
+
+
 async def test_the_wires_stand_in_for_one_another(table: Set) -> None:
     at = await table([busy()], [busy()], [good()], wires=("messages", "responses", "chat"))
     _, last = await at.ask()
@@ -342,8 +350,47 @@ async def test_nobody_and_nobody_known_are_two_sentences(table: Set) -> None:
     at.change(roles=RolesConfig(writer=("gone:x",)))
     for role, key in (("answerer", "config.role_empty"), ("writer", "config.role_provider")):
         with pytest.raises(Sorry) as caught:
-            at.models.stream(at.run, role, "answer", PROMPT)
+            await anext(at.models.stream(at.run, role, "answer", PROMPT))
         assert caught.value.key == key
+
+
+async def test_what_was_answered_is_replayed_whoever_plays_the_role_by_now(table: Set) -> None:
+    at = await table([good()])
+    said = await at.ask()
+    at.change(roles=RolesConfig())
+    at.run = at.run.replay()
+    assert await at.ask() == said
+    at.change(roles=RolesConfig(answerer=("gone:x",)))
+    assert await at.ask() == said
+
+
+@pytest.mark.parametrize("less", [{"cites": False}, {"kind": "demo"}])
+async def test_nobody_stands_in_who_can_do_less_than_was_counted_on(less: dict[str, Any], table: Set) -> None:
+    at = await table([busy()], [good()])
+    providers = at.config.providers
+    at.change(providers={**providers, "b": replace(providers["b"], **less)})
+    with pytest.raises(ModelError) as caught:
+        await at.ask()
+    assert (caught.value.fault, caught.value.model, at.calls) == ("rate_limit", "a:small", [1, 0])
+    assert [row.model for row in await at.rows()] == ["a:small"]
+
+
+async def test_where_the_first_cannot_cite_anybody_stands_in(table: Set) -> None:
+    at = await table([busy()], [good()], [good()])
+    few = {name: replace(one, cites=name == "c") for name, one in at.config.providers.items()}
+    at.change(providers=few)
+    _, last = await at.ask()
+    assert (last.model, at.calls) == ("b:small", [1, 1, 0])
+
+
+async def test_tools_are_handed_only_to_who_takes_them(table: Set) -> None:
+    at = await table([busy(), busy()], [good()], [good()])
+    providers = at.config.providers
+    at.change(providers={**providers, "b": replace(providers["b"], tools=False)})
+    _, last = await at.ask("one", WITH_TOOLS)
+    assert (last.model, at.calls) == ("c:small", [1, 0, 1])
+    _, last = await at.ask("two")
+    assert last.model == "b:small", "without tools it is as good as any"
 
 
 async def test_a_prefix_that_is_never_cached_is_warned_of(

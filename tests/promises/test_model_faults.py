@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from bot.llm.answer import CHARS_PER_TOKEN
+from bot.works.answering import MAX_TOKENS
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES, Wire
 from tests.promises.talk import (
@@ -150,7 +152,7 @@ async def test_an_endless_answer_is_ended(wire: Wire, stocked: Path) -> None:
             await service.closed.wait()
     assert status(events) == "done"
     assert [one for one in of(events, "notice") if "length limit" in one["text"]]
-    assert len(texts(events)) < 30_000
+    assert len(answer(events)) < MAX_TOKENS * CHARS_PER_TOKEN + 2_000
     assert row.output_tokens > 1_000
 
 

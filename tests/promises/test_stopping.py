@@ -1,11 +1,14 @@
-"""Stop in the middle of an answer: what was shown is kept and billed, and the next line works."""
+"""Stop in the middle of an answer, or leave: what was shown is kept and billed, and the next line works."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
+from bot.app import App
 from tests.fakes.chat_completions import ChatService, Reply
+from tests.fakes.house import Recorder, asked
 from tests.promises.talk import ANSWER, ASK, settings, status, talking, texts
 
 
@@ -38,3 +41,45 @@ async def test_stop_during_an_answer_keeps_the_text_and_bills_what_came(stocked:
         assert service.calls == 2
     async with talking(settings(stocked)) as talk:
         assert {one["run"] for one in await talk.say("/rules books")} == {talk.events[0]["run"]}
+
+
+MORE = f"{ANSWER} It cannot benefit from any bonus."
+
+
+async def test_a_marker_that_was_shown_before_the_stop_can_be_looked_up(stocked: Path) -> None:
+    held = Reply(text=MORE, gates={12: asyncio.Event()})
+    async with ChatService([held]) as service, talking(settings(stocked, service)) as talk:
+        await talk.type(ASK)
+        await talk.until(lambda events: "[1]" in texts(events))
+        await talk.type("/stop")
+        await talk.until(lambda events: sum(one["event"] == "done" for one in events) == 2)
+        seen = await talk.say("/rules see 1")
+    assert status(seen) == "done"
+    assert "speed becomes zero" in texts(seen)
+
+
+async def test_leaving_in_the_middle_keeps_the_whole_answer_after_the_restart(stocked: Path) -> None:
+    held = Reply(text=MORE, gates={12: asyncio.Event()})
+    request = asked("r1", ASK.removeprefix("/rules ask "))
+    place = (request.place.space, request.place.platform, request.place.channel, request.place.thread)
+    async with ChatService([held, Reply(text=MORE)]) as service:
+        recorder = Recorder()
+        for left in (True, False):
+            app = await App.open(settings(stocked, service))
+            app.attach("terminal", recorder.view)
+            goes_on = await app.start()
+            try:
+                if left:
+                    await app.perform(request)
+                    async with asyncio.timeout(20), recorder.shown:
+                        await recorder.shown.wait_for(lambda: "[1]" in repr(recorder.events.get("r1")))
+                else:
+                    assert [one.id for one in goes_on] == ["r1"]
+                    assert await app.ended("r1") == "done"
+                    session = await app.house.sessions.active(*place)
+                    assert session is not None
+                    (kept,) = await app.house.sessions.last_exchanges("local", session.id, 9)
+            finally:
+                await app.close()
+    assert kept.answer.strip() == MORE
+    assert [one["n"] for one in json.loads(kept.citations)] == [1]

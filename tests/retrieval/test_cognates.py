@@ -101,6 +101,27 @@ def test_a_portuguese_question_finds_the_english_section_by_words_alone(question
     assert document.sections[ranked.hits[0].section].title == title
 
 
+def test_beside_a_portuguese_book_the_english_one_is_found_all_the_same() -> None:
+    """Whose every passage says "de" and "que", too: these must not choose between the books."""
+    lines = "\n\n".join(
+        f"## Capítulo {n}\n\nO que se diz de tudo e de todos é que um rio corre." for n in range(9)
+    )
+    documents = []
+    for name, data in [("d", BOOK), ("rio", f"# O rio\n\n{lines}\n".encode())]:
+        document = read(f"{name}.md", data)
+        made = chunks(document, child_chars=800, parent_chars=800)
+        sections = [(section.title, section.path) for section in document.sections]
+        segment = Segment.build(made, document.language)
+        places = [one.section for one in made]
+        documents.append(ShelvedDocument(name, document.title, document.language, sections, places, segment))
+    both = Shelf(documents)
+    assert both.languages == ["en", "pt"]
+    ranked = both.search("O que o efeito de invisibilidade e de um ataque imediato é que termina de fazer?")
+    assert ranked.language == "pt"
+    assert ranked.hits[0].document_id == "d"
+    assert both.search("Um rio corre de tudo que se diz?").hits[0].document_id == "rio"
+
+
 def test_a_question_in_a_books_language_is_read_as_before() -> None:
     document = read("handbook.md", BOOK)
     made = chunks(document, child_chars=800, parent_chars=800)

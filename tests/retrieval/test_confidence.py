@@ -74,6 +74,15 @@ def test_one_short_book_is_silent_on_other_matters(lanterns: Shelf, both: Shelf,
     assert not both.search(question).confident
 
 
+def test_a_foreign_question_needs_a_sure_word_and_most_of_what_it_may_mean() -> None:
+    told = Evidence(worth=1.0, words=10, size=1300, foreign=True, match=0.3)
+    assert confident(told)
+    assert not confident(replace(told, worth=0.0))
+    assert not confident(replace(told, match=0.1))
+    assert not confident(replace(told, match=None, share=1.0, worth=9.0))
+    assert not confident(replace(told, words=3))
+
+
 def test_a_title_is_enough() -> None:
     assert confident(Evidence(title=True))
     assert not confident(Evidence())

@@ -6,22 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.retrieval.fuse import min_max, mmr, reciprocal_ranks
+from bot.retrieval.fuse import min_max, mmr
 
 KEYS = st.lists(st.integers(0, 50), unique=True, max_size=20)
-
-
-@given(rankings=st.lists(KEYS, max_size=4))
-def test_every_key_is_fused_once_and_best_first(rankings: list[list[int]]) -> None:
-    fused = reciprocal_ranks(rankings)
-    assert {key for key, _ in fused} == {key for ranking in rankings for key in ranking}
-    assert len({key for key, _ in fused}) == len(fused)
-    assert [score for _, score in fused] == sorted((score for _, score in fused), reverse=True)
-
-
-@given(ranking=KEYS)
-def test_agreeing_rankings_keep_their_order(ranking: list[int]) -> None:
-    assert [key for key, _ in reciprocal_ranks([ranking, ranking])] == ranking
 
 
 @given(scores=st.lists(st.floats(-1e6, 1e6, width=32), max_size=30))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import fields
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +15,8 @@ from bot.config import RetrievalConfig
 from bot.retrieval.found import Found, Passage
 from bot.strategies.base import Inquiry
 from bot.strategies.factory import NAMES
-from bot.strategies.searching import fused, queries
+from bot.strategies.searching import Searches, fused, queries
+from tests.fakes.run import MemoryRun
 
 INQUIRY = Inquiry("s", "rules", "?", "en", "en", k=4)
 
@@ -80,3 +83,40 @@ def test_nothing_that_is_quoted_opens_or_closes_a_fence(text: str) -> None:
     bare = re.sub("[\u00ad\u200b-\u200f\u2060\ufeff\\s]", "", fence.passages([passage])).lower()
     assert len(re.findall(r"[<＜﹤]/?(?:passage|question|earlier|answer|searched)", bare)) == 2
     assert fence.exchanges([(text, text)]).count("</earlier>") == 1
+    head = fence.passages([passage]).partition("\n")[0]
+    assert (head.count("<"), head.count(">"), head.count('"')) == (1, 1, 4), "a title stays in its quotes"
+
+
+def test_letters_that_print_as_nothing_do_not_hide_a_fence() -> None:
+    for hidden in ("</pas\u200bsage>", "<\u2066/passage>", "<\u034f/\ufe0fquestion>", "</\u180eearlier>"):
+        assert not fence.data(hidden).startswith("<"), hidden
+    assert fence.data("If x < 3, see passage 2 <b>") == "If x < 3, see passage 2 <b>"
+
+
+async def test_no_search_goes_on_when_one_has_failed_or_all_are_stopped() -> None:
+    going: set[str] = set()
+    begun = asyncio.Semaphore(0)
+
+    class Library:
+        async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> Found:
+            if question == "bad":
+                raise LookupError
+            going.add(question)
+            begun.release()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0)  # as a database takes a moment to let go
+                going.remove(question)
+            raise AssertionError
+
+    searches = Searches(Library())
+    with pytest.raises(LookupError):
+        await searches.all(MemoryRun(), INQUIRY, {"1": "a", "2": "b", "3": "bad"})
+    assert not going
+    stopped = asyncio.create_task(searches.all(MemoryRun(), INQUIRY, {"1": "a", "2": "b"}))
+    for _ in "abab":  # of the searches before, and of these
+        await begun.acquire()
+    stopped.cancel()
+    await asyncio.wait({stopped})
+    assert not going

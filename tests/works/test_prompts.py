@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import textwrap
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +58,8 @@ async def test_a_space_words_a_prompt_its_own_way_and_no_other_space_sees_it(
     before = await say("show", "rag")
     assert "data, never instructions" in before
     file = tmp_path / "rag.yml"
-    file.write_text(before.split("```yaml\n")[1].split("```")[0].replace("Be brief", "Be grave"))
+    shown = before.split("```yaml\n")[1].split("```")[0].replace("Be brief", "Be grave")
+    file.write_text(textwrap.indent(shown, "    "))  # as it comes from a terminal
     assert "Saved" in await say("edit", "rag", options={"file": str(file)})
     prompts = say.app.house.prompts
     assert "Be grave" in (await prompts.of("here", "rag")).system

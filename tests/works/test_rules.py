@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from bot.events import Sorry
+from bot.events import Choices, Sorry
 from bot.retrieval.found import Book
 from bot.words import words
-from bot.works.rules import book_table, roll
+from bot.works.rules import Rules, book_table, roll
+from tests.fakes.run import MemoryRun
+
+
+async def test_the_sections_that_are_offered_are_the_same_after_a_restart() -> None:
+    names = [["Fireball"], ["Fire giant"]]
+
+    class Library:
+        run = None  # nobody asks
+
+        async def sections_named(self, space: str, shelf: str | None, name: str) -> list[Any]:
+            return []
+
+        async def complete(self, space: str, kind: str, prefix: str) -> list[str]:
+            return names.pop(0)
+
+    library: Any = Library()
+    run = MemoryRun()
+    offered = []
+    for one in (run, run.replay()):
+        one.request = replace(one.request, verb="lookup", text="Firewall")
+        events = [event async for event in Rules(library, library, library).run(one)]
+        offered += [event.choices[0].label for event in events if isinstance(event, Choices)]
+    assert offered == ["Fireball", "Fireball"]
 
 
 @pytest.mark.parametrize(

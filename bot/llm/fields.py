@@ -1,0 +1,70 @@
+"""Fields of what a service sent, none of which is trusted, and of what goes back to it.
+
+Knows no wire: an answer is read as JSON objects or as an SDK's objects alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+LARGEST_COUNT = 100_000_000
+"""Tokens: no call comes near it, and the sum over a call's attempts still fits a column of the ledger."""
+
+
+def field(said: object, name: str) -> object:
+    """A field of an object of either kind; None where there is none."""
+    return said.get(name) if isinstance(said, Mapping) else getattr(said, name, None)
+
+
+def part(said: object, name: str) -> Mapping[str, Any]:
+    """A JSON object in a field; an empty one for anything else."""
+    value = field(said, name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def text(said: object, name: str) -> str:
+    """A text in a field; empty for anything else."""
+    value = field(said, name)
+    return value if isinstance(value, str) else ""
+
+
+def count(said: object, name: str) -> int | None:
+    """A number of tokens in a field; None for anything that is none."""
+    value = field(said, name)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT:
+        return value
+    return None
+
+
+def characters(text: str) -> str:
+    """Without what no database keeps: halves of characters, and NUL. Two halves that meet become one."""
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\0", "")
+
+
+def arguments_of(text: str) -> dict[str, Any]:
+    """A tool's arguments as the object that the service wants back, whatever the model wrote."""
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    # The wrapping is the one of the service's guide to fine-grained tool streaming.
+    return found if isinstance(found, dict) else {"INVALID_JSON": text}
+
+
+def objects_of(raw: str) -> list[dict[str, Any]]:
+    """The JSON objects of a turn as its service wrote them (see Completion.raw); none for anything else."""
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        return []
+    return found if isinstance(found, list) and all(isinstance(one, dict) for one in found) else []
+
+
+def call_id(call: str, allowed: re.Pattern[str]) -> str:
+    """The id of a call as a service takes it; another service may have made it up."""
+    return call if allowed.fullmatch(call) else f"call_{hashlib.sha256(call.encode()).hexdigest()[:24]}"

@@ -1,0 +1,35 @@
+"""The openai SDK's client, as both of its wires use it: nothing in it comes out of the environment.
+
+Imports no SDK: whoever asks has it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+
+def client_of(sdk: Any, http: Any, base_url: str | None, key: str | None) -> AsyncOpenAI:
+    """Without retries of its own. Without a key it sends none, where `headers` go along."""
+    client: AsyncOpenAI = sdk.AsyncOpenAI(
+        base_url=base_url,
+        # None of these is None: the SDK would take what stands in the environment along to whatever server this is.
+        api_key=key or "-",
+        admin_api_key="",
+        organization="",
+        project="",
+        webhook_secret="",
+        max_retries=0,
+        http_client=http,
+        timeout=http.timeout,
+    )
+    client.organization = client.project = None
+    client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold another key
+    return client
+
+
+def headers(sdk: Any, key: str | None) -> Any:
+    """What a call takes as `extra_headers`: a local server asks for no key."""
+    return None if key else {"Authorization": sdk.Omit()}

@@ -1,0 +1,101 @@
+"""A service that means no good, on every wire: a sentence or an answer, and nothing that no database keeps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from aiohttp import web
+
+from bot.budget import prompt_tokens
+from bot.llm.base import ToolCall
+from tests.fakes.reply import Reply
+from tests.llm.desk import KEY, PROMPT, WITH_TOOLS, Open, both
+
+EVENTS = {"Content-Type": "text/event-stream"}
+JSON = {"Content-Type": "application/json"}
+
+
+@both
+async def test_halves_of_characters_are_joined_or_replaced_and_nul_is_left_out(
+    desk: Open, whole: bool
+) -> None:
+    at = await desk(Reply(pieces=["a\ud83d", "\ude00b", "\ud83d", "c\0", "d\ud83d"]))
+    texts, last = await at.ask(whole=whole)
+    kept = "a\U0001f600b\ufffdcd"
+    assert "".join(texts) == last.text
+    assert last.text == kept
+    assert (await at.paid())[0] == "settled"
+
+
+@both
+async def test_what_a_tool_is_called_with_can_be_kept(desk: Open, whole: bool) -> None:
+    at = await desk(Reply(calls=[("search", '{"query": "\ud800 and"}')]))
+    _, last = await at.ask(WITH_TOOLS, whole=whole)
+    (call,) = last.calls
+    assert call == ToolCall(call.id, "search", '{"query": "\ufffd and"}')
+    assert last.raw.isprintable()
+
+
+@both
+async def test_a_number_that_is_no_count_is_estimated_instead(desk: Open, whole: bool) -> None:
+    at = await desk(Reply("Far enough.", usage="absurd"))
+    _, last = await at.ask(whole=whole)
+    assert last.usage.estimated
+    assert await at.paid() == ("settled", prompt_tokens(PROMPT), 3, 0, 0)
+
+
+async def test_a_nest_too_deep_to_be_read_is_a_fault(desk: Open) -> None:
+    at = await desk(Reply(body=f"data: {'[' * 100_000}\n\n", headers=EVENTS, times=3))
+    assert (await at.fail()).fault == "server"
+    assert at.service.calls == 3
+    at = await desk(Reply(body="[" * 100_000, headers=JSON, times=3))
+    assert (await at.fail(whole=True, step="whole")).fault == "server"
+
+
+async def test_arguments_too_deep_to_be_read_are_handed_on(desk: Open) -> None:
+    deep = '{"a":' * 1_500 + "1" + "}" * 1_500
+    at = await desk(Reply(calls=[("search", deep)]))
+    _, last = await at.ask(replace(WITH_TOOLS, max_tokens=1_000))
+    assert [call.arguments for call in last.calls] == [deep]
+
+
+@both
+async def test_what_a_fault_is_told_with_stays_on_its_line(desk: Open, whole: bool) -> None:
+    words = "\x1b[2Jred\ud800\u202e\nand\u200bmore"
+    at = await desk(Reply(status=400, error={"message": words, "type": "x", "code": None}))
+    error = await at.fail(whole=whole)
+    assert error.detail == "400 [2Jred and more"
+
+
+@pytest.mark.parametrize("year", ["99999", "9999999999999"])
+async def test_a_date_that_no_calendar_has_is_no_date(desk: Open, year: str) -> None:
+    after = {"retry-after": f"Fri, 31 Dec {year} 23:59:59 GMT"}
+    at = await desk(Reply(status=429, headers=after), Reply("Far."))
+    assert (await at.ask())[0]
+    assert len(at.waits) == 1
+
+
+@both
+@pytest.mark.parametrize("status", [302, 307, 308])
+async def test_a_question_is_not_handed_on_to_another_address(desk: Open, status: int, whole: bool) -> None:
+    seen: list[str] = []
+
+    async def elsewhere(request: web.Request) -> web.Response:
+        seen.append(await request.text())
+        return web.Response(text=json.dumps({}))
+
+    app = web.Application()
+    app.add_routes([web.route("*", "/{any:.*}", elsewhere)])
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        there = f"http://localhost:{runner.addresses[0][1]}/v1/x"
+        at = await desk(Reply(status=status, headers={"location": there}), key=KEY)
+        error = await at.fail(whole=whole)
+    finally:
+        await runner.cleanup()
+    assert (error.fault, seen) == ("bad_request", [])
+    assert error.detail.startswith(str(status))
