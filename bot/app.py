@@ -17,7 +17,7 @@ from bot.engine import DurableRun, Engine
 from bot.events import Ended, Failed, Place, Request, View, Work
 from bot.faults import failure, in_words
 from bot.order import Order
-from bot.requests import line_of, ordered, request_from_json, row_of
+from bot.requests import ended_as, line_of, ordered, request_from_json, row_of
 from storage.faults import StorageFault
 from storage.inbox import Inbox
 from storage.outbox import Outbox
@@ -184,11 +184,8 @@ class App:
         return stopped
 
     async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
-        """Names that begin like `prefix`: kind "section", "book", "shelf" or "prompt"."""
-        if kind == "prompt":
-            names = [one.text.name for one in await self._house.prompts.all(space)]
-            return [name for name in names if name.startswith(prefix.lower())]
-        return await self._house.library.complete(space, kind, prefix, shelf)
+        """Names that begin like `prefix`, see House.complete."""
+        return await self._house.complete(space, kind, prefix, shelf)
 
     async def close(self) -> None:
         """Leave in order. Runs that are still going are taken up at the next start."""
@@ -219,7 +216,7 @@ class App:
         request = request_from_json(row.payload)
         live = self._expect(request, row.seq)
         if row.state in ENDED:
-            self._leave(request, row.seq, _ended_as(row.state))
+            self._leave(request, row.seq, ended_as(row.state))
             return row.state
         view = self._views[request.place.platform](run_id, request, self._house.outbox)
         live.task = asyncio.create_task(self._show(request, row.seq, view))
@@ -283,7 +280,7 @@ class App:
         if (end := self._ends.get(run_id)) is not None:
             return await asyncio.shield(end)
         row = await self._inbox.get(run_id)
-        return _ended_as(row.state) if row is not None else "failed"
+        return ended_as(row.state) if row is not None else "failed"
 
     async def _seq(self, run_id: str) -> int:
         row = await self._inbox.get(run_id)
@@ -299,8 +296,3 @@ class App:
         self._live.pop(request.id, None)
         if (end := self._ends.pop(request.id, None)) is not None and not end.done():
             end.set_result(status)
-
-
-def _ended_as(state: str) -> Ended:
-    """The end that an inbox row's state stands for."""
-    return "done" if state == "done" else "stopped" if state == "stopped" else "failed"

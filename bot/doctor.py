@@ -126,12 +126,9 @@ def _models(settings: Config, say: Words) -> Iterator[Finding]:
     elif not names:
         yield Finding(None, say("doctor.model_unchecked", name=embedding))
     for name in (*names, *models.needed(settings.retrieval.rerank)):
-        if not models.present(settings.models_dir, name):
-            yield Finding(False, say("doctor.model_absent", name=name))
-        elif not models.intact(settings.models_dir, name):
-            yield Finding(False, say("doctor.model_damaged", name=name))
-        else:
-            yield Finding(True, say("doctor.model", name=name))
+        fault = models.fault(settings.models_dir, name)
+        key = {None: "doctor.model", "absent": "doctor.model_absent", "broken": "models.broken"}[fault]
+        yield Finding(fault is None, say(key, name=name))
 
 
 def _roles(settings: Config, say: Words) -> Iterator[Finding]:
@@ -183,10 +180,8 @@ def _demo(settings: Config, say: Words) -> Iterator[Finding]:
     from bot.config import DEMO
 
     (name,) = models.needed(DEMO)
-    if not models.present(settings.models_dir, name):
-        yield Finding(False, say("model.demo_absent", name=name))
-    elif not models.intact(settings.models_dir, name):
-        yield Finding(False, say("doctor.model_damaged", name=name))
+    if fault := models.fault(settings.models_dir, name):
+        yield Finding(False, say(f"model.demo_{fault}", name=name))
     elif find_spec("xllamacpp") is None:
         yield Finding(False, say("model.demo_runtime", reason="xllamacpp"))
     else:

@@ -107,14 +107,23 @@ class House:
         from bot.works.library import LibraryWork
         from bot.works.prompts import PromptsWork
         from bot.works.rules import Rules
+        from bot.works.snapshot import Snapshots
 
-        asking = Asking(self.library, self.models, self.prompts, self.sessions, self.config.retrieval)
+        snapshots = Snapshots(self.library, self.models, self.prompts, self.sessions, self.config.retrieval)
+        asking = Asking(self.library, self.models, self.sessions, snapshots)
         return {
             "rules": Rules(asking, self.library, self.sessions),
             "library": LibraryWork(self.library, self.intake, self.jobs),
             "prompts": PromptsWork(self.prompts),
             commands.HOUSE: Desk(self.sessions, app.stop),
         }
+
+    async def complete(self, space: str, kind: str, prefix: str, shelf: str | None) -> list[str]:
+        """Names that begin like `prefix`: kind "section", "book", "shelf" or "prompt"."""
+        if kind == "prompt":
+            names = [one.text.name for one in await self.prompts.all(space)]
+            return [name for name in names if name.startswith(prefix.lower())]
+        return await self.library.complete(space, kind, prefix, shelf)
 
     async def close(self) -> None:
         await self.models.close()

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from dataclasses import asdict
 
 from bot import commands
-from bot.events import Author, File, Place, Request
+from bot.events import Author, Ended, File, Place, Request
 from storage.inbox import NewRequest
 
 
@@ -52,3 +52,8 @@ def row_of(request: Request) -> NewRequest:
         ordered=ordered(request),
         payload=request_to_json(request),
     )
+
+
+def ended_as(state: str) -> Ended:
+    """The end that an inbox row's state stands for."""
+    return "done" if state == "done" else "stopped" if state == "stopped" else "failed"

@@ -22,7 +22,7 @@ LAYERS = (
     ("bot.strategies",),
     ("bot.llm", "bot.retrieval", "bot.readers", "bot.budget", "bot.prompts", "bot.engine", "bot.fence"),
     ("bot.order", "bot.requests", "storage"),
-    ("bot.command_line", "bot.commands", "bot.config", "bot.config_file", "bot.models"),
+    ("bot.command_line", "bot.commands", "bot.config", "bot.config_file", "bot.models", "bot.model_fetch"),
     ("bot.words", "bot.events"),
 )
 HOMES = {

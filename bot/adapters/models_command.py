@@ -26,5 +26,7 @@ def models(config: Config, verb: str, names: Sequence[str]) -> int:
             print(folder)
     else:
         wanted = tuple(names) or files.needed(*config.wants)
-        files.pull(folder, wanted, progress=files.bar(sys.stderr))
+        from bot.model_fetch import bar, pull
+
+        pull(folder, wanted, progress=bar(sys.stderr))
     return 0

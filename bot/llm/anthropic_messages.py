@@ -7,7 +7,6 @@ back as they came.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import re
@@ -20,7 +19,7 @@ from bot.llm.base import Message, Meter, Prompt, Tool
 from bot.llm.faults import Complaint
 from bot.llm.fields import arguments_of, call_id, objects_of
 from bot.llm.manners import Manners
-from bot.llm.service import SCHEMA_IN_WORDS, FaultError, Service
+from bot.llm.service import SCHEMA_IN_WORDS, Service
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream
@@ -130,22 +129,10 @@ class AnthropicMessages(Service):
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> MessagesAnswer:
         return MessagesAnswer(label, prompt, meter)
 
-    async def count(self, model: str, prompt: Prompt) -> int | None:
-        """See Provider.count. One try: a count is not worth waiting for."""
-        manners = self._manners.setdefault(model, self._new_manners())
-        sent = manners.fit(self._request(model, prompt, manners.left_out))
-        del sent["max_tokens"]
-        try:
-            client = await self._open()
-        except FaultError:
-            return None
-        try:
-            async with asyncio.timeout(self._timeouts.first):
-                counted: object = (await client.messages.count_tokens(**self._wire(sent))).input_tokens
-        except self._errors(ValueError, AttributeError) as error:
-            log.info("%s: %s was not counted: %s", self.name, model, type(error).__name__)
-            return None
-        return counted if isinstance(counted, int) else None
+    async def _count(self, client: AsyncAnthropic, sent: dict[str, Any]) -> object:
+        asked = {name: value for name, value in sent.items() if name != "max_tokens"}
+        counted: object = (await client.messages.count_tokens(**self._wire(asked))).input_tokens
+        return counted
 
     def _wire(self, sent: dict[str, Any]) -> dict[str, Any]:
         """The SDK's arguments for what is to be `sent`."""

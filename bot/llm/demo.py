@@ -59,7 +59,6 @@ class Demo:
         self._command = command
         self._turn = asyncio.Lock()
         self._child: Child | None = None
-        self._checked = False
         self._resting: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
@@ -183,11 +182,8 @@ class Demo:
         """The command that runs the model. Raises Sorry where something is missing or damaged."""
         if find_spec("xllamacpp") is None:
             raise Sorry("model.demo_runtime", reason="No module named 'xllamacpp'")
-        if not models.present(self._models_dir, MODEL):
-            raise Sorry("model.demo_absent", name=MODEL)
-        if not self._checked and not models.intact(self._models_dir, MODEL):  # 0.1 s of hashing, once
-            raise Sorry("model.demo_damaged", name=MODEL)
-        self._checked = True
+        if fault := models.fault(self._models_dir, MODEL):  # hashing takes a tenth of a second a start
+            raise Sorry(f"model.demo_{fault}", name=MODEL)
         file = models.path(self._models_dir, MODEL).resolve() / "model.gguf"
         return (sys.executable, "-m", "bot.llm.demo_process", str(file), str(self._context))
 

@@ -7,7 +7,6 @@ which would reshape those items.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import logging
@@ -124,26 +123,15 @@ class Responses(Service):
         """An error that came inside of an answer, where it has no status."""
         return self._fault(ValueError(), complaint(0, error))
 
-    async def count(self, model: str, prompt: Prompt) -> int | None:
-        """See Provider.count. One try: a count is not worth waiting for."""
-        manners = self._manners.setdefault(model, self._new_manners())
-        sent = manners.fit(self._request(model, prompt, manners.left_out))
-        asked = {name: sent[name] for name in _COUNTED if name in sent}
-        try:
-            client = await self._open()
-        except FaultError:
-            return None
+    async def _count(self, client: AsyncOpenAI, sent: dict[str, Any]) -> object:
         import openai
 
-        try:
-            async with asyncio.timeout(self._timeouts.first):
-                extra = headers(openai, self._key)
-                said = await client.responses.input_tokens.count(extra_headers=extra, **asked)
-                counted: object = said.input_tokens
-        except self._errors(ValueError, AttributeError) as error:
-            log.info("%s: %s was not counted: %s", self.name, model, type(error).__name__)
-            return None
-        return counted if isinstance(counted, int) else None
+        asked = {name: sent[name] for name in _COUNTED if name in sent}
+        extra = headers(openai, self._key)
+        counted: object = (
+            await client.responses.input_tokens.count(extra_headers=extra, **asked)
+        ).input_tokens
+        return counted
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

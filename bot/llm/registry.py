@@ -40,7 +40,7 @@ LONGEST_REST_S = 900.0
 _PASSED = {
     "model.key_missing": "auth",
     "model.demo_absent": "not_found",
-    "model.demo_damaged": "not_found",
+    "model.demo_broken": "not_found",
     "model.demo_runtime": "not_found",
 }
 """What a model that could not even be asked is passed over for."""

@@ -106,9 +106,25 @@ class Service:
         """Which parameters this service's models may refuse."""
         return Manners()
 
-    async def count(self, model: str, prompt: Prompt) -> int | None:
-        """See Provider.count."""
+    async def _count(self, client: Any, sent: dict[str, Any]) -> object:
+        """Input tokens of what would be `sent`, as the service counts them; None where it cannot."""
         return None
+
+    async def count(self, model: str, prompt: Prompt) -> int | None:
+        """See Provider.count. One try: a count is not worth waiting for."""
+        manners = self._manners.setdefault(model, self._new_manners())
+        sent = manners.fit(self._request(model, prompt, manners.left_out))
+        try:
+            client = await self._open()
+        except FaultError:
+            return None
+        try:
+            async with asyncio.timeout(self._timeouts.first):
+                counted = await self._count(client, sent)
+        except self._errors(ValueError, AttributeError) as error:
+            log.info("%s: %s was not counted: %s", self.name, model, type(error).__name__)
+            return None
+        return counted if isinstance(counted, int) else None
 
     def capabilities(self, model: str) -> Capabilities:
         """See Provider.capabilities."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bot.events import Sorry
 from bot.retrieval.confidence import Likeness
+from bot.retrieval.onnx import opened
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +51,7 @@ def embedder(
     """The embedder that `model` names, or None for "none".
 
     "bge-small" reads <models_dir>/bge-small/{model.onnx,tokenizer.json}. `api_key` and `base_url` are for
-    "openai:NAME". Raises Sorry: "embedding.unknown", "embedding.files_missing", "embedding.extra_missing",
+    "openai:NAME". Raises Sorry: "embedding.unknown", "models.absent", "embedding.extra_missing",
     "embedding.unusable", "embedding.key_missing".
     """
     kind, _, name = model.partition(":")
@@ -99,25 +100,8 @@ class BgeSmall:
     _BATCH = 4  # batches of 32 ran 1.7 times slower on two cores, and cost memory
 
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
-        for file in ("model.onnx", "tokenizer.json"):
-            if not (folder / file).is_file():
-                raise Sorry("embedding.files_missing", model=self.name, path=str(folder / file))
-        import onnxruntime
-        from tokenizers import Tokenizer
-
-        options = onnxruntime.SessionOptions()
-        options.add_session_config_entry(
-            "session.intra_op.allow_spinning", "0"
-        )  # leaves idle cores to others
-        options.log_severity_level = 3
-        if threads is not None:
-            options.intra_op_num_threads = threads
-        self._session = onnxruntime.InferenceSession(
-            str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-        )
+        self._session, self._tokenizer = opened(self.name, folder, tokens=self._TOKENS, threads=threads)
         self._inputs = {entry.name for entry in self._session.get_inputs()}
-        self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.enable_truncation(self._TOKENS)
         self._tokenizer.enable_padding()
 
     def passages(self, texts: Sequence[str]) -> Vectors:

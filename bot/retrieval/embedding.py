@@ -53,7 +53,9 @@ class Embedding:
         ]
         if wanted:
             try:
-                await asyncio.to_thread(models.pull, self._config.models_dir, wanted)
+                from bot.model_fetch import pull
+
+                await asyncio.to_thread(pull, self._config.models_dir, wanted)
             except Sorry as sorry:
                 self.missing = sorry
 
@@ -61,10 +63,7 @@ class Embedding:
         from bot.retrieval.embed import embedder
 
         for name in models.needed(self._config.embedding.model):
-            if not models.present(self._config.models_dir, name):
-                raise Sorry("models.absent", name=name)
-            if not models.intact(self._config.models_dir, name):  # hashing it takes a tenth of a second, once
-                raise Sorry("embedding.files_damaged", model=name)
+            models.check(self._config.models_dir, name)  # hashing takes a tenth of a second, once
         # Only "openai:NAME" asks for these.
         openai = self._config.providers["openai"]
         return embedder(

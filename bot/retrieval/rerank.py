@@ -8,10 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bot.events import Sorry
 from bot.retrieval.fuse import beside, min_max
+from bot.retrieval.onnx import opened
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +46,7 @@ class Reranker(Protocol):
 def reranker(kind: str, models_dir: Path, *, threads: int | None = None) -> Reranker | None:
     """The reranker that `kind` names, or None for "none"; its files lie in <models_dir>/<kind>.
 
-    Raises Sorry: "rerank.unknown", or "models.absent" where a file is not there.
+    Raises Sorry: "models.unknown", or "models.absent" where a file is not there.
     """
     if kind == "none":
         return None
@@ -83,23 +84,7 @@ class _Onnx:
     """
 
     def __init__(self, name: str, folder: Path, tokens: int, threads: int | None) -> None:
-        for file in ("model.onnx", "tokenizer.json"):
-            if not (folder / file).is_file():
-                raise Sorry("models.absent", name=name)
-        import onnxruntime
-        from tokenizers import Tokenizer
-
-        options = onnxruntime.SessionOptions()
-        # Leaves idle cores to others.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
-        if threads is not None:
-            options.intra_op_num_threads = threads
-        self._session = onnxruntime.InferenceSession(
-            str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-        )
-        self.tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self.tokenizer.enable_truncation(tokens)
+        self._session, self.tokenizer = opened(name, folder, tokens=tokens, threads=threads)
         self.tokenizer.no_padding()
 
     def run(self, ids: Sequence[int], types: Sequence[int]) -> Vectors:

@@ -92,8 +92,5 @@ def _load(config: Config) -> Reranker | None:
 
     kind, folder = config.retrieval.rerank, config.models_dir
     for name in models.needed(kind):
-        if not models.present(folder, name):
-            raise Sorry("models.absent", name=name)
-        if not models.intact(folder, name):  # hashing it takes a tenth of a second, once
-            raise Sorry("models.damaged", name=name)
+        models.check(folder, name)  # hashing takes a tenth of a second, once
     return reranker(kind, folder)

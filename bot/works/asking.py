@@ -16,31 +16,23 @@ from bot.retrieval.found import Found, Passage
 from bot.strategies.factory import strategy
 from bot.words import words
 from bot.works.answering import Answer
-from bot.works.snapshot import Snapshot, Snapshots
+from bot.works.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from bot.config import RetrievalConfig
     from bot.llm.registry import Models
-    from bot.prompts import Prompts
     from bot.retrieval.library import Library
+    from bot.works.snapshot import Snapshots
     from storage.sessions import Sessions
 
 
 class Asking:
     """Answers one question from one shelf."""
 
-    def __init__(
-        self,
-        library: Library,
-        models: Models,
-        prompts: Prompts,
-        sessions: Sessions,
-        settings: RetrievalConfig,
-    ) -> None:
+    def __init__(self, library: Library, models: Models, sessions: Sessions, snapshots: Snapshots) -> None:
         self._library = library
         self._models = models
         self._sessions = sessions
-        self._snapshots = Snapshots(library, models, prompts, sessions, settings)
+        self._snapshots = snapshots
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request

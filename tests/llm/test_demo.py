@@ -376,7 +376,7 @@ async def test_without_its_file_or_with_a_damaged_one_it_says_what_to_do(make: M
             hollow.truncate(file.size)
     with pytest.raises(Sorry) as caught:
         await ask(demo, prompt())
-    assert caught.value.key == "model.demo_damaged"
+    assert caught.value.key == "model.demo_broken"
 
 
 # What a process says after it has heard the question; {"ready": 9} came before.

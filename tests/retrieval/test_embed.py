@@ -17,7 +17,7 @@ def test_none_is_no_embedder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "key"),
     [
-        ("bge-small", "embedding.files_missing"),
+        ("bge-small", "models.absent"),
         ("openai:text-embedding-3-small", "embedding.key_missing"),
         ("word2vec", "embedding.unknown"),
         ("openai:", "embedding.unknown"),

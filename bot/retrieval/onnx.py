@@ -1,0 +1,36 @@
+"""A model file and its tokenizer on onnxruntime, opened alike wherever one is run.
+
+Synchronous, and heavy to import: both only when a model is opened.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bot.events import Sorry
+
+
+def opened(name: str, folder: Path, *, tokens: int, threads: int | None) -> tuple[Any, Any]:
+    """(session, tokenizer) of <folder>/{model.onnx,tokenizer.json}; texts are cut at `tokens`.
+
+    Raises Sorry("models.absent") where a file is not there.
+    """
+    for file in ("model.onnx", "tokenizer.json"):
+        if not (folder / file).is_file():
+            raise Sorry("models.absent", name=name)
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    options = onnxruntime.SessionOptions()
+    # Leaves idle cores to others.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    if threads is not None:
+        options.intra_op_num_threads = threads
+    session = onnxruntime.InferenceSession(
+        str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
+    )
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(tokens)
+    return session, tokenizer
