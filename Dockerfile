@@ -2,6 +2,7 @@
 #   docker build -t sutradhar .
 #   docker run --rm -it -v sutradhar-data:/data -v sutradhar-models:/models sutradhar models pull
 #   docker run --rm -it -v sutradhar-data:/data -v sutradhar-models:/models sutradhar
+#   docker run -d -e DISCORD_TOKEN -v sutradhar-data:/data -v sutradhar-models:/models sutradhar run
 
 FROM python:3.13-slim-trixie AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
@@ -11,8 +12,9 @@ COPY requirements.lock ./
 RUN /opt/venv/bin/python -m pip install -qq --no-deps --require-hashes -r requirements.lock
 COPY LICENSE prompts.yml config.toml.example ./
 COPY bot ./bot
+COPY cogs ./cogs
 COPY storage ./storage
-RUN /opt/venv/bin/python -m compileall -q bot storage
+RUN /opt/venv/bin/python -m compileall -q bot cogs storage
 
 FROM python:3.13-slim-trixie
 ENV PATH="/opt/venv/bin:$PATH" \

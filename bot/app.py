@@ -13,11 +13,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot import commands, watch
+from bot.arrivals import Arrivals
+from bot.doorway import Doorway
 from bot.engine import DurableRun, Engine
-from bot.events import Ended, Failed, Place, Request, View, Work
+from bot.events import Ended, Failed, Place, Request, Sorry, Status, View, Work
 from bot.faults import failure, in_words
+from bot.live import Live, LiveRuns
 from bot.order import Order
-from bot.requests import ended_as, line_of, ordered, request_from_json, row_of
+from bot.past import Past
+from bot.patience import wait_a_while
+from bot.requests import ended_as, line_of, ordered, request_from_json
+from bot.words import words
 from storage.faults import StorageFault
 from storage.inbox import Inbox
 from storage.outbox import Outbox
@@ -25,11 +31,19 @@ from storage.outbox import Outbox
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.house import House
+    from bot.works.incoming import Fetch
 
 Views = Callable[[str, Request, Outbox], View]
+Acknowledge = Callable[[], Awaitable[object]]
 ENDED = ("done", "failed", "stopped")
 BUSY_TIMEOUT_S = 10.0
 """How long a database that another program holds is waited for, before a person is told."""
+ACKNOWLEDGE_S = 10.0
+"""How long an acknowledgement may take before the run begins without it; platforms wait three seconds."""
+VIEW_S = 30.0
+"""How long a view may take to bring the rest to the screen before the next run goes all the same."""
+LEAVE_S = 5.0
+"""The same when the process leaves: what is not on the screen by then is shown at the next start."""
 
 _log = logging.getLogger(__name__)
 
@@ -47,16 +61,6 @@ class Ticket:
         return await self._ended(self.run)
 
 
-@dataclass(slots=True)
-class _Live:
-    """A run being worked on in this process."""
-
-    request: Request
-    seq: int
-    task: asyncio.Task[Ended] | None = None
-    stopping: bool = False
-
-
 class App:
     """One per process. `open`, `attach` each platform's views, `start`, then `perform`."""
 
@@ -67,11 +71,12 @@ class App:
         self._engine = Engine(engine_url, self._body, busy_timeout_s=busy_timeout_s)
         self._started = self._leaving = False
         self._order = Order()
-        self._arrivals = asyncio.Lock()
+        self._arrivals = Arrivals(self._inbox, self._arrived)
+        self._door = Doorway()
+        self._begun: set[asyncio.Task[Ticket]] = set()
         self._views: dict[str, Views] = {}
-        self._live: dict[str, _Live] = {}
-        self._ends: dict[str, asyncio.Future[Ended]] = {}
-        self._unwritten: dict[str, Ended] = {}
+        self._live = LiveRuns(self._inbox)
+        self._past = Past(self._inbox, house.sessions, house.withdrawals)
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> App:
@@ -90,9 +95,14 @@ class App:
         """The storage, the library and the models, for commands that look at them directly."""
         return self._house
 
-    def attach(self, platform: str, views: Views) -> None:
-        """Register how runs of `platform` are shown; before `start`, so that cut-off runs have a view."""
+    def attach(self, platform: str, views: Views, fetch: Fetch | None = None) -> None:
+        """Register how runs of `platform` are shown; before `start`, so that cut-off runs have a view.
+
+        `fetch` brings files that came with a request from the platform to this machine.
+        """
         self._views[platform] = views
+        if fetch is not None:
+            self._house.incoming.attach(platform, fetch)
 
     async def start(self) -> list[Request]:
         """Launch the engine; returns what goes on by itself: cut-off runs, watched folders. Raises Sorry."""
@@ -101,15 +111,23 @@ class App:
 
     async def _start(self) -> list[Request]:
         unfinished = []
-        for row in await self._inbox.unfinished():
-            request = request_from_json(row.payload)
-            if request.place.platform in self._views:
-                self._expect(request, row.seq)
-                self._enter(request, row.seq)
+        rows = await self._inbox.unfinished()
+        for row in rows:
+            if row.platform not in self._views:
+                continue
+            try:
+                request = request_from_json(row.payload)
+                self._arrived(request, row.seq)
+            except (KeyError, TypeError, ValueError, Sorry):  # one that only an earlier release understood
+                _log.exception("run %s cannot be read", row.id)
+                await self._inbox.set_states({row.id: "failed"})
+            else:
                 unfinished.append(request)
         await self._engine.launch()
         self._started = True
         await self._clear_library()
+        # Also what runs of other platforms have fetched, which wait for a process that is on theirs.
+        await self._house.incoming.keep_only({row.id for row in rows})
         for request in unfinished:
             match await self._engine.status(request.id):
                 case None:
@@ -118,7 +136,7 @@ class App:
                     pass
                 case ended:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
-                    await self._end(request, await self._seq(request.id), "failed")
+                    await self._end(self._live.expect(request, 0), "failed")
         await self._engine.purge()
         return unfinished + await self._take_in_watched()
 
@@ -137,26 +155,50 @@ class App:
             await self.perform(request)
         return due
 
-    async def perform(self, request: Request) -> Ticket:
-        """Persist the request, then start it. A request that came before is not done twice.
+    async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
+        """Persist the request, acknowledge it, then start it. One that came before is not done twice.
 
-        Raises Sorry when it could not be persisted: then nothing was begun.
+        `acknowledge` is awaited for a fresh request only; the run goes on whether or not it succeeds. Raises
+        Sorry when the request is not allowed or could not be persisted: then nothing was begun.
         """
+        verb = commands.verb(request.work, request.verb)
+        if verb.admin and not request.author.admin:
+            raise Sorry("app.admins", verb=verb.path)
+        # A task of its own: whoever asked may be cut off half-way, and a run that is kept but never started
+        # would hold up its line.
+        begun = asyncio.create_task(self._perform(request, acknowledge))
+        self._begun.add(begun)
+        begun.add_done_callback(self._begun.discard)
+        return await asyncio.shield(begun)
+
+    async def _perform(self, request: Request, acknowledge: Acknowledge | None) -> Ticket:
         with in_words():
-            await self._write_ends()
-            async with self._arrivals:
-                fresh = await self._inbox.receive(row_of(request))
-                if fresh:
-                    seq = await self._seq(request.id)
-                    self._expect(request, seq)
-                    self._enter(request, seq)
-            if fresh:
+            await self._live.keep_owed()
+            seq = await self._received(request, acknowledge)
+            if seq is not None:
+                await self._door.clear()
                 try:
                     await self._engine.start(request.id)
                 except StorageFault:  # it must neither hold up its line nor begin at the next start
-                    await self._end(request, seq, "failed")
+                    await self._end(self._live.expect(request, seq), "failed")
                     raise
-        return Ticket(request.id, fresh, self.ended)
+        return Ticket(request.id, seq is not None, self.ended)
+
+    async def _received(self, request: Request, acknowledge: Acknowledge | None) -> int | None:
+        """Keep the request and say so: its number, None for one that came before."""
+        if acknowledge is None:
+            return await self._arrivals.receive(request)
+        with self._door.waiting():
+            seq = await self._arrivals.receive(request)
+            if seq is not None:
+                await wait_a_while(acknowledge(), ACKNOWLEDGE_S, f"run {request.id} was not acknowledged")
+        return seq
+
+    def _arrived(self, request: Request, seq: int) -> None:
+        """Take note of a request in the order of its number, before another one is received."""
+        self._live.expect(request, seq)
+        if ordered(request):
+            self._order.enter(line_of(request), seq)
 
     async def plain(self, place: Place) -> tuple[str, str]:
         """The work and verb that plain text goes to in this place: its session's, else rules."""
@@ -165,40 +207,77 @@ class App:
             session = await self._house.sessions.active(*here)
         return commands.plain_verb(session.work if session else "rules")
 
-    async def stop(self, place: Place) -> int:
-        """Stop what runs or waits in this place, library jobs only where nothing else does; how many."""
-        here = [
-            one for one in self._live.values() if one.request.place == place and one.request.verb != "stop"
-        ]
-        answers = [one for one in here if not commands.verb(one.request.work, one.request.verb).background]
-        stopped = 0
-        for one in answers or here:
-            if not one.stopping:
-                one.stopping = True
-                with suppress(StorageFault):  # then it is written once it has ended
-                    # Before the task dies, so that a crash in between does not bring the run back.
-                    await self._inbox.set_state(one.request.id, "stopped")
-                if one.task is not None:
-                    one.task.cancel()
-                stopped += 1
-        return stopped
+    async def stop(self, place: Place, author: str = "") -> int:
+        """Stop what runs or waits in this place, library jobs only where nothing else does; how many.
 
-    async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
+        At a channel's root also what `author` has begun elsewhere in the channel: in threads, in private.
+        """
+        return await self._live.stop(place, author)
+
+    async def stop_run(self, space: str, run: str) -> int:
+        """Stop one run; 0 when it is over, or of another space."""
+        one = self._live.of(space, run)
+        return int(one is not None and await self._live.stop_one(one))
+
+    def live(self, space: str, run: str) -> bool:
+        """Whether the run is going or waiting in this process."""
+        return self._live.of(space, run) is not None
+
+    async def ended(self, run_id: str) -> Ended:
+        """Wait for the end of a run, also one that was taken up at the start: its status."""
+        return await self._live.ended(run_id)
+
+    async def past(self, space: str, run: str) -> Request | None:
+        """The request of a run, to ask it again; None where this space has none of that id."""
+        with in_words():
+            return await self._past.request(space, run)
+
+    async def forget(self, space: str, run: str) -> bool:
+        """A person took back what they asked: stop it, and keep neither the words nor the answer.
+
+        Whether this space had such a run.
+        """
+        with in_words():
+            if (request := await self._past.request(space, run)) is None:
+                return False
+            await self._past.withdraw(request)
+            if (one := self._live.of(space, run)) is not None:
+                await self._live.stop_one(one)
+                # Until it has ended it remembers what was shown, and keeps what its buttons offer.
+                await asyncio.wait({one.end}, timeout=2 * VIEW_S)
+                await self._past.withdraw(request)
+            await self._engine.forget(run)
+        return True
+
+    async def reword(self, space: str, run: str, text: str) -> bool:
+        """A person changed what they wrote: it is kept so, the answer stays. Whether this space had such a run."""
+        with in_words():
+            if (one := self._live.of(space, run)) is not None:
+                one.reworded = text
+            return await self._past.reword(space, run, text)
+
+    async def complete(
+        self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
+    ) -> list[str]:
         """Names that begin like `prefix`, see House.complete."""
-        return await self._house.complete(space, kind, prefix, shelf)
+        return await self._house.complete(space, kind, prefix, shelf, author)
 
     async def close(self) -> None:
         """Leave in order. Runs that are still going are taken up at the next start."""
         self._leaving = True
-        tasks = [one.task for one in self._live.values() if one.task is not None]
+        if self._begun:
+            await asyncio.wait(set(self._begun))
+        tasks = [one.task for one in self._live.all() if one.task is not None]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+        if ending := [one.end for one in self._live.all() if one.ending]:
+            await asyncio.wait(ending, timeout=LEAVE_S)
         if self._started:
             await self._engine.close()
         with suppress(StorageFault):
-            await self._write_ends()
+            await self._live.keep_owed()
         await self._house.close()
 
     async def _body(self, run_id: str) -> str:
@@ -207,18 +286,26 @@ class App:
             row = await self._inbox.get(run_id)
         except StorageFault:
             if (known := self._live.get(run_id)) is not None:
-                await self._end(known.request, known.seq, "failed")
+                await self._end(known, "failed")
             raise
         if self._leaving:  # it had not begun, and begins at the next start
             raise asyncio.CancelledError
         if row is None:
             return "failed"
         request = request_from_json(row.payload)
-        live = self._expect(request, row.seq)
+        views = self._views.get(request.place.platform)
+        if views is None:  # nobody can show it here: it waits for a process that is on its platform
+            raise asyncio.CancelledError
+        live = self._live.expect(request, row.seq)
+        view = self._view(views, request)
         if row.state in ENDED:
-            self._leave(request, row.seq, ended_as(row.state))
+            if row.state == "stopped" and view is not None:  # kept before it was shown, unlike other ends
+                await wait_a_while(view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end")
+            self._leave(live, ended_as(row.state))
             return row.state
-        view = self._views[request.place.platform](run_id, request, self._house.outbox)
+        if view is None:
+            await self._end(live, "failed")
+            return "failed"
         live.task = asyncio.create_task(self._show(request, row.seq, view))
         try:
             if live.stopping:
@@ -229,37 +316,46 @@ class App:
                 live.task.cancel()
                 raise
             status = "stopped"
-        await self._end(request, row.seq, status, view)
+        await self._end(live, status, view)
         return status
 
-    async def _end(self, request: Request, seq: int, status: Ended, view: View | None = None) -> None:
-        """Write down how a run ended, show it and let the next one go; the last of these happens always."""
-        self._unwritten[request.id] = status
+    def _view(self, views: Views, request: Request) -> View | None:
+        """None for a request that an earlier release wrote, perhaps; it must not hold up its line."""
         try:
-            # In this order, so that a run which a crash cuts off here does not end twice.
-            await self._write_ends()
-            if view is not None:
-                await view.close(status)
-        except (StorageFault, OSError) as fault:
-            _log.warning(
-                "run %s has ended as %s, which could not be kept or shown: %s", request.id, status, fault
-            )
-        finally:
-            self._leave(request, seq, status)
+            return views(request.id, request, self._house.outbox)
+        except Exception:
+            _log.exception("run %s has no view", request.id)
+            return None
 
-    async def _write_ends(self) -> None:
-        """Write down how runs ended, also where a full or locked database refused it earlier."""
-        for run_id, status in list(self._unwritten.items()):
-            await self._inbox.set_state(run_id, status)
-            self._unwritten.pop(run_id, None)
+    async def _end(self, one: Live, status: Ended, view: View | None = None) -> None:
+        """Show all of a run, write down how it ended and let the next one go; the last of these always."""
+        run, one.ending, kept = one.request.id, True, False
+        try:
+            # In this order: a crash before the end is written shows the run again, one after it does not.
+            if view is not None:
+                await wait_a_while(view.flush(status), VIEW_S, f"run {run} was not shown to its end")
+            if one.reworded is not None:  # after it has remembered what it was asked at first
+                with suppress(StorageFault):
+                    await self._past.reword(one.request.place.space, run, one.reworded)
+            try:
+                await self._live.keep(run, status)
+                kept = True
+            except StorageFault as fault:
+                _log.warning("run %s has ended as %s, which could not be kept: %s", run, status, fault)
+            if view is not None:
+                await wait_a_while(view.close(status), VIEW_S, f"the view of run {run} was not closed")
+            if kept:
+                await self._house.incoming.clear(run)
+        finally:
+            self._leave(one, status)
 
     async def _show(self, request: Request, seq: int, view: View) -> Ended:
         """Work on the request and show what happens. The one place that catches everything."""
         status: Ended = "done"
         try:
             if ordered(request):
-                await self._order.turn(line_of(request), seq)
-            await self._inbox.set_state(request.id, "running")
+                await self._turn(request, seq, view)
+            await self._live.keep(request.id, "running")
             async with aclosing(self._works[request.work].run(DurableRun(request))) as events:
                 async for event in events:
                     status = "failed" if isinstance(event, Failed) else status
@@ -270,29 +366,14 @@ class App:
                 await view.show(failure(request, error))
         return status
 
-    def _expect(self, request: Request, seq: int) -> _Live:
-        """Note the run before it begins, so that it can be waited for and stopped."""
-        self._ends.setdefault(request.id, asyncio.get_running_loop().create_future())
-        return self._live.setdefault(request.id, _Live(request, seq))
+    async def _turn(self, request: Request, seq: int, view: View) -> None:
+        """Wait for the run's turn, and say how far it is."""
+        say, line = words(request.locale), line_of(request)
+        while ahead := self._order.ahead(line, seq):
+            await view.show(Status(say("app.in_line", n=ahead + 1)))
+            await self._order.moved(line, seq)
+        await self._order.turn(line, seq)
 
-    async def ended(self, run_id: str) -> Ended:
-        """Wait for the end of a run, also one that was taken up at the start: its status."""
-        if (end := self._ends.get(run_id)) is not None:
-            return await asyncio.shield(end)
-        row = await self._inbox.get(run_id)
-        return ended_as(row.state) if row is not None else "failed"
-
-    async def _seq(self, run_id: str) -> int:
-        row = await self._inbox.get(run_id)
-        assert row is not None
-        return row.seq
-
-    def _enter(self, request: Request, seq: int) -> None:
-        if ordered(request):
-            self._order.enter(line_of(request), seq)
-
-    def _leave(self, request: Request, seq: int, status: Ended) -> None:
-        self._order.leave(line_of(request), seq)
-        self._live.pop(request.id, None)
-        if (end := self._ends.pop(request.id, None)) is not None and not end.done():
-            end.set_result(status)
+    def _leave(self, one: Live, status: Ended) -> None:
+        self._order.leave(line_of(one.request), one.seq)
+        self._live.over(one.request.id, status)

@@ -24,6 +24,20 @@ OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes; 130 is what a shell says of a program that Ctrl-C ended (128 + SIGINT)."""
 
 
+_SETTINGS = (
+    "config.",
+    "models.unknown",
+    "eval.",
+    "probe.",
+    "discord_doctor.",
+    "discord_run.no_token",
+    "discord_run.token_refused",
+    "discord_run.intent_off",
+    "discord_run.shards",
+)
+"""Keys of what a person has to write or click first: trying again would not help."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
     locale = locale_from(os.environ)
@@ -50,6 +64,8 @@ def parser(say: Words) -> argparse.ArgumentParser:
     chat.add_argument("--thread", metavar="NAME", help=say("cli.thread"))
     as_json = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     as_json.add_argument("--json", action="store_true", help=say("cli.json"))
+    space = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    space.add_argument("--space", metavar="ID", help=say("cli.space"))
     raw = argparse.RawDescriptionHelpFormatter
     top = argparse.ArgumentParser(
         prog="python -m bot",
@@ -78,21 +94,22 @@ def parser(say: Words) -> argparse.ArgumentParser:
         )
 
     add(commands, "chat", "cli.chat", chat, as_json)
+    add(commands, "run", "cli.run")
     library = add(commands, "library", "cli.library").add_subparsers(
         dest="verb", metavar="VERB", required=True
     )
-    adding = add(library, "add", "verbs.library_add", as_json)
+    adding = add(library, "add", "verbs.library_add", space, as_json)
     adding.add_argument("paths", nargs="+", metavar="PATH", help=say("verbs.arg_paths"))
     adding.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
     adding.add_argument("--replace", action="store_true", help=say("verbs.option_replace"))
-    listing = add(library, "list", "verbs.library_list", as_json)
+    listing = add(library, "list", "verbs.library_list", space, as_json)
     listing.add_argument("--shelf", help=say("verbs.option_shelf"))
-    removing = add(library, "remove", "verbs.library_remove", as_json)
+    removing = add(library, "remove", "verbs.library_remove", space, as_json)
     removing.add_argument("name", metavar="NAME", help=say("verbs.arg_book"))
     removing.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
-    reindexing = add(library, "reindex", "verbs.library_reindex", as_json)
+    reindexing = add(library, "reindex", "verbs.library_reindex", space, as_json)
     reindexing.add_argument("--shelf", help=say("verbs.option_shelf"))
-    add(library, "jobs", "verbs.library_jobs", as_json)
+    add(library, "jobs", "verbs.library_jobs", space, as_json)
     evaluation = add(commands, "eval", "cli.eval").add_subparsers(dest="verb", metavar="WHAT", required=True)
     retrieval = add(evaluation, "library", "cli.eval_library", as_json)
     retrieval.add_argument("questions", metavar="QUESTIONS.jsonl", help=say("cli.questions"))
@@ -107,7 +124,8 @@ def parser(say: Words) -> argparse.ArgumentParser:
     add(models, "test", "cli.models_test", as_json).add_argument(
         "names", nargs="*", metavar="PROVIDER:MODEL", help=say("cli.models_test_names")
     )
-    add(commands, "doctor", "cli.doctor")
+    doctor = add(commands, "doctor", "cli.doctor")
+    doctor.add_argument("--invite", action="store_true", help=say("cli.invite"))
     return top
 
 
@@ -119,16 +137,24 @@ def _command(arguments: argparse.Namespace, locale: str) -> int:
         return _run(asked, locale)
     except Sorry as sorry:
         print(words(locale)(sorry.key, **sorry.values), file=sys.stderr)
-        return WRONG_USE if sorry.key.startswith(("config.", "models.unknown", "eval.", "probe.")) else FAILED
+        return WRONG_USE if sorry.key.startswith(_SETTINGS) else FAILED
 
 
 def _run(asked: dict[str, Any], locale: str) -> int:
-    if asked.get("command") == "doctor":
+    if asked.get("command") == "doctor" and not asked.get("invite"):
         from bot.doctor import doctor
 
         return doctor(_path(asked, "config"), _path(asked, "data"), os.environ, locale)
     config = _config(asked)
     match asked.get("command"):
+        case "doctor":
+            from bot.adapters.discord.invite import invite
+
+            return invite(config, locale)
+        case "run":
+            from bot.adapters.serving import serve
+
+            return serve(config, locale)
         case "library":
             from bot.adapters.conversation import absolute
             from bot.adapters.one_shot import library
@@ -137,7 +163,8 @@ def _run(asked: dict[str, Any], locale: str) -> int:
             options = {"shelf": asked.get("shelf"), "replace": asked.get("replace"), "paths": paths}
             given = {name: value for name, value in options.items() if value is not None}
             out = json_stream() if asked.get("json") else None
-            return library(config, locale, str(asked["verb"]), given, str(asked.get("name", "")), out)
+            text, space = str(asked.get("name", "")), str(asked.get("space") or "local")
+            return library(config, locale, str(asked["verb"]), given, text, out, space)
         case "eval":
             from bot.adapters.evaluation import evaluate
 

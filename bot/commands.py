@@ -21,7 +21,7 @@ STRATEGIES = ("single", "multi-question", "multi-hop")
 MAX_LINE = 8_000
 """Characters of one typed line: more than any question needs, less than any model's window."""
 
-Completes = Literal["", "section", "book", "shelf", "path", "command", "prompt"]
+Completes = Literal["", "section", "book", "shelf", "path", "command", "prompt", "session"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,8 @@ class Argument:
 class Verb:
     """One row of the table. `plain` verbs take the plain text of a session of their work.
 
-    `ordered` runs of a place go one after another; `background` ones leave the prompt usable.
+    `ordered` runs of a place go one after another; `background` ones leave the prompt usable; `admin`
+    ones change what the whole space shares, and are for its admins.
     """
 
     work: str
@@ -67,6 +68,7 @@ class Verb:
     ordered: bool = False
     plain: bool = False
     background: bool = False
+    admin: bool = False
     argument: Argument | None = None
     options: tuple[Option, ...] = ()
 
@@ -80,6 +82,7 @@ class Verb:
 
 
 _SHELF = Option("shelf", "verbs.option_shelf", completes="shelf")
+_PRIVATE = Option("private", "verbs.option_private", "flag")
 _SHELF_NEEDED = Option("shelf", "verbs.option_shelf", completes="shelf", required=True)
 
 TABLE: tuple[Verb, ...] = (
@@ -95,6 +98,7 @@ TABLE: tuple[Verb, ...] = (
             _SHELF,
             Option("k", "verbs.option_k", "number"),
             Option("strategy", "verbs.option_strategy", choices=STRATEGIES),
+            _PRIVATE,
         ),
     ),
     Verb(
@@ -103,7 +107,7 @@ TABLE: tuple[Verb, ...] = (
         "verbs.rules_lookup",
         "/rules lookup Grappled",
         argument=Argument("name", "verbs.arg_name", completes="section"),
-        options=(_SHELF,),
+        options=(_SHELF, _PRIVATE),
     ),
     Verb(
         "rules",
@@ -111,15 +115,16 @@ TABLE: tuple[Verb, ...] = (
         "verbs.rules_roll",
         "/rules roll 2d20kh1+5",
         argument=Argument("expression", "verbs.arg_expression"),
+        options=(_PRIVATE,),
     ),
-    Verb("rules", "books", "verbs.rules_books", "/rules books", options=(_SHELF,)),
+    Verb("rules", "books", "verbs.rules_books", "/rules books", options=(_SHELF, _PRIVATE)),
     Verb(
         "rules",
         "see",
         "verbs.rules_see",
         "/rules see 1",
         argument=Argument("ref", "verbs.arg_ref", completes="section"),
-        options=(_SHELF,),
+        options=(_SHELF, _PRIVATE),
     ),
     Verb(
         "library",
@@ -127,6 +132,7 @@ TABLE: tuple[Verb, ...] = (
         "verbs.library_add",
         "/library add handbook.md notes/ --shelf rules",
         background=True,
+        admin=True,
         argument=Argument("paths", "verbs.arg_paths", many=True, completes="path"),
         options=(_SHELF_NEEDED, Option("replace", "verbs.option_replace", "flag")),
     ),
@@ -136,6 +142,7 @@ TABLE: tuple[Verb, ...] = (
         "remove",
         "verbs.library_remove",
         "/library remove handbook.md --shelf rules",
+        admin=True,
         argument=Argument("name", "verbs.arg_book", completes="book"),
         options=(_SHELF_NEEDED,),
     ),
@@ -145,6 +152,7 @@ TABLE: tuple[Verb, ...] = (
         "verbs.library_reindex",
         "/library reindex --shelf rules",
         background=True,
+        admin=True,
         options=(_SHELF,),
     ),
     Verb("library", "jobs", "verbs.library_jobs", "/library jobs"),
@@ -161,6 +169,7 @@ TABLE: tuple[Verb, ...] = (
         "edit",
         "verbs.prompts_edit",
         "/prompts edit rag --file my-rag.yml",
+        admin=True,
         argument=Argument("name text", "verbs.arg_prompt_text", completes="prompt"),
         options=(Option("file", "verbs.option_prompt_file", completes="path"),),
     ),
@@ -169,7 +178,38 @@ TABLE: tuple[Verb, ...] = (
         "reset",
         "verbs.prompts_reset",
         "/prompts reset rag",
+        admin=True,
         argument=Argument("name", "verbs.arg_prompt", completes="prompt"),
+    ),
+    Verb("sessions", "list", "verbs.sessions_list", "/sessions list"),
+    Verb(
+        "sessions",
+        "resume",
+        "verbs.sessions_resume",
+        "/sessions resume 4f6a1c",
+        argument=Argument("session", "verbs.arg_session", completes="session"),
+    ),
+    Verb(
+        "sessions",
+        "rename",
+        "verbs.sessions_rename",
+        "/sessions rename The siege of the mill",
+        argument=Argument("title", "verbs.arg_title"),
+        options=(Option("session", "verbs.option_session", completes="session"),),
+    ),
+    Verb(
+        "sessions",
+        "archive",
+        "verbs.sessions_archive",
+        "/sessions archive 4f6a1c",
+        argument=Argument("session", "verbs.arg_session", required=False, completes="session"),
+    ),
+    Verb(
+        "sessions",
+        "delete",
+        "verbs.sessions_delete",
+        "/sessions delete 4f6a1c",
+        argument=Argument("session", "verbs.arg_session", completes="session"),
     ),
     Verb(
         HOUSE,

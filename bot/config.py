@@ -30,7 +30,8 @@ def _choice(default: str, *others: str) -> Any:
     return field(default=default, metadata={"works": (default, *others)})
 
 
-def _within(default: float, low: float, high: float) -> Any:
+def _within(default: Any, low: float, high: float) -> Any:
+    """A number, or a list of them, each in this range."""
     return field(default=default, metadata={"range": (low, high)})
 
 
@@ -117,6 +118,31 @@ class StorageConfig:
     chroma_url: str | None = None
 
 
+SNOWFLAKES: Final = (1, 2**63 - 1)
+"""What Discord numbers its things with (its documentation, "Snowflakes")."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiscordConfig:
+    """How Discord is reached, and what the bot does there.
+
+    `token_env` names an environment variable. `api_base` and `gateway_url` may be a proxy's. With
+    `shard_ids` this process runs only these of `shard_count` shards. `free_chat` reads every message in
+    the bot's threads, which needs the Message Content intent. Commands go to `sync_guilds` alone if there
+    are any.
+    """
+
+    token_env: str = "DISCORD_TOKEN"
+    application_id: int | None = _within(None, *SNOWFLAKES)
+    api_base: str = "https://discord.com/api/v10"
+    gateway_url: str | None = None
+    shard_ids: tuple[int, ...] = _within((), 0, 16_383)
+    shard_count: int | None = _within(None, 1, 16_384)
+    free_chat: bool = False
+    threads: bool = True
+    sync_guilds: tuple[int, ...] = _within((), *SNOWFLAKES)
+
+
 class Secrets:
     """Environment over `.env`. Never printed, never copied, never pickled."""
 
@@ -163,6 +189,7 @@ class Config:
     retrieval: RetrievalConfig = RetrievalConfig()
     library: LibraryConfig = LibraryConfig()
     storage: StorageConfig = StorageConfig()
+    discord: DiscordConfig = DiscordConfig()
     secrets: Secrets = field(default=Secrets({}, {}), repr=False, compare=False)
 
     def secret(self, env_name: str) -> str | None:

@@ -16,6 +16,7 @@ from bot.config import (
     BUILT_IN,
     EMBEDDERS,
     KEYED,
+    DiscordConfig,
     EmbeddingConfig,
     LibraryConfig,
     ProviderConfig,
@@ -31,10 +32,14 @@ TABLES: Final[Mapping[str, type]] = {
     "retrieval": RetrievalConfig,
     "library": LibraryConfig,
     "storage": StorageConfig,
+    "discord": DiscordConfig,
 }
 
-# What a key looks like: OpenAI and Anthropic (sk-…), Slack (xoxb-…, xapp-…), GitHub, AWS, Google.
-_SECRET = re.compile(r"^(sk-|xox[a-z]-|xapp-|gh[a-z]_|AKIA|AIza)\S{4,}")
+# What a key looks like: OpenAI and Anthropic (sk-…), Slack (xoxb-…, xapp-…), GitHub, AWS, Google; a bot's
+# token on Discord is its id, the time and a signature, each in base64.
+_SECRET = re.compile(
+    r"^((sk-|xox[a-z]-|xapp-|gh[a-z]_|AKIA|AIza)\S{4,}|(Bot )?[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}$)"
+)
 _PASSWORD = re.compile(r"^[^:/]+://[^/:@]*:[^/@]+@")  # scheme://user:password@host
 _SECRET_KEY = re.compile(r"(^|_)(api_?key|key|token|secret|password)$", re.IGNORECASE)
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
@@ -42,6 +47,8 @@ _KINDS: Final = ("openai-compatible", "openai", "anthropic")
 _URLS: Final = {
     "base_url": ("http://", "https://"),
     "chroma_url": ("http://", "https://"),
+    "api_base": ("http://", "https://"),
+    "gateway_url": ("ws://", "wss://"),
     "url": ("sqlite+aiosqlite:///", "postgresql+psycopg://"),
 }
 
@@ -74,6 +81,8 @@ class ConfigFile:
             self._check_roles(found["roles"], found["providers"])
         if (retrieval := found.get("retrieval")) is not None:
             self._check_order(retrieval)
+        if (discord := found.get("discord")) is not None:
+            self._check_shards(discord)
         return found
 
     def suggested(self) -> dict[str, RolesConfig]:
@@ -131,18 +140,22 @@ class ConfigFile:
     def _value(self, where: tuple[str, ...], member: Any, value: Any) -> Any:
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and _SECRET.search(text):
-                raise self._sorry("config.secret", where)
+                raise self._secret(where)
             if isinstance(text, str) and _PASSWORD.search(text):
                 raise self._sorry("config.password", where)
         match member.type:
-            case "int" | "float":
-                number = (int,) if member.type == "int" else (int, float)
+            case "int" | "float" | "int | None":
+                number = (int, float) if member.type == "float" else (int,)
                 if isinstance(value, bool) or not isinstance(value, number):
                     raise self._sorry("config.type_number", where, value=_shown(value))
-                low, high = member.metadata["range"]
-                if not low <= value <= high:
-                    raise self._sorry("config.range", where, value=value, low=low, high=high)
+                self._in_range(where, member, value)
                 return value
+            case "tuple[int, ...]":
+                if not isinstance(value, list) or not all(type(one) is int for one in value):
+                    raise self._sorry("config.type_numbers", where, value=_shown(value))
+                for one in value:
+                    self._in_range(where, member, one)
+                return tuple(dict.fromkeys(value))
             case "bool":
                 if not isinstance(value, bool):
                     raise self._sorry("config.type_truth", where, value=_shown(value))
@@ -158,6 +171,11 @@ class ConfigFile:
         self._check_text(where, member, value)
         return value
 
+    def _in_range(self, where: tuple[str, ...], member: Any, value: float) -> None:
+        low, high = member.metadata["range"]
+        if not low <= value <= high:
+            raise self._sorry("config.range", where, value=value, low=low, high=high)
+
     def _check_text(self, where: tuple[str, ...], member: Any, value: str) -> None:
         works: tuple[str, ...] = member.metadata.get("works", ())
         if works and value not in works:
@@ -166,7 +184,7 @@ class ConfigFile:
             stem, _, name = value.partition(":")
             if (f"{stem}:NAME" if name else value) not in EMBEDDERS:
                 self._wrong_choice(where, value, EMBEDDERS)
-        if where[-1] == "api_key_env" and not _VARIABLE.match(value):
+        if where[-1] in ("api_key_env", "token_env") and not _VARIABLE.match(value):
             raise self._sorry("config.variable", where)
         if (starts := _URLS.get(where[-1])) and not value.startswith(starts):
             raise self._sorry("config.url", where, value=value, starts=", ".join(starts))
@@ -198,12 +216,20 @@ class ConfigFile:
                 written = large if large in self.raw["retrieval"] else small
                 raise self._sorry("config.order", ("retrieval", written), large=large, small=small)
 
+    def _check_shards(self, discord: DiscordConfig) -> None:
+        if discord.shard_ids and discord.shard_count is None:
+            raise self._sorry("config.shards_of_how_many", ("discord", "shard_ids"))
+        for shard in discord.shard_ids:
+            if shard >= (discord.shard_count or 0):
+                where = ("discord", "shard_ids")
+                raise self._sorry("config.shard", where, shard=shard, count=discord.shard_count)
+
     def _known(self, where: tuple[str, ...], raw: Mapping[str, Any], right: list[str]) -> None:
         for name in raw:
             if name in right:
                 continue
             if _SECRET_KEY.search(name):
-                raise self._sorry("config.secret", (*where, name))
+                raise self._secret((*where, name))
             near = _nearest(name, right)
             key = ("config.unknown_table" if not where else "config.unknown_key") + ("_near" if near else "")
             table = ".".join(where)
@@ -213,6 +239,10 @@ class ConfigFile:
         near = _nearest(value, list(right))
         key = "config.value_near" if near else "config.value"
         raise self._sorry(key, where, value=value, near=near, choices=", ".join(right))
+
+    def _secret(self, where: tuple[str, ...]) -> Sorry:
+        named = "token_env" if where[0] == "discord" else "api_key_env"
+        return self._sorry("config.secret", where, named=named)
 
     def _sorry(self, key: str, where: tuple[str, ...], **values: object) -> Sorry:
         return Sorry(key, file=self.file, line=self._line(where), setting=where[-1], **values)

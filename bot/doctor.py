@@ -70,6 +70,7 @@ def examine(
     yield from _roles(settings, say)
     yield from _providers(settings, say)
     yield from _chroma(say)
+    yield from _discord(settings, say)
 
 
 def _folder(settings: Config, say: Words) -> Iterator[Finding]:
@@ -195,3 +196,24 @@ def _chroma(say: Words) -> Iterator[Finding]:
     yield Finding(
         reason is None, say("doctor.chroma") if reason is None else say("doctor.chroma_bad", reason=reason)
     )
+
+
+def _discord(settings: Config, say: Words) -> Iterator[Finding]:
+    discord = settings.discord
+    token = (settings.secret(discord.token_env) or "").strip()
+    if not token:
+        yield Finding(None, say("discord_doctor.off", variable=discord.token_env))
+        return
+    import asyncio
+
+    from bot.adapters.discord.doctor import examine
+
+    for well, text in asyncio.run(examine(settings, token, say)):
+        yield Finding(well, text)
+    from storage.lock import StorageBusy, hold
+
+    try:
+        with hold(settings.data_dir / "lock"):
+            yield Finding(None, say("discord_doctor.not_running"))
+    except StorageBusy as busy:
+        yield Finding(None, say("discord_doctor.running", pid=busy.pid))

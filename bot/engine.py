@@ -150,6 +150,10 @@ class Engine:
             return "given up" if (found.recovery_attempts or 0) > RECOVERIES else "running"
         return "given up" if found.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED" else "ended"
 
+    async def forget(self, run_id: str) -> None:
+        """Keep nothing of what the steps of a run that is over returned."""
+        await self._running.delete_workflows_async([run_id])
+
     async def purge(self) -> int:
         """Forget finished runs older than KEEP_DAYS; returns how many."""
         before = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - KEEP_DAYS * 86_400))

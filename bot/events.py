@@ -38,16 +38,25 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that came with a request: where it can be read, its name, its size in bytes."""
+    """A file that came with a request: its name, its size in bytes, and where it is.
+
+    `path` is a file of this machine; "" for one that is still on the platform, at `url`, until a work
+    fetches it.
+    """
 
     name: str
     path: str
     size: int
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One thing that somebody asked for. `id` is derived from the platform's own event id."""
+    """One thing that somebody asked for. `id` is derived from the platform's own event id.
+
+    `origin` is the adapter's own note of where the answer goes; nobody else looks into it, and it is
+    never logged.
+    """
 
     id: str
     place: Place
@@ -58,6 +67,7 @@ class Request:
     text: str = ""
     files: tuple[File, ...] = ()
     locale: str = "en"
+    origin: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +140,18 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A conversation in another place that the view links to, named `title`.
+
+    Where places are threads, the view gives the thread that name, and archives it or wakes it up.
+    """
+
+    place: Place
+    title: str
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Speak:
     """Words for the voice channel, or for an audio clip."""
 
@@ -150,7 +172,9 @@ class Failed:
     text: str
 
 
-Event: TypeAlias = Stage | Text | Status | Citation | Choices | Picture | Attachment | Speak | Notice | Failed
+Event: TypeAlias = (
+    Stage | Text | Status | Citation | Choices | Picture | Attachment | Elsewhere | Speak | Notice | Failed
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +251,19 @@ class Work(Protocol):
 class View(Protocol):
     """How it looks; knows no work. One view per run."""
 
-    async def show(self, event: Event) -> None: ...
+    async def show(self, event: Event) -> None:
+        """Take the event in; it need not be on the screen when this returns."""
+        ...
+
+    async def flush(self, status: Ended) -> None:
+        """Bring everything to the screen: the run is about to be written down as ended, as `status`.
+
+        A crash before that is written shows the run again; one after it does not.
+        """
+        ...
 
     async def close(self, status: Ended) -> None:
-        """The run has ended as `status`."""
+        """The run has ended as `status`, and that is written down."""
         ...
 
 

@@ -15,19 +15,26 @@ from bot.retrieval.intake import Intake
 from bot.retrieval.library import Library
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.reranking import Reranking
+from bot.works.incoming import Incoming
 from storage.db import Database
 from storage.documents import Documents
 from storage.faults import StorageFault
+from storage.feedback import Feedback
 from storage.inbox import Inbox
 from storage.jobs import Jobs
 from storage.ledger import Ledger
 from storage.lock import Lock, StorageBusy, hold
+from storage.marks import Marks
+from storage.offers import Offers
 from storage.outbox import Outbox
+from storage.owned import OwnedSessions
 from storage.prompts import Overrides
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
 from storage.shelves import Shelves
+from storage.threads import Threads
 from storage.vectors import Vectors
+from storage.withdrawals import Withdrawals
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -45,6 +52,12 @@ class House:
     inbox: Inbox
     outbox: Outbox
     sessions: Sessions
+    owned: OwnedSessions
+    threads: Threads
+    offers: Offers
+    feedback: Feedback
+    withdrawals: Withdrawals
+    marks: Marks
     documents: Documents
     jobs: Jobs
     embedding: Embedding
@@ -52,6 +65,7 @@ class House:
     intake: Intake
     models: Models
     prompts: Prompts
+    incoming: Incoming
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = 30.0) -> House:
@@ -76,6 +90,12 @@ class House:
             inbox=Inbox(database),
             outbox=Outbox(database),
             sessions=Sessions(database),
+            owned=OwnedSessions(database),
+            threads=Threads(database),
+            offers=Offers(database),
+            feedback=Feedback(database),
+            withdrawals=Withdrawals(database),
+            marks=Marks(database),
             documents=documents,
             jobs=Jobs(database),
             embedding=embedding,
@@ -90,6 +110,7 @@ class House:
             intake=Intake(config, documents, vectors, embedding),
             models=Models(config, Ledger(database)),
             prompts=Prompts(prompts, Overrides(database)),
+            incoming=Incoming(config.data_dir / "incoming"),
         )
 
     @property
@@ -107,19 +128,30 @@ class House:
         from bot.works.library import LibraryWork
         from bot.works.prompts import PromptsWork
         from bot.works.rules import Rules
+        from bot.works.sessions import SessionsWork
         from bot.works.snapshot import Snapshots
 
         snapshots = Snapshots(self.library, self.models, self.prompts, self.sessions, self.config.retrieval)
         asking = Asking(self.library, self.models, self.sessions, snapshots)
         return {
             "rules": Rules(asking, self.library, self.sessions),
-            "library": LibraryWork(self.library, self.intake, self.jobs),
-            "prompts": PromptsWork(self.prompts),
+            "library": LibraryWork(self.library, self.intake, self.jobs, self.incoming),
+            "prompts": PromptsWork(self.prompts, self.incoming),
+            "sessions": SessionsWork(self.sessions, self.owned),
             commands.HOUSE: Desk(self.sessions, app.stop),
         }
 
-    async def complete(self, space: str, kind: str, prefix: str, shelf: str | None) -> list[str]:
-        """Names that begin like `prefix`: kind "section", "book", "shelf" or "prompt"."""
+    async def complete(
+        self, space: str, kind: str, prefix: str, shelf: str | None, author: str = ""
+    ) -> list[str]:
+        """Names that begin like `prefix`: kind "section", "book", "shelf", "prompt" or "session".
+
+        Sessions are `author`'s own.
+        """
+        if kind == "session":
+            from bot.works import sessions
+
+            return sessions.names(await self.owned.all(space, author), prefix)
         if kind == "prompt":
             names = [one.text.name for one in await self.prompts.all(space)]
             return [name for name in names if name.startswith(prefix.lower())]

@@ -18,6 +18,7 @@ class Order:
         self._lines: dict[Hashable, list[int]] = defaultdict(list)
         self._turns: dict[tuple[Hashable, int], asyncio.Event] = {}
         self._called: dict[Hashable, int] = {}
+        self._moved: dict[Hashable, asyncio.Event] = {}
 
     def enter(self, key: Hashable, seq: int) -> None:
         """Join the line; entering twice is once."""
@@ -31,11 +32,24 @@ class Order:
         """Wait until everybody who entered with a smaller number has left."""
         await self._turns[key, seq].wait()
 
+    def ahead(self, key: Hashable, seq: int) -> int:
+        """How many go before, the one whose turn it is included; 0 when it is this one's turn."""
+        if (called := self._called.get(key)) in (None, seq):
+            return 0
+        return sum(one < seq or one == called for one in self._lines[key] if one != seq)
+
+    async def moved(self, key: Hashable, seq: int) -> None:
+        """Wait until somebody has left the line; at once for one who is not in it."""
+        if (key, seq) in self._turns:
+            await self._moved.setdefault(key, asyncio.Event()).wait()
+
     def leave(self, key: Hashable, seq: int) -> None:
         """Go; leaving twice, or without having entered, is nothing."""
         if self._turns.pop((key, seq), None) is None:
             return
         self._lines[key].remove(seq)
+        if (moved := self._moved.pop(key, None)) is not None:
+            moved.set()
         if self._called.get(key) == seq:
             del self._called[key]
         if self._lines[key]:

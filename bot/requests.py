@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 from dataclasses import asdict
+from hashlib import sha256
 
 from bot import commands
 from bot.events import Author, Ended, File, Place, Request
 from storage.inbox import NewRequest
+
+
+def event_id(platform: str, space: str, event: str) -> str:
+    """The id of the request that a platform's event makes: the same however often it is delivered."""
+    return sha256("\0".join((platform, space, event)).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def request_to_json(request: Request) -> str:

@@ -5,6 +5,7 @@ Knows nothing of what a request asks: `payload` is the caller's JSON.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
 InboxState = Literal["received", "running", "done", "failed", "stopped"]
+_UNFINISHED = ("received", "running")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,6 @@ class InboxRow:
     ordered: bool
     payload: str
     state: InboxState
-    snapshot: str | None
     created_at: datetime
 
 
@@ -57,14 +58,18 @@ class Inbox:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def receive(self, row: NewRequest) -> bool:
-        """Keep a request. False if its id is there already: the platform delivered it twice."""
+    async def receive(self, rows: Sequence[NewRequest]) -> dict[str, int]:
+        """Keep requests, all of them or, if it fails, none: `seq` by id, growing in the order of `rows`.
+
+        An id that is missing there was kept before: the platform delivered it twice.
+        """
         from storage.tables import inbox
 
-        new = self._db.insert(inbox).values(**asdict(row), state="received", created_at=datetime.now(UTC))
+        values = [{**asdict(row), "state": "received", "created_at": datetime.now(UTC)} for row in rows]
+        new = self._db.insert(inbox).on_conflict_do_nothing(index_elements=["id"])
         async with self._db.write() as connection:
-            result = await connection.execute(new.on_conflict_do_nothing(index_elements=["id"]))
-            return result.rowcount == 1
+            fresh = (await connection.execute(new.returning(inbox.c.id, inbox.c.seq), values)).all()
+            return {row.id: row.seq for row in sorted(fresh, key=lambda row: int(row.seq))}
 
     async def get(self, id: str) -> InboxRow | None:
         from storage.tables import inbox
@@ -72,17 +77,33 @@ class Inbox:
         rows = await self._rows(inbox.c.id == id)
         return rows[0] if rows else None
 
-    async def set_state(self, id: str, state: InboxState) -> None:
+    async def set_states(self, states: Mapping[str, InboxState]) -> None:
+        """The states of requests by id, all of them or, if it fails, none. What has ended runs no more."""
+        from sqlalchemy import bindparam, or_
+
+        from storage.tables import inbox
+
+        changed = inbox.update().where(inbox.c.id == bindparam("of")).values(state=bindparam("to"))
+        begun = changed.where(or_(*(inbox.c.state == one for one in _UNFINISHED)))
+        running = [{"of": id, "to": state} for id, state in states.items() if state in _UNFINISHED]
+        ended = [{"of": id, "to": state} for id, state in states.items() if state not in _UNFINISHED]
+        async with self._db.write() as connection:
+            for change, rows in ((begun, running), (changed, ended)):
+                if rows:
+                    await connection.execute(change, rows)
+
+    async def reword(self, id: str, payload: str) -> None:
+        """Keep another wording of the request, because the person changed or took back what they wrote."""
         from storage.tables import inbox
 
         async with self._db.write() as connection:
-            await connection.execute(inbox.update().where(inbox.c.id == id).values(state=state))
+            await connection.execute(inbox.update().where(inbox.c.id == id).values(payload=payload))
 
     async def unfinished(self) -> list[InboxRow]:
         """Requests received or running, of all spaces: what a start has to go on with, in order."""
         from storage.tables import inbox
 
-        return await self._rows(inbox.c.state.in_(("received", "running")))
+        return await self._rows(inbox.c.state.in_(_UNFINISHED))
 
     async def _rows(self, *where: ColumnElement[bool]) -> list[InboxRow]:
         from storage.tables import inbox

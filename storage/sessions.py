@@ -1,6 +1,6 @@
 """Which work holds a thread, and what was asked and answered there.
 
-Knows nothing of works: `citations` is the caller's JSON.
+Knows nothing of works: `citations` is the caller's JSON. Who owns which session is asked in `storage.owned`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
+    """`author_id` is who began it, `title` what people call it ("" until they do), `updated_at` when it grew."""
+
     id: str
     space: str
     platform: str
     channel: str
     thread: str
     work: str
-    state: Literal["active", "closed"]
+    state: Literal["active", "closed", "archived"]
     created_at: datetime
     closed_at: datetime | None
+    title: str
+    author_id: str
+    updated_at: datetime
+
+    @property
+    def alias(self) -> str:
+        """A short name for people: the id's end, because the ids of one day begin alike."""
+        return self.id[-6:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +59,29 @@ class Sessions:
     async def active(self, space: str, platform: str, channel: str, thread: str) -> SessionRow | None:
         from storage.tables import sessions
 
-        query = sessions.select().where(*_active(space, platform, channel, thread))
+        query = sessions.select().where(*active_at(space, platform, channel, thread))
         async with self._db.read() as connection:
             row = (await connection.execute(query)).one_or_none()
             return SessionRow(**row._mapping) if row else None
 
-    async def open(self, space: str, platform: str, channel: str, thread: str, work: str) -> SessionRow:
-        """The place's active session of `work`: the one there, or a new one after closing another work's."""
+    async def open(
+        self,
+        space: str,
+        platform: str,
+        channel: str,
+        thread: str,
+        work: str,
+        *,
+        author_id: str = "",
+        title: str = "",
+    ) -> SessionRow:
+        """The place's active session of `work`: the one there, or a new one after closing another work's.
+
+        A new one belongs to `author_id` and is called `title`.
+        """
         from storage.tables import sessions
 
-        here = _active(space, platform, channel, thread)
+        here = active_at(space, platform, channel, thread)
         now = datetime.now(UTC)
         new = self._db.insert(sessions).values(
             id=new_id(),
@@ -69,6 +92,9 @@ class Sessions:
             work=work,
             state="active",
             created_at=now,
+            title=title,
+            author_id=author_id,
+            updated_at=now,
         )
         async with self._db.write() as connection:
             await connection.execute(
@@ -85,7 +111,7 @@ class Sessions:
         async with self._db.write() as connection:
             result = await connection.execute(
                 sessions.update()
-                .where(*_active(space, platform, channel, thread))
+                .where(*active_at(space, platform, channel, thread))
                 .values(state="closed", closed_at=datetime.now(UTC))
             )
             return result.rowcount == 1
@@ -99,6 +125,7 @@ class Sessions:
         """
         from storage.tables import exchanges, sessions
 
+        now = datetime.now(UTC)
         new = self._db.insert(exchanges).values(
             space=space,
             session_id=session_id,
@@ -106,13 +133,13 @@ class Sessions:
             question=question,
             answer=answer,
             citations=citations,
-            created_at=datetime.now(UTC),
+            created_at=now,
         )
-        own = sessions.select().where(sessions.c.space == space, sessions.c.id == session_id)
+        grown = sessions.update().where(sessions.c.space == space, sessions.c.id == session_id)
         async with self._db.write() as connection:
-            if (await connection.execute(own)).one_or_none() is None:
+            if (await connection.execute(grown.values(updated_at=now))).rowcount != 1:
                 return False
-            kept = {"answer": answer, "citations": citations}
+            kept = {"question": question, "answer": answer, "citations": citations}
             await connection.execute(
                 new.on_conflict_do_update(index_elements=["session_id", "run_id"], set_=kept)
             )
@@ -132,8 +159,18 @@ class Sessions:
             rows = [ExchangeRow(**row._mapping) for row in await connection.execute(query)]
         return rows[::-1]
 
+    async def reword_exchange(self, space: str, run_id: str, question: str) -> bool:
+        """What a run was asked, as it reads now; whether there was anything."""
+        from storage.tables import exchanges
 
-def _active(space: str, platform: str, channel: str, thread: str) -> tuple[ColumnElement[bool], ...]:
+        mine = (exchanges.c.space == space, exchanges.c.run_id == run_id)
+        async with self._db.write() as connection:
+            changed = await connection.execute(exchanges.update().where(*mine).values(question=question))
+            return changed.rowcount > 0
+
+
+def active_at(space: str, platform: str, channel: str, thread: str) -> tuple[ColumnElement[bool], ...]:
+    """What makes a session the active one of a place."""
     from storage.tables import sessions
 
     return (

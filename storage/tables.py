@@ -89,7 +89,6 @@ inbox = Table(
     Column("ordered", Boolean, nullable=False),
     Column("payload", Text, nullable=False),
     Column("state", String, nullable=False),
-    Column("snapshot", Text),
     Column("created_at", Moment, nullable=False),
     Index(None, "state", "seq"),
     sqlite_autoincrement=True,
@@ -106,6 +105,53 @@ outbox = Table(
     Column("shown", String),
     Column("created_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "run_id", "stage"),
+    Index(None, "space", "message_id"),
+)
+
+# The buttons of a run's messages, numbered within their kind.
+offers = Table(
+    "offers",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("n", Integer, nullable=False),
+    Column("item", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    PrimaryKeyConstraint("space", "run_id", "kind", "n"),
+)
+
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("verdict", String, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    PrimaryKeyConstraint("space", "run_id", "author_id"),
+)
+
+threads = Table(
+    "threads",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("channel", String, nullable=False),
+    Column("thread", String, nullable=False),
+    Column("real", String, nullable=False),
+    Column("free_chat", Boolean, nullable=False),
+    Column("explained", Boolean, nullable=False),
+    PrimaryKeyConstraint("space", "channel", "thread"),
+    UniqueConstraint("space", "real"),
+)
+
+# The process's own notes, which belong to no space.
+marks = Table(
+    "marks",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("updated_at", Moment, nullable=False),
 )
 
 ledger = Table(
@@ -143,6 +189,10 @@ sessions = Table(
     Column("state", String, nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("closed_at", Moment),
+    Column("title", String, nullable=False, server_default=""),
+    Column("author_id", String, nullable=False, server_default=""),
+    Column("updated_at", Moment, nullable=False, server_default="1970-01-01 00:00:00"),
+    Index(None, "space", "author_id", "updated_at"),
     Index(
         "uq_sessions_active",
         "space",
@@ -167,6 +217,7 @@ exchanges = Table(
     Column("citations", Text, nullable=False),
     Column("created_at", Moment, nullable=False),
     UniqueConstraint("session_id", "run_id"),
+    Index(None, "space", "run_id"),
     sqlite_autoincrement=True,
 )
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bot.app import App
-from bot.events import Event, Failed, Run, Sorry, Stage, Text
+from bot.events import Author, Event, Failed, Run, Sorry, Stage, Status, Text
 from bot.house import House
+from bot.words import words
 from tests.fakes.house import Recorder, Script, asked, config, open_scripted
+
+
+def in_line(n: int) -> Status:
+    return Status(words("en")("app.in_line", n=n))
 
 
 async def hello(run: Run) -> AsyncGenerator[Event, None]:
@@ -68,7 +74,7 @@ async def test_ordered_runs_of_one_place_wait_for_each_other_and_free_ones_do_no
         elsewhere = await app.perform(asked("elsewhere", "hello", thread="other"))
         free = await app.perform(asked("free", "hello", verb="roll"))
         assert await elsewhere.wait() == await free.wait() == "done"
-        assert recorder.events.get("second", []) == []
+        assert recorder.events.get("second", []) == [in_line(2)]
         gate.set()
         assert [await first.wait(), await second.wait()] == ["done", "done"]
 
@@ -99,7 +105,75 @@ async def test_stop_ends_what_runs_and_what_waits_and_later_steps_never_start(
         assert await third.wait() == "done"
     assert started == []
     assert recorder.events["first"] == [Text("begun")]
-    assert recorder.events.get("second", []) == []
+    assert recorder.events.get("second", []) == [in_line(2)]
+
+
+async def test_at_a_channels_root_a_person_also_stops_what_they_began_elsewhere_in_the_channel(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    async def endless(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("begun")
+        await asyncio.Event().wait()
+
+    async with running(tmp_path, recorder, endless=endless) as app:
+        root = asked("x", "", thread="").place
+        mine = [asked("a thread", "endless", thread="4711"), asked("private", "endless", thread="private:a")]
+        others = asked("another's", "endless", thread="4712")
+        others = replace(others, author=Author("b", "B"))
+        there = asked("another channel", "endless", thread="4713")
+        there = replace(there, place=replace(there.place, channel="another"))
+        for one in (*mine, others, there):
+            await app.perform(one)
+            await recorder.until(one.id, Text("begun"))
+        assert await app.stop(root) == 0
+        stop = replace(asked("stop", "", work="house", verb="stop"), place=root)
+        await (await app.perform(stop)).wait()
+        assert recorder.events["stop"][-1] == Text(words("en")("desk.stopped", n=2))
+        assert [await app.ended(one.id) for one in mine] == ["stopped", "stopped"]
+        assert app.live("local", others.id)
+        assert app.live("local", there.id)
+        assert await app.stop(replace(root, thread="4714"), "b") == 0
+
+
+async def test_who_waits_is_told_their_place_in_line_as_it_moves(tmp_path: Path, recorder: Recorder) -> None:
+    gates = {"first": asyncio.Event(), "second": asyncio.Event()}
+
+    async def slow(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("begun")
+        await gates[run.id].wait()
+
+    async with running(tmp_path, recorder, slow=slow) as app:
+        for id in gates:
+            await app.perform(asked(id, "slow"))
+        third = await app.perform(asked("third", "hello"))
+        await recorder.until("third", in_line(3))
+        gates["first"].set()
+        await recorder.until("third", in_line(2))
+        gates["second"].set()
+        assert await third.wait() == "done"
+    assert recorder.events["third"] == [in_line(3), in_line(2), Text("hello")]
+
+
+async def test_one_run_is_stopped_by_its_id_in_its_own_space_only(tmp_path: Path, recorder: Recorder) -> None:
+    async def slow(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("begun")
+        await asyncio.Event().wait()
+
+    async with running(tmp_path, recorder, slow=slow) as app:
+        first = await app.perform(asked("first", "slow"))
+        second = await app.perform(asked("second", "slow", thread="other"))
+        await recorder.until("first", Text("begun"))
+        assert app.live("local", "first")
+        assert not app.live("elsewhere", "first")
+        assert await app.stop_run("elsewhere", "first") == 0
+        assert await app.stop_run("local", "first") == 1
+        assert await app.stop_run("local", "first") == 0
+        assert await first.wait() == "stopped"
+        assert not app.live("local", "first")
+        assert await app.stop_run("local", "first") == 0
+        assert app.live("local", "second")
+        assert await app.stop_run("local", "second") == 1
+        assert await second.wait() == "stopped"
 
 
 async def test_the_verb_stop_overtakes(tmp_path: Path, recorder: Recorder) -> None:
@@ -140,7 +214,7 @@ async def test_what_a_person_can_mend_is_said_in_their_words(tmp_path: Path, rec
     async with running(tmp_path, recorder, sorry=sorry) as app:
         assert await (await app.perform(asked("one", "sorry"))).wait() == "failed"
     assert recorder.events["one"][-1] == Failed(
-        "The library is empty. Add a book: /library add handbook.md --shelf rules"
+        "The library is empty. `/library add` puts a book on a shelf; `/help library add` shows how."
     )
 
 

@@ -118,3 +118,14 @@ def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
     )
     os.close(write)
     assert "Traceback" not in done.stderr
+
+
+def test_an_operator_stocks_a_servers_shelves_and_nobody_elses(tmp_path: Path) -> None:
+    config, book = tmp_path / "config.toml", tmp_path / "table.md"
+    config.write_text('[embedding]\nmodel = "none"\n[roles]\n', encoding="utf-8")
+    book.write_text("# Grappled\n\nSpeed becomes 0.\n", encoding="utf-8")
+    library = ("--config", str(config), "library")
+    added = bot(*library, "add", str(book), "--shelf", "rules", "--space", "1234", data=tmp_path / "data")
+    assert added.returncode == 0
+    assert "table.md" in bot(*library, "list", "--space", "1234", data=tmp_path / "data").stdout
+    assert "table.md" not in bot(*library, "list", data=tmp_path / "data").stdout

@@ -52,6 +52,13 @@ def test_plain_text_is_left_alone() -> None:
             "",
         ),
         ("/library remove My Book --shelf 'two words'", "library remove", {"shelf": "two words"}, "My Book"),
+        (
+            "/sessions rename The siege of the mill --session 4f6a1c",
+            "sessions rename",
+            {"session": "4f6a1c"},
+            "The siege of the mill",
+        ),
+        ("/sessions archive", "sessions archive", {}, ""),
         ("/help rules ask", "help", {}, "rules ask"),
         ("/", "help", {}, ""),
         ("/rules", "help", {}, "rules"),
@@ -121,6 +128,18 @@ def test_the_table_is_consistent() -> None:
     assert plain_verb("rules") == ("rules", "ask")
     with pytest.raises(Sorry):
         verb("rules", "dance")
+
+
+def test_what_changes_what_everybody_shares_is_for_admins() -> None:
+    admin = {row.path for row in TABLE if row.admin}
+    assert admin == {"library add", "library remove", "library reindex", "prompts edit", "prompts reset"}
+
+
+def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() -> None:
+    private = {row.path for row in TABLE if row.option("private")}
+    assert private == {f"rules {name}" for name in ("ask", "lookup", "roll", "books", "see")}
+    parsed = parse("/rules ask --private who holds the mill?")
+    assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")
 
 
 @pytest.mark.parametrize("locale", LOCALES)

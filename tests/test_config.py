@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bot import models
-from bot.config import Config, ProviderConfig, RetrievalConfig, RolesConfig, load
+from bot.config import Config, DiscordConfig, ProviderConfig, RetrievalConfig, RolesConfig, load
 from bot.config_file import TABLES
 from bot.events import Sorry
 from bot.words import words
@@ -246,6 +246,21 @@ def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Pa
         ('[storage]\nurl = "postgresql+psycopg://me:hush@host/db"\n', 2, "holds a password"),
         ('[storage]\nurl = "mysql://host/db"\n', 2, "has to begin with one of sqlite+aiosqlite:///"),
         ('[library]\nwatch = "books"\n', 2, "has to be a list of texts"),
+        ('[discord]\ntoken = "abc"\n', 2, "write the variable's name as token_env"),
+        (f'[discord]\ntoken_env = "{"M" * 24}.Gx_Y-z.{"hush-" * 8}"\n', 2, "looks like a secret"),
+        (f'[discord]\ntoken_env = "Bot {"M" * 24}.Gx_Y-z.{"hush-" * 8}"\n', 2, "looks like a secret"),
+        ('[discord]\ntoken_env = "my token"\n', 2, "is the name of an environment variable"),
+        ('[discord]\napplication_id = "1"\n', 2, 'has to be a number, not "1"'),
+        ("[discord]\napplication_id = 0\n", 2, "has to be from 1 to"),
+        ('[discord]\napi_base = "discord.com"\n', 2, "has to begin with one of http://"),
+        ('[discord]\ngateway_url = "http://localhost"\n', 2, "has to begin with one of ws://"),
+        ("[discord]\nsync_guilds = 3\n", 2, "has to be a list of numbers, not 3"),
+        ("[discord]\nsync_guilds = [true]\n", 2, "has to be a list of numbers, not [true]"),
+        ("[discord]\nshard_ids = [0, -1]\nshard_count = 2\n", 2, "is -1, but has to be from 0"),
+        ("[discord]\nshard_count = 0\n", 2, "has to be from 1 to"),
+        ("[discord]\nshard_ids = [0]\n", 2, "needs `shard_count` beside it"),
+        ("[discord]\nshard_count = 2\nshard_ids = [1, 2]\n", 3, "names shard 2"),
+        ("[discord]\nfree_chat = 1\n", 2, "has to be true or false"),
         ("retrieval = 3\n", 1, "has to be a table"),
         ('x = """\n[retrieval]\nfetchk = 1\n"""\n', 1, "unknown table [x]"),
         ("[retrieval]\nk = = 3\n", 2, "is not valid TOML"),
@@ -260,6 +275,23 @@ def test_each_slip_is_refused_with_its_line_and_a_way_out(
     assert says in sentence
     assert "hush" not in sentence
     assert "sk-proj" not in sentence
+
+
+def test_what_the_file_says_of_discord_is_read(file: Path) -> None:
+    file.write_text(
+        '[discord]\ntoken_env = "MINE"\ngateway_url = "ws://127.0.0.1:1"\n'
+        "shard_count = 4\nshard_ids = [0, 3, 0]\nsync_guilds = [7]\nfree_chat = true\nthreads = false\n",
+        encoding="utf-8",
+    )
+    assert load(file, environ={}).discord == DiscordConfig(
+        token_env="MINE",
+        gateway_url="ws://127.0.0.1:1",
+        shard_count=4,
+        shard_ids=(0, 3),
+        sync_guilds=(7,),
+        free_chat=True,
+        threads=False,
+    )
 
 
 def test_windows_line_ends_and_a_byte_order_mark_are_read(file: Path) -> None:

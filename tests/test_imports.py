@@ -17,16 +17,17 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = (
     ("bot.__main__", "bot.cli", "bot.doctor"),
     ("cogs", "bot.adapters"),
-    ("bot.app", "bot.faults", "bot.house", "bot.watch"),
+    ("bot.app", "bot.arrivals", "bot.faults", "bot.house", "bot.live", "bot.past", "bot.watch"),
     ("bot.works",),
     ("bot.strategies",),
     ("bot.llm", "bot.retrieval", "bot.readers", "bot.budget", "bot.prompts", "bot.engine", "bot.fence"),
-    ("bot.order", "bot.requests", "storage"),
+    ("bot.doorway", "bot.order", "bot.patience", "bot.requests", "storage"),
     ("bot.command_line", "bot.commands", "bot.config", "bot.config_file", "bot.models", "bot.model_fetch"),
     ("bot.words", "bot.events"),
 )
 HOMES = {
     "discord": ("cogs", "bot.adapters.discord"),
+    "aiohttp": ("bot.adapters.discord",),
     "slack_bolt": ("bot.adapters.slack",),
     "slack_sdk": ("bot.adapters.slack",),
     "anthropic": ("bot.llm.anthropic_messages",),
@@ -52,7 +53,7 @@ HOMES = {
 }
 HEAVY = {
     "sqlalchemy", "chromadb", "dbos", "anthropic", "openai", "onnxruntime", "tokenizers", "numpy", "alembic",
-    "pydantic", "rich", "prompt_toolkit", "yaml", "d20",
+    "pydantic", "rich", "prompt_toolkit", "yaml", "d20", "discord", "aiohttp",
 }  # fmt: skip
 
 

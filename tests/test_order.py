@@ -52,6 +52,24 @@ async def test_one_who_gives_up_waiting_lets_the_others_pass() -> None:
     await order.turn("here", 3)
 
 
+async def test_each_knows_how_many_go_before() -> None:
+    order = Order()
+    for seq in (7, 5, 6):  # 7 was called when it stood alone
+        order.enter("here", seq)
+    assert [order.ahead("here", seq) for seq in (7, 5, 6)] == [0, 1, 2]
+    moved = asyncio.create_task(order.moved("here", 6))
+    await asyncio.sleep(0)
+    assert not moved.done()
+    order.leave("here", 7)
+    await moved
+    assert [order.ahead("here", seq) for seq in (5, 6)] == [0, 1]
+    order.leave("here", 5)
+    assert order.ahead("here", 6) == 0
+    order.leave("here", 6)
+    assert order.ahead("here", 6) == 0
+    await order.moved("here", 6)
+
+
 async def test_leaving_twice_is_leaving_once() -> None:
     order = Order()
     order.enter("here", 1)

@@ -39,7 +39,9 @@ class Application(Protocol):
 
     async def stop(self, place: Place) -> int: ...
 
-    async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]: ...
+    async def complete(
+        self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
+    ) -> list[str]: ...
 
     async def close(self) -> None: ...
 
@@ -77,11 +79,11 @@ def author() -> Author:
 class Conversation:
     """One thread of one terminal."""
 
-    def __init__(self, locale: str, thread: str | None) -> None:
+    def __init__(self, locale: str, thread: str | None, space: str = "local") -> None:
         self.locale = locale
         self.say: Words = words(locale)
-        self.place = Place("terminal", "local", "terminal", thread or new_id())
-        self._author = author()
+        self.place = Place("terminal", space, "terminal", thread or new_id())
+        self.author = author()
 
     def help(self, topic: str) -> str:
         return help_text(self.say, topic)
@@ -106,7 +108,7 @@ class Conversation:
     def asks(
         self, run: str, work: str, name: str, options: dict[str, OptionValue], text: str = ""
     ) -> Request:
-        return Request(run, self.place, self._author, work, name, options, text, locale=self.locale)
+        return Request(run, self.place, self.author, work, name, options, text, locale=self.locale)
 
     def stopped(self, n: int) -> str:
         """What /stop answers when it has stopped `n` runs."""

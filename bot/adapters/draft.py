@@ -6,6 +6,10 @@ Pure: no I/O, no platform. The limits are the caller's.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from bot.adapters.blocks import LINE, blocks, fence, opens_table
 
 _SEQUENCE = re.compile(
     "(?:\x1b\\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, such as a window title or a link
@@ -13,17 +17,31 @@ _SEQUENCE = re.compile(
     "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI, such as a colour or a cursor movement (ECMA-48, 5.4)
     "|\x1b[ -/]*[0-~]"
 )
-# C0 but tab and newline, DEL, C1, bidirectional embeddings, overrides and isolates (UAX 9), BOM.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+# C0 but tab and newline, DEL, C1; marks, embeddings, overrides and isolates of direction (UAX 9); what is
+# invisible and means nothing alone: word joiner and operators, deprecated format characters, BOM,
+# annotation anchors; and tags, unless a flag is spelt with them (UTS 51). Not the zero-width (non-)joiners,
+# which scripts and emoji are written with, nor the zero-width space, with which `neutralise` works.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+    "|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]+"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MENTION = re.compile(r"@(?=everyone\b|here\b|channel\b)|<(?=[@!#])", re.IGNORECASE)
-_FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})([^\n]*)$")
+_LINE_END = re.compile("\r\n|[\u2028\u2029]")
+# Discord takes @everyone for a call even where more letters follow or come before.
+_MENTION = re.compile(
+    r"@(?=everyone|here\b|channel\b)|(?<!\w)@(?=here|channel)|<(?=[@!#])",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s")
 _BROKEN = "\u200b"
+
+Size = Callable[[str], int]
+"""How long a platform holds a text to be; `len` counts code points."""
 
 
 def clean(text: str) -> str:
     """The text without what could steer a terminal or turn its reading direction; line ends as \\n."""
-    text = text.replace("\r\n", "\n")
+    text = _LINE_END.sub("\n", text)
     return _SURROGATE.sub("\ufffd", _CONTROL.sub("", _SEQUENCE.sub("", text)))
 
 
@@ -32,98 +50,107 @@ def neutralise(text: str) -> str:
     return _MENTION.sub(lambda found: found[0] + _BROKEN, text)
 
 
-def split(markdown: str, limit: int) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What is not cut any further. `gap` are the line ends after it, should something follow.
+
+    One that `leads` is not the last of its part: a heading goes along with what it heads.
+    """
+
+    text: str
+    gap: str = "\n\n"
+    leads: bool = False
+
+
+def split(markdown: str, limit: int, size: Size = len) -> list[str]:
     """Parts of at most `limit` characters, in order, cut where it hurts least.
 
-    Between paragraphs rather than inside one, between lines rather than inside one; fenced code,
+    Between blocks rather than inside one, between lines rather than inside one; fenced code,
     lists and tables stay whole while they fit. A fence that must be cut is closed and opened again.
     Raises ValueError for a limit too small to hold a reopened fence.
     """
     if limit < 40:
         raise ValueError("a limit below 40 characters leaves no room for a fence")
-    parts: list[str] = []
-    part = ""
-    for block in _blocks(markdown):
-        if len(part) + len(block) <= limit:
-            part += block
-            continue
-        if len(block.strip("\n")) <= limit:
-            parts.append(part)
-            part = block.lstrip("\n") if len(block) > limit else block
-            part = part[:limit]
-            continue
-        # Too long to stay whole wherever it goes, so it may as well begin here.
-        parts.append(part)
-        *full, part = _cut(block, limit)
-        parts += full
-    parts.append(part)
+    pieces = []
+    for block in blocks(markdown):
+        text = block.source.rstrip("\n")
+        *full, last = cut(text, limit, size)
+        pieces += [Piece(one, "\n") for one in full]
+        pieces.append(Piece(last, block.source[len(text) :], block.kind == "heading"))
+    parts = pack(pieces, limit, size)
     return [shown for one in parts if (shown := one.strip("\n")).strip()]
 
 
-def _blocks(markdown: str) -> list[str]:
-    """What should stay together, with the blank lines after it: paragraphs, lists, tables, fences."""
-    blocks: list[str] = []
-    fence, was_list, blank = "", False, True
-    for line in markdown.splitlines(keepends=True):
-        bare = line.rstrip("\n")
-        if fence:
-            blocks[-1] += line
-            fence = "" if _closes(bare, fence) else fence
-            continue
-        item = _in_list(bare, was_list)
-        opened = _FENCE.match(bare)
-        joins = bool(blocks) and (not bare.strip() or (not blank and not opened) or (was_list and item))
-        if joins:
-            blocks[-1] += line
-        else:
-            blocks.append(line)
-        fence = opened[2] if opened else ""
-        was_list = item if bare.strip() else was_list
-        blank = not bare.strip()
-    return blocks
+def pack(pieces: Iterable[Piece], limit: int, size: Size = len) -> list[str]:
+    """Pieces of at most `limit` put together to parts of at most `limit`.
+
+    Each part is filled before the next begins, so that what is appended to a text leaves its full parts
+    as they were.
+    """
+    parts: list[list[Piece]] = []
+    part: list[Piece] = []
+    used = 0
+    for piece in pieces:
+        length = size(piece.text)
+        if part and used + length > limit:
+            at = len(part)
+            while at and part[at - 1].leads:
+                at -= 1
+            at = at or len(part)  # headings alone head nothing that they could go along with
+            parts.append(part[:at])
+            part = part[at:]
+            used = sum(size(one.text + one.gap) for one in part)
+            if part and used + length > limit:
+                parts.append(part)
+                part, used = [], 0
+        part.append(piece)
+        used += length + len(piece.gap)
+    return [_joined(one) for one in [*parts, part] if one]
 
 
-def _in_list(line: str, was_list: bool) -> bool:
-    return bool(re.match(r"\s*([-*+]|\d{1,9}[.)])\s", line)) or (was_list and line.startswith("  "))
+def _joined(part: list[Piece]) -> str:
+    return "".join(one.text + one.gap for one in part[:-1]) + part[-1].text
 
 
-def _closes(line: str, fence: str) -> bool:
-    bare = line.strip()
-    return len(bare) >= len(fence) and bare == fence[0] * len(bare)
-
-
-def _cut(block: str, limit: int) -> list[str]:
-    """A block that no part can hold whole, by lines, then words, then characters."""
-    lines = block.splitlines(keepends=True)
-    opened = _FENCE.match(lines[0].rstrip("\n"))
+def cut(block: str, limit: int, size: Size = len) -> list[str]:
+    """The block whole, or by lines, then sentences, words and characters where it is longer than `limit`."""
+    if size(block) <= limit:
+        return [block]
+    lines = LINE.findall(block)
+    opened = fence(lines[0].rstrip("\n"))
     head, foot = "", ""
-    if opened and len(lines[0]) + len(opened[2]) + 20 <= limit:
-        head, foot = lines[0], opened[2]
-        if _closes(lines[-1].rstrip("\n"), opened[2]):
+    if opened and size(lines[0]) + len(opened.marks) + 20 <= limit:
+        head, foot = lines[0], opened.marks
+        if opened.closed_by(lines[-1]):
             lines = lines[:-1]
         lines = lines[1:]
-    elif not opened and len(lines) > 2 and re.match(r"\s*\|?[\s:|-]*-{2,}[\s:|-]*$", lines[1]):
+    elif not opened and len(lines) > 2 and opens_table(lines[0], lines[1].rstrip("\n")):
         head = "".join(lines[:2])  # a table's header is repeated, or its rows mean nothing
-        if len(head) * 2 > limit:
-            head = ""
+        head = head if size(head) * 2 <= limit else ""
         lines = lines[2:] if head else lines
-    room = limit - len(head) - len(foot) - 1
-    parts, body = [], ""
+    room = limit - size(head) - len(foot) - 1
+    parts, body, used = [], "", 0
     for line in lines:
-        for piece in _pieces(line, room):
-            if body and len(body) + len(piece) > room:
+        for piece in _pieces(line, room, size):
+            length = size(piece)
+            if body and used + length > room:
                 parts.append(body)
-                body = ""
+                body, used = "", 0
             body += piece
+            used += length
     parts.append(body)
     return [head + (one if not foot or one.endswith("\n") else one + "\n") + foot for one in parts]
 
 
-def _pieces(line: str, room: int) -> list[str]:
-    """A line in pieces of at most `room`, cut after a space where there is one."""
+def _pieces(line: str, room: int, size: Size) -> list[str]:
+    """A line in pieces of at most `room`: cut after a sentence in the last third, or a space not far before."""
     pieces = []
-    while len(line) > room:
-        at = line.rfind(" ", 0, room) + 1 or room
+    while len(line) > room or size(line) > room:
+        most = min(len(line), room)
+        while size(line[:most]) > room:
+            most -= max(1, (size(line[:most]) - room) // 2)
+        ends = [found.end() for found in _SENTENCE_END.finditer(line, most * 2 // 3, most)]
+        at = ends[-1] if ends else line.rfind(" ", most // 3, most) + 1 or most
         pieces.append(line[:at])
         line = line[at:]
     return [*pieces, line]

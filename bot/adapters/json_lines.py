@@ -80,7 +80,8 @@ class _JsonView:
             line["replace"] = True
         self._lines.write(line)
 
-    async def close(self, status: Ended) -> None:
-        # First, because a run that has ended is not taken up again to say so.
-        await self._lines.done(self._stages.run, status)
+    async def flush(self, status: Ended) -> None:
         await self._stages.leave()
+
+    async def close(self, status: Ended) -> None:
+        await self._lines.done(self._stages.run, status)

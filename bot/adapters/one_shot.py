@@ -56,21 +56,30 @@ def library(
     options: Mapping[str, OptionValue],
     text: str,
     out: BinaryIO | None,
+    space: str = "local",
 ) -> int:
     """`library NAME …`; 0 when all went well, else 1. With `out`, JSON lines go there.
 
+    `space` is whose library it is: this terminal's, or that of a server of a platform, by its id.
+
     Raises Sorry when the data folder cannot be used.
     """
-    return leaving.run(_library(config, locale, name, dict(options), text, out))
+    return leaving.run(_library(config, locale, name, dict(options), text, out, space))
 
 
 async def _library(
-    config: Config, locale: str, name: str, options: dict[str, OptionValue], text: str, out: BinaryIO | None
+    config: Config,
+    locale: str,
+    name: str,
+    options: dict[str, OptionValue],
+    text: str,
+    out: BinaryIO | None,
+    space: str,
 ) -> int:
     from bot.app import App
 
     log_to(config)
-    conversation = Conversation(locale, None)
+    conversation = Conversation(locale, None, space)
     request = conversation.asks(new_id(), "library", name, options, text)
     output: Output = JsonLines(out) if out is not None else _plain(config, conversation)
     durable = verb("library", name).background
@@ -115,5 +124,6 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
     except (Sorry, StorageFault) as error:
         status = "failed"
         await view.show(failure(request, error))
+    await view.flush(status)
     await view.close(status)
     return status

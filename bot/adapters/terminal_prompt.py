@@ -226,7 +226,8 @@ class Prompt:
     async def _names(self, kind: str, prefix: str, shelf: str | None) -> list[str]:
         if self._app is None or not self._ready.is_set():
             return []
-        return await self._app.complete(self.conversation.place.space, kind, prefix, shelf)
+        here = self.conversation
+        return await self._app.complete(here.place.space, kind, prefix, shelf, here.author.id)
 
     # What is drawn.
 

@@ -17,6 +17,7 @@ from bot.events import (
     Attachment,
     Choices,
     Citation,
+    Elsewhere,
     Ended,
     Event,
     Failed,
@@ -91,6 +92,8 @@ class TerminalView:
             case Attachment(name=name, data=data):
                 saved = await self._save(name, data)
                 await self._block([ink.wrap(say("terminal.saved", path=saved))])
+            case Elsewhere(place=place, title=title):
+                await self._block([ink.wrap(f"→ {clean(title)}  {ink(clean(place.thread), DIM)}")])
             case Speak():
                 pass  # the words stand on the screen already
             case Notice(text=text):
@@ -100,15 +103,17 @@ class TerminalView:
             case _:
                 assert_never(event)
 
-    async def close(self, status: Ended) -> None:
+    async def flush(self, status: Ended) -> None:
         await self._end_stage()
         await self._stages.leave()
         if status == "stopped":
             await self._write([self._screen.ink(self._say("terminal.stopped"), YELLOW)])
-        self._screen.status(self._stages.run, "")
         if self._held:
             held, self._held = self._held, []
             await self._screen.write(held)
+
+    async def close(self, status: Ended) -> None:
+        self._screen.status(self._stages.run, "")
 
     async def _write(self, lines: Sequence[str]) -> None:
         if self._hold:

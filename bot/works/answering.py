@@ -121,7 +121,7 @@ class Answer:
 
     def _by_quoting(self) -> list[Text]:
         wanted = set(self._terms(self._snapshot.question))
-        texts = []
+        texts = [Text("\n\n")] if "".join(self.shown).strip() else []  # apart from the model's own words
         best = _near_the_best(self._found.passages)[:QUOTED]
         for n, passage in enumerate(self._found.passages, 1):
             if passage not in best:

@@ -83,7 +83,8 @@ class Asking:
                 run.request.place.space,
                 snapshot.session,
                 run.id,
-                snapshot.question,
+                # As it reads now: whoever asked may have changed it while a crash had cut the run off.
+                " ".join(run.request.text.split()) or snapshot.question,
                 text,
                 json.dumps(sources),
             )

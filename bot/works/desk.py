@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Desk:
-    """Needs the sessions, to close one, and a way to stop what runs in a place."""
+    """Needs the sessions, to close one, and a way to stop what runs in a place, for a person."""
 
-    def __init__(self, sessions: Sessions, stop: Callable[[Place], Awaitable[int]]) -> None:
+    def __init__(self, sessions: Sessions, stop: Callable[[Place, str], Awaitable[int]]) -> None:
         self._sessions = sessions
         self._stop = stop
 
@@ -29,7 +29,7 @@ class Desk:
                 yield Stage("help", say("desk.help"))
                 yield Text(commands.help_text(say, request.text))
             case "stop":
-                stopped = await run.step("stop", lambda: self._stop(place), int)
+                stopped = await run.step("stop", lambda: self._stop(place, request.author.id), int)
                 yield Stage("stop", "")
                 yield Text(say("desk.stopped", n=stopped) if stopped else say("desk.nothing_to_stop"))
             case _:

@@ -11,8 +11,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Failed, Run, Sorry, Stage, Text
-from bot.retrieval.files import Candidate, Refused, gather
+from bot.events import Event, Failed, Request, Run, Sorry, Stage, Status, Text
+from bot.retrieval.files import SUFFIXES, Candidate, Refused, gather
 from bot.retrieval.found import Book
 from bot.retrieval.intake import Item
 from bot.words import Words, words
@@ -22,16 +22,18 @@ from bot.works.rules import book_table
 if TYPE_CHECKING:
     from bot.retrieval.intake import Intake
     from bot.retrieval.library import Library
+    from bot.works.incoming import Incoming
     from storage.jobs import JobRow, Jobs
 
 
 class LibraryWork:
     """Keeps books on shelves."""
 
-    def __init__(self, library: Library, intake: Intake, jobs: Jobs) -> None:
+    def __init__(self, library: Library, intake: Intake, jobs: Jobs, incoming: Incoming) -> None:
         self._library = library
         self._intake = intake
         self._jobs = jobs
+        self._incoming = incoming
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -48,14 +50,19 @@ class LibraryWork:
     async def _add(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         shelf = _shelf(request.options.get("shelf"))
-        paths = request.options.get("paths")
-        named = [str(one) for one in paths] if isinstance(paths, list) else []
+        named = _paths(request)
+        if not named and not request.files:
+            raise Sorry("library.no_files")
         replace = bool(request.options.get("replace"))
 
         async def gathered() -> tuple[list[Candidate], list[Refused]]:
             return await asyncio.to_thread(gather, named, self._intake.max_bytes)
 
         files, refused = await run.step("files", gathered, tuple[list[Candidate], list[Refused]])
+        if request.files:
+            yield Status(say("library.fetching"))
+            brought, not_brought = await self._incoming.bring(run, SUFFIXES, self._intake.max_bytes)
+            files, refused = [*files, *brought], [*refused, *not_brought]
         yield Stage("job", say("library.adding", n=len(files) + len(refused), shelf=shelf))
         if not files and not refused:
             yield Failed(say("library.nothing_there", paths=", ".join(named)))
@@ -131,6 +138,16 @@ class LibraryWork:
         jobs = await self._jobs.list(run.request.place.space)
         yield Stage("jobs", say("library.jobs", n=len(jobs)))
         yield Text(_job_table(jobs, say) if jobs else say("library.no_jobs"))
+
+
+def _paths(request: Request) -> list[str]:
+    """Files and folders that were named; in the terminal only.
+
+    Anywhere else a path would be one of the server's, and whoever types it is not its owner.
+    """
+    paths = request.options.get("paths")
+    named = isinstance(paths, list) and request.place.platform == "terminal"
+    return [str(one) for one in paths] if named and isinstance(paths, list) else []
 
 
 def _shelf(value: object) -> str:

@@ -14,13 +14,22 @@ from bot.words import words
 
 if TYPE_CHECKING:
     from bot.prompts import Prompts
+    from bot.works.incoming import Incoming
+
+
+KINDS = (".yml", ".yaml", ".txt", ".md")
+"""The files that a wording comes in."""
+
+MAX_BYTES = 1_000_000
+"""More than any wording needs; that it is too long is said by its characters."""
 
 
 class PromptsWork:
-    """Reading is for everybody; changing what the whole space shares, for its admins."""
+    """Reading is for everybody; that only admins change what the whole space shares is the app's business."""
 
-    def __init__(self, prompts: Prompts) -> None:
+    def __init__(self, prompts: Prompts, incoming: Incoming) -> None:
         self._prompts = prompts
+        self._incoming = incoming
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {"list": self._list, "show": self._show, "edit": self._edit, "reset": self._reset}
@@ -57,11 +66,14 @@ class PromptsWork:
 
     async def _edit(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        _only_admins(request)
         name, _, typed = request.text.strip().partition(" ")
 
+        brought, refused = await self._incoming.bring(run, KINDS, MAX_BYTES)
+        if refused:
+            raise Sorry(refused[0].key, **refused[0].values)
+
         async def edited() -> str:
-            given = await asyncio.to_thread(_given, request, typed)
+            given = await asyncio.to_thread(_given, request, typed, [one.path for one in brought])
             made = await self._prompts.edit(request.place.space, name, given, request.author.id)
             return as_yaml(made)
 
@@ -71,23 +83,16 @@ class PromptsWork:
 
     async def _reset(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say, name = run.request, words(run.request.locale), run.request.text.strip()
-        _only_admins(request)
         was = await run.step("reset", lambda: self._prompts.reset(request.place.space, name), bool)
         yield Stage("prompt", name)
         yield Text(say("prompts.reset" if was else "prompts.was_bundled", name=name))
 
 
-def _only_admins(request: Request) -> None:
-    if not request.author.admin:
-        raise Sorry("prompts.admins")
-
-
-def _given(request: Request, typed: str) -> str:
-    """The new wording: what was typed, a file that came along, or, in the terminal, a file by its path."""
-    paths = [one.path for one in request.files]
+def _given(request: Request, typed: str, paths: list[str]) -> str:
+    """The new wording: what was typed, one of the files at `paths`, or, in the terminal, one that was named."""
     # Anywhere else a path would be one of the server's, and whoever types it is not its owner.
     if isinstance(named := request.options.get("file"), str) and request.place.platform == "terminal":
-        paths.append(named)
+        paths = [*paths, named]
     if paths:
         try:
             with Path(paths[0]).open("rb") as file:

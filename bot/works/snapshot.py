@@ -12,6 +12,7 @@ from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies.base import ROLE, Inquiry
 from bot.strategies.factory import SINGLE, strategy
+from bot.works.sessions import titled
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
@@ -97,7 +98,7 @@ class Snapshots:
             raise Sorry("rules.long_question", length=len(question), limit=QUESTION_CHARS)
         space = request.place.space
         shelf = await self._library.shelf_for(space, _option(request, "shelf"), "rules")
-        mine = await self._session(request)
+        mine = await self._session(request, question)
         past = await self._sessions.last_exchanges(space, mine.id, HISTORY) if mine else []
         languages = await self._library.languages(space, shelf)
         language = await asyncio.to_thread(detect_question, question, languages)
@@ -126,13 +127,19 @@ class Snapshots:
             history=[(one.question, one.answer) for one in past] if request.options.get(FOLLOW_UP) else [],
         )
 
-    async def _session(self, request: Request) -> SessionRow | None:
+    async def _session(self, request: Request, question: str) -> SessionRow | None:
         """The place's session, opened if need be; None in another work's thread, where this is a one-shot."""
         place = request.place
         session = await self._sessions.active(place.space, place.platform, place.channel, place.thread)
         if session is None:
             session = await self._sessions.open(
-                place.space, place.platform, place.channel, place.thread, "rules"
+                place.space,
+                place.platform,
+                place.channel,
+                place.thread,
+                "rules",
+                author_id=request.author.id,
+                title=titled(question),
             )
         return session if session.work == "rules" else None
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.draft import clean, neutralise, split
+from bot.adapters.blocks import blocks
+from bot.adapters.draft import Piece, clean, cut, neutralise, pack, split
 
 LINE = st.text(alphabet="ab |*-#`~1.\té “", max_size=60)
 BLOCK = st.one_of(
@@ -65,13 +66,77 @@ def test_a_long_table_repeats_its_header() -> None:
     assert all(part.startswith("| a | b |\n|---|---|\n") for part in split(table, 120))
 
 
+@given(MARKDOWN)
+def test_blocks_together_are_the_text(markdown: str) -> None:
+    assert "".join(block.source for block in blocks(markdown)) == markdown
+
+
+@pytest.mark.parametrize(
+    ("markdown", "kinds"),
+    [
+        ("So:\n- a\n\n- b\n\n  more\n\nAfter", ["text", "text"]),
+        ("# One\ntext\n## Two", ["heading", "text", "heading"]),
+        ("So:\n| a | b |\n|---|---|\n| 1 | 2 |\nafter", ["text", "table", "text"]),
+        ("a | b\n\nc | d", ["text", "text"]),
+        ("So:\n```\n# no heading\n\n| a |\n|---|\n```\nafter", ["text", "fence", "text"]),
+        ("1. a\n\n   ```sh\n   ls\n   ```\n\n2. b", ["text", "fence", "text"]),
+        ("````\n```\n````\n\n~~~\n```", ["fence", "fence"]),
+        ("> ```\n> a\nafter", ["fence", "text"]),
+    ],
+)
+def test_a_text_falls_into_what_belongs_together(markdown: str, kinds: list[str]) -> None:
+    assert [block.kind for block in blocks(markdown)] == kinds
+
+
+@given(MARKDOWN, st.integers(40, 300))
+def test_a_longer_text_leaves_the_full_parts_of_a_shorter_one(markdown: str, limit: int) -> None:
+    before, after = split(markdown, limit), split(f"{markdown}\n\n# New\n\nMore.", limit)
+    assert after[: len(before) - 1] == before[:-1]
+
+
+def test_a_heading_is_not_the_last_thing_of_a_part() -> None:
+    text = "word " * 10
+    assert split(f"{text}\n\n## Next\n\n{text}", 70) == [text, f"## Next\n\n{text}"]
+
+
+def test_headings_without_room_for_what_they_head_stand_alone() -> None:
+    pieces = [Piece("a" * 30, leads=True), Piece("b" * 30, leads=True), Piece("c" * 40)]
+    assert pack(pieces, 50) == ["a" * 30, "b" * 30, "c" * 40]
+
+
+def test_a_long_line_is_cut_after_a_sentence_rather_than_a_word() -> None:
+    assert cut("One two three four. Five six seven", 27) == ["One two three four. ", "Five six seven"]
+    assert cut("One two three four five six seven", 27) == ["One two three four five ", "six seven"]
+
+
+def test_a_length_is_what_the_caller_says_it_is() -> None:
+    def units(text: str) -> int:
+        return len(text.encode("utf-16-le")) // 2
+
+    parts = split("😀" * 100 + " word" * 20, 50, units)
+    assert all(units(part) <= 50 for part in parts)
+    assert "".join(parts).count("😀") == 100
+
+
 def test_a_limit_without_room_is_refused() -> None:
     with pytest.raises(ValueError, match="40"):
         split("text", 10)
 
 
 @pytest.mark.parametrize(
-    "call", ["@everyone", "@here", "<@123>", "<@&9>", "<!channel>", "<!subteam^S1>", "<#C1>"]
+    "call",
+    [
+        "@everyone",
+        "@Everyone",
+        "me@everyones",
+        "@here",
+        "@heres",
+        "<@123>",
+        "<@&9>",
+        "<!channel>",
+        "<!subteam^S1>",
+        "<#C1>",
+    ],
 )
 def test_mentions_call_nobody(call: str) -> None:
     made = neutralise(f"hello {call}!")
@@ -94,3 +159,16 @@ def test_cleaned_text_has_nothing_that_steers_a_terminal(text: str) -> None:
 def test_sequences_go_whole_and_words_stay() -> None:
     text = "a\x1b[31mred\x1b[0m \x1b]0;title\x07b\x1b]8;;http://x\x1b\\link \u202eevil\u202c\r\nend"
     assert clean(text) == "ared blink evil\nend"
+
+
+def test_what_is_invisible_and_means_nothing_goes_and_what_writing_needs_stays() -> None:
+    assert clean("pay\u200fpal\u2060 \ufff9x\U000e0041\U000e0042y") == "paypal xy"
+    wales = "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f"
+    assert clean(f"{wales} 👩\u200d🚀 می\u200cروم") == f"{wales} 👩\u200d🚀 می\u200cروم"
+    assert clean("a\u2028b\r\nc") == "a\nb\nc"
+
+
+def test_headings_with_nothing_under_them_fill_their_parts() -> None:
+    parts = split("# A heading\n" * 300, 400)
+    assert len(parts) < 15
+    assert "".join(parts).count("# A heading") == 300

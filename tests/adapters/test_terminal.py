@@ -31,10 +31,12 @@ from bot.events import (
     Choice,
     Choices,
     Citation,
+    Elsewhere,
     Event,
     Failed,
     Notice,
     Picture,
+    Place,
     Request,
     Sorry,
     Speak,
@@ -76,6 +78,7 @@ async def shown(
     )
     for event in events:
         await view.show(event)
+    await view.flush("done")
     await view.close("done")
     return paper
 
@@ -148,6 +151,7 @@ async def test_nothing_that_steers_a_terminal_comes_through(tmp_path: Path) -> N
         Status(evil),
         Citation(1, evil, evil, evil),
         Choices(evil, (Choice(evil, evil),)),
+        Elsewhere(Place(evil, evil, evil, evil), evil),
         Notice(evil),
         Failed(evil),
     )

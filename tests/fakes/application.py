@@ -95,7 +95,9 @@ class FakeApp:
             ticket.task.cancel()
         return len(live)
 
-    async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
+    async def complete(
+        self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
+    ) -> list[str]:
         return [one for one in self.names.get(kind, []) if one.lower().startswith(prefix.lower())]
 
     async def close(self) -> None:
@@ -114,6 +116,7 @@ class FakeApp:
                 status = await self._show(request, view)
         except asyncio.CancelledError:
             status = "stopped"
+        await view.flush(status)
         await view.close(status)
         return status
 

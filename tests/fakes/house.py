@@ -32,6 +32,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.events: dict[str, list[Event]] = {}
+        self.flushed: dict[str, str] = {}
         self.statuses: dict[str, str] = {}
         self.shown = asyncio.Condition()
 
@@ -54,6 +55,9 @@ class _Recorded:
         async with self._recorder.shown:
             self._recorder.events[self._run].append(event)
             self._recorder.shown.notify_all()
+
+    async def flush(self, status: str) -> None:
+        self._recorder.flushed[self._run] = status
 
     async def close(self, status: str) -> None:
         self._recorder.statuses[self._run] = status

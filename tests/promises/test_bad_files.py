@@ -70,7 +70,7 @@ def test_a_folder_of_500_files_with_7_broken_ones(tmp_path: Path, plain: Path) -
     assert status(events) == "failed"
     assert sorted(one["text"] for one in of(events, "notice")) == sorted(said.values())
     assert "493" in texts(events)
-    assert texts(events, "failed").startswith("7 of 500")
+    assert texts(events, "failed").startswith("Not added: 7 of 500")
     assert took < 40
     listed = heard(bot("library", "list", "--json", data=tmp_path / "data", config=plain))
     assert sum(".md" in line for line in texts(listed).splitlines()) == 493
@@ -183,7 +183,7 @@ async def test_the_same_again_and_another_under_the_same_name(tmp_path: Path) ->
         refused = await talk.say(add)
         assert status(refused) == "failed"
         assert "book.md" in texts(refused, "notice")
-        assert "--replace" in texts(refused, "notice")
+        assert "`replace`" in texts(refused, "notice")
         assert "first" in texts(await talk.say("/rules lookup A heading"))
         assert status(await talk.say(f"{add} --replace")) == "done"
         assert "second" in texts(await talk.say("/rules lookup A heading"))

@@ -14,7 +14,10 @@ from tests.promises.conftest import VECTORS, SmallDisk
 from tests.promises.talk import ASK, BOOK, Talk, of, sentence, settings, status, talking, texts
 from tests.storage.books import book
 
-FULL = "The disk is full, so I could not keep that. Make room and ask again; what was stored before is safe."
+FULL = (
+    "The disk is full, so I could not keep that; what was stored before is safe. "
+    "Ask again once whoever runs me has made room."
+)
 
 
 async def still_answers(talk: Talk) -> None:

@@ -15,7 +15,7 @@ from tests.promises.talk import ASK, sentence, settings, status, talking, texts
 
 LOCKED = (
     "The database is busy in another program, so I could not keep that. "
-    "Close that program, or try again in a moment."
+    "Try again in a moment; if it stays so, whoever runs me has to close that program."
 )
 
 

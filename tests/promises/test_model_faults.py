@@ -86,6 +86,16 @@ async def test_a_model_that_gives_nothing_is_replaced_by_the_passages(
     no_key_anywhere(stocked, events)
 
 
+async def test_the_passages_stand_apart_from_what_a_model_said_without_citing_them(
+    wire: Wire, stocked: Path
+) -> None:
+    async with wire.service([Reply("Certainly not.")]) as service:
+        events, _ = await asked(settings(stocked, service))
+    said, passages = texts(events).split("\n\n", 1)
+    assert said.rstrip().endswith("Certainly not.")
+    assert passages.startswith("**")
+
+
 @pytest.mark.parametrize("fault", ["drop", "truncate", "malformed", "error"])
 async def test_what_arrived_before_a_cut_stays_and_is_billed(fault: str, wire: Wire, stocked: Path) -> None:
     error = {"message": "overloaded", "type": "overloaded_error", "code": "server_error"}

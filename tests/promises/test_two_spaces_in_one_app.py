@@ -46,6 +46,7 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 assert (
                     await perform(asks(space, "add", "library", "add", paths=path, shelf="rules")) == "done"
                 )
+            house = app.house
             for space, other in (SPACES, SPACES[::-1]):
                 question = "What does the gate of the town open with?"
                 assert await perform(asks(space, "ask", "rules", "ask", question)) == "done"
@@ -56,7 +57,6 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 assert await perform(asks(space, "lookup", "rules", "lookup", f"Gate of {other}")) == "done"
                 assert f"{other}ern key" not in shown(space, "lookup")
                 assert await app.complete(space, "section", "Gate") == [f"Gate of {space}"]
-                house = app.house
                 (book,) = await house.documents.list(space)
                 assert await house.documents.get(other, book.id) is None
                 assert await house.vectors.count(space, "rules", "bge-small") == book.chunk_count
@@ -65,7 +65,31 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
                 assert len(await house.sessions.last_exchanges(space, session.id, 9)) == 1
                 assert await house.sessions.last_exchanges(other, session.id, 9) == []
                 assert [one.id for one in await house.jobs.list(space)] == [f"{space}-add"]
-            for noun in ("query_vectors", "ledger", "sessions", "exchanges", "jobs", "shelves"):
+                assert await app.complete(space, "session", "", author="same") == [
+                    f"{question} ({session.alias})"
+                ]
+                rename = asks(space, "rename", "sessions", "rename", f"The {space}ern gate")
+                assert await perform(rename) == "done"
+                assert await perform(asks(space, "list", "sessions", "list")) == "done"
+                assert f"{other}ern" not in shown(space, "list")
+                asked = f"{space}-ask"
+                assert await app.past(other, asked) is None
+                assert not await app.forget(other, asked)
+                assert not await app.reword(other, asked, "something else")
+                await house.threads.bind(space, "channel", "thread", "same")
+                await house.offers.keep(space, "same", "choice", [space])
+                await house.feedback.give(space, "same", "same", "up")
+                await house.outbox.claim(space, "same", "answer")
+                await house.outbox.sent(space, "same", "answer", f"message of {space}")
+            for space, other in (SPACES, SPACES[::-1]):
+                assert await house.offers.all(space, "same", "choice") == [space]
+                assert await house.feedback.count(space) == {"up": 1, "down": 0}
+                assert await house.outbox.run_of(space, f"message of {other}") is None
+                held = await house.threads.held(space, "same")
+                assert held is not None
+                assert held.space == space
+            nouns = ("query_vectors", "ledger", "sessions", "exchanges", "jobs", "shelves")
+            for noun in (*nouns, "threads", "offers", "feedback"):
                 async with app.house.database.read() as connection:
                     from storage import tables
 

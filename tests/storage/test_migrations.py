@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import time
@@ -9,15 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, create_engine
 
 import storage
 from storage.db import Database, StorageFault
+from storage.inbox import Inbox, NewRequest
 from storage.migrations import migrate
+from storage.owned import OwnedSessions
+from storage.sessions import Sessions
 from storage.tables import metadata
 
 
@@ -34,6 +39,60 @@ def test_the_constant_names_the_newest_file() -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(migrate.__file__).parent))
     assert ScriptDirectory.from_config(config).get_heads() == [migrate.HEAD]
+
+
+async def test_what_the_first_release_kept_is_all_there_and_sessions_have_owners(url: str) -> None:
+    at = "2026-02-03 04:05:06"
+    await asyncio.to_thread(
+        upgraded_to,
+        url,
+        "0001",
+        f"""
+        INSERT INTO inbox (id, platform, space, channel, thread, author_id, work, verb, ordered, payload, state,
+                           snapshot, created_at)
+        VALUES ('run-1', 'terminal', 'local', 'c', 't', 'ana', 'rules', 'ask', true, '{{}}', 'done', 's', '{at}'),
+               ('run-2', 'terminal', 'local', 'c', 't', 'bia', 'rules', 'ask', true, '{{}}', 'received', NULL,
+                '{at}'),
+               ('run-3', 'terminal', 'local', 'c', 't', 'bia', 'rules', 'ask', true, '{{}}', 'done', NULL,
+                '{at}');
+        DELETE FROM inbox WHERE id = 'run-3';
+        INSERT INTO sessions (id, space, platform, channel, thread, work, state, created_at, closed_at)
+        VALUES ('session-1', 'local', 'terminal', 'c', 't', 'rules', 'active', '{at}', NULL),
+               ('session-2', 'local', 'terminal', 'c', 'u', 'rules', 'closed', '{at}', '{at}');
+        INSERT INTO exchanges (space, session_id, run_id, question, answer, citations, created_at)
+        VALUES ('local', 'session-1', 'run-1', 'What is a gate?', 'A door.', '[]', '{at}'),
+               ('local', 'session-1', 'run-2', 'And a door?', 'A gate.', '[]', '{at}')
+        """,
+    )
+    database = await Database.open(url)
+    try:
+        async with database.read() as connection:
+            assert await connection.run_sync(differences) == []
+        (old,) = await OwnedSessions(database).all("local", "ana")
+        assert (old.title, old.state) == ("What is a gate?", "active")
+        assert f"{old.updated_at:%Y-%m-%d}" == "2026-02-03"
+        past = await Sessions(database).last_exchanges("local", old.id, 9)
+        assert [one.answer for one in past] == ["A door.", "A gate."]
+        inbox = Inbox(database)
+        (waiting,) = await inbox.unfinished()
+        assert (waiting.id, waiting.author_id, waiting.ordered) == ("run-2", "bia", True)
+        new = NewRequest("run-4", "discord", "g", "c", "t", "ana", "rules", "ask", True, "{}")
+        assert (await inbox.receive([new]))["run-4"] == waiting.seq + 2, "a number was given twice"
+    finally:
+        await database.close()
+
+
+def upgraded_to(url: str, revision: str, then: str) -> None:
+    """A database as an earlier release left it, with what `then` puts into it."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrate.__file__).parent))
+    engine = create_engine(url.replace("sqlite+aiosqlite", "sqlite"))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        for statement in then.split(";"):
+            connection.exec_driver_sql(statement)
+    engine.dispose()
 
 
 async def test_a_database_of_a_later_release_is_refused(url: str) -> None:
@@ -71,6 +130,7 @@ async def test_opening_an_up_to_date_database_does_not_import_alembic(tmp_path: 
 def test_importing_the_repositories_imports_no_database_library() -> None:
     script = (
         "import sys, storage.db, storage.lock, storage.inbox, storage.outbox, storage.ledger, storage.sessions, "
+        "storage.owned, storage.threads, storage.offers, storage.feedback, storage.marks, storage.withdrawals, "
         "storage.documents, storage.jobs, storage.prompts, storage.query_vectors, storage.vectors; "
         "print(sorted({'sqlalchemy', 'chromadb', 'alembic', 'numpy', 'sqlite3', 'uuid_utils'} & set(sys.modules)))"
     )

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from storage.db import Database
 from storage.documents import Documents
+from storage.feedback import Feedback
 from storage.inbox import Inbox, NewRequest
 from storage.jobs import Jobs
 from storage.ledger import Ledger
+from storage.marks import Marks
+from storage.offers import Offers
 from storage.outbox import Outbox
+from storage.owned import OwnedSessions
 from storage.prompts import Overrides
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
 from storage.shelves import Shelves
+from storage.threads import Threads
+from storage.withdrawals import Withdrawals
 from tests.storage.books import book
 
 
@@ -26,20 +33,19 @@ def request(id: str, thread: str = "t", platform: str = "terminal", space: str =
 
 async def test_a_request_delivered_twice_is_received_once(db: Database) -> None:
     inbox = Inbox(db)
-    assert await asyncio.gather(*(inbox.receive(request("one")) for _ in range(3))) in (
-        [True, False, False],
-        [False, True, False],
-        [False, False, True],
-    )
+    together = await inbox.receive([request("one"), request("two"), request("one")])
+    assert list(together) == ["one", "two"]
+    assert together["one"] < together["two"]
+    apart = await asyncio.gather(*(inbox.receive([request("one"), request("three")]) for _ in range(3)))
+    assert sorted(map(list, apart)) == [[], [], ["three"]]
 
 
 async def test_unfinished_requests_come_back_in_order(db: Database) -> None:
     inbox = Inbox(db)
     for id in "zyxw":
-        await inbox.receive(request(id, thread="t" if id != "y" else "u"))
-    await inbox.receive(request("slack", platform="slack"))
-    await inbox.set_state("x", "done")
-    await inbox.set_state("w", "running")
+        await inbox.receive([request(id, thread="t" if id != "y" else "u")])
+    await inbox.receive([request("slack", platform="slack")])
+    await inbox.set_states({"x": "done", "w": "running"})
     assert [row.id for row in await inbox.unfinished()] == ["z", "y", "w", "slack"]
     row = await inbox.get("w")
     assert row is not None
@@ -57,6 +63,87 @@ async def test_a_stage_is_claimed_fresh_once_and_keeps_its_message(db: Database)
         ("answer", "sent", "message 7", "hash"),
         ("verdict", "sending", None, None),
     ]
+
+
+async def test_a_message_leads_back_to_its_run(db: Database) -> None:
+    outbox = Outbox(db)
+    assert await outbox.get("local", "run", "answer") is None
+    await outbox.claim("local", "run", "answer")
+    await outbox.sent("local", "run", "answer", "message 7", "hash")
+    row = await outbox.get("local", "run", "answer")
+    assert row is not None
+    assert (row.state, row.message_id, row.shown, row.fresh) == ("sent", "message 7", "hash", False)
+    assert await outbox.run_of("local", "message 7") == "run"
+    assert await outbox.run_of("local", "message 8") is None
+
+
+async def test_the_words_of_a_request_can_be_replaced(db: Database) -> None:
+    inbox = Inbox(db)
+    await inbox.receive([request("one"), request("two")])
+    await inbox.reword("one", '{"text": "other"}')
+    assert [row.payload for row in await inbox.unfinished()] == ['{"text": "other"}', "{}"]
+
+
+async def test_a_conversation_is_bound_to_its_real_thread_and_found_from_either_side(db: Database) -> None:
+    threads = Threads(db)
+    await threads.bind("g", "c", "event", "4711", free_chat=True)
+    assert await threads.real("g", "c", "event") == "4711"
+    assert await threads.real("g", "other", "event") is None
+    row = await threads.held("g", "4711")
+    assert row is not None
+    assert (row.channel, row.thread, row.free_chat, row.explained) == ("c", "event", True, False)
+    assert await threads.set_free_chat("g", "4711", False)
+    assert [await threads.explained("g", "4711") for _ in range(3)] == [True, False, False]
+    await threads.bind("g", "c", "event", "4711", free_chat=True)
+    row = await threads.held("g", "4711")
+    assert row is not None
+    assert (row.free_chat, row.explained) == (False, True)
+    assert await threads.forget("g", "4711")
+    assert not await threads.forget("g", "4711")
+    assert await threads.held("g", "4711") is None
+    assert not await threads.explained("g", "4711")
+    assert not await threads.set_free_chat("g", "4711", True)
+
+
+async def test_a_conversation_whose_thread_was_lost_moves_to_a_new_one(db: Database) -> None:
+    threads = Threads(db)
+    await threads.bind("g", "c", "event", "1")
+    await threads.bind("g", "c", "event", "2")
+    assert await threads.real("g", "c", "event") == "2"
+    assert await threads.held("g", "1") is None
+    await threads.bind("g", "c", "another event", "2")
+    assert await threads.real("g", "c", "event") is None
+    assert await threads.real("g", "c", "another event") == "2"
+
+
+async def test_what_a_run_offers_is_kept_by_number_and_replaced_whole(db: Database) -> None:
+    offers = Offers(db)
+    await offers.keep("local", "run", "choice", ["a", "b", "c"])
+    await offers.keep("local", "run", "source", ["s"])
+    await offers.keep("local", "run", "choice", ["d", "e"])
+    assert await offers.all("local", "run", "choice") == ["d", "e"]
+    assert [await offers.get("local", "run", "choice", n) for n in range(3)] == ["d", "e", None]
+    await offers.keep("local", "run", "choice", [])
+    assert await offers.all("local", "run", "choice") == []
+    assert await offers.all("local", "run", "source") == ["s"]
+
+
+async def test_the_last_verdict_of_each_person_counts(db: Database) -> None:
+    feedback = Feedback(db)
+    assert await feedback.count("local") == {"up": 0, "down": 0}
+    await feedback.give("local", "run", "ana", "up")
+    await feedback.give("local", "run", "bia", "up")
+    await feedback.give("local", "run", "ana", "down")
+    await feedback.give("local", "run 2", "ana", "up")
+    assert await feedback.count("local") == {"up": 2, "down": 1}
+
+
+async def test_a_mark_is_read_as_it_was_set_last(db: Database) -> None:
+    marks = Marks(db)
+    assert await marks.get("tree") is None
+    await marks.set("tree", "one")
+    await marks.set("tree", "two")
+    assert await marks.get("tree") == "two"
 
 
 async def test_the_ledger_adds_up_what_is_settled_and_what_still_stands(db: Database) -> None:
@@ -122,6 +209,99 @@ async def test_a_run_that_goes_on_after_a_restart_replaces_what_it_had_answered(
         assert await sessions.add_exchange("local", session.id, run, "q", answer, cited)
     rows = await sessions.last_exchanges("local", session.id, 9)
     assert [(row.answer, row.citations) for row in rows] == [("half an answer", "[1]"), ("b", "[]")]
+
+
+async def test_a_person_has_their_sessions_those_that_grew_last_first(db: Database) -> None:
+    sessions, owned = Sessions(db), OwnedSessions(db)
+    first = await sessions.open("local", "terminal", "c", "1", "rules", author_id="ana", title="One")
+    await sessions.open("local", "terminal", "c", "2", "rules", author_id="ana", title="Two")
+    await sessions.open("local", "terminal", "c", "3", "rules", author_id="bia", title="Three")
+    await sessions.open("local", "terminal", "c", "4", "rules")
+    await sessions.add_exchange("local", first.id, "run", "q", "a")
+    assert [row.title for row in await owned.all("local", "ana")] == ["One", "Two"]
+    assert await owned.all("local", "") == []
+
+
+async def test_resuming_a_session_closes_the_one_that_was_active_there(db: Database) -> None:
+    sessions, owned = Sessions(db), OwnedSessions(db)
+    old = await sessions.open("local", "terminal", "c", "1", "rules", author_id="ana", title="One")
+    new = await sessions.open("local", "terminal", "c", "2", "rules", author_id="ana", title="Two")
+    assert await owned.archive("local", "ana", old.id)
+    moved = await owned.resume("local", "ana", old.id, "c", "2")
+    assert moved is not None
+    assert (moved.thread, moved.state, moved.closed_at) == ("2", "active", None)
+    assert await sessions.active("local", "terminal", "c", "2") == moved
+    assert await sessions.active("local", "terminal", "c", "1") is None
+    assert await owned.resume("local", "ana", old.id, "c", "2") is not None
+    assert {row.id: row.state for row in await owned.all("local", "ana")} == {
+        old.id: "active",
+        new.id: "closed",
+    }
+
+
+async def test_a_question_can_be_reworded(db: Database) -> None:
+    sessions = Sessions(db)
+    session = await sessions.open("local", "terminal", "c", "t", "rules")
+    for run in ("one", "two"):
+        await sessions.add_exchange("local", session.id, run, "q", "a")
+    assert await sessions.reword_exchange("local", "two", "other")
+    assert not await sessions.reword_exchange("local", "three", "x")
+    kept = await sessions.last_exchanges("local", session.id, 9)
+    assert [(one.run_id, one.question, one.answer) for one in kept] == [
+        ("one", "q", "a"),
+        ("two", "other", "a"),
+    ]
+
+
+async def test_what_is_withdrawn_leaves_nothing_and_is_stopped_in_one(db: Database) -> None:
+    inbox, sessions, offers = Inbox(db), Sessions(db), Offers(db)
+    session = await sessions.open("local", "terminal", "c", "1", "rules", author_id="me", title="a secret")
+    await inbox.receive([replace(request(id, "1"), payload="a secret") for id in ("going", "ended", "other")])
+    await inbox.set_states({"going": "running", "ended": "done", "other": "running"})
+    for run in ("going", "ended", "other"):
+        await sessions.add_exchange("local", session.id, run, "q", "a")
+        await offers.keep("local", run, "choice", ["c"])
+    withdrawals = Withdrawals(db)
+    assert not await withdrawals.withdraw("elsewhere", "going", "{}", "a secret")
+    assert not await withdrawals.withdraw("local", "never asked", "{}")
+    assert len(await sessions.last_exchanges("local", session.id, 9)) == 3
+    assert await withdrawals.withdraw("local", "going", "{}", "a secret")
+    assert await withdrawals.withdraw("local", "ended", "{}", "another title")
+    rows = [await inbox.get(id) for id in ("going", "ended", "other")]
+    assert [(one.state, one.payload) for one in rows if one] == [
+        ("stopped", "{}"),
+        ("done", "{}"),
+        ("running", "a secret"),
+    ]
+    assert [one.run_id for one in await sessions.last_exchanges("local", session.id, 9)] == ["other"]
+    assert [await offers.all("local", run, "choice") for run in ("going", "ended", "other")] == [
+        [],
+        [],
+        ["c"],
+    ]
+    now = await sessions.active("local", "terminal", "c", "1")
+    assert now is not None
+    assert now.title == ""
+
+
+async def test_a_request_that_has_ended_does_not_run_again(db: Database) -> None:
+    inbox = Inbox(db)
+    await inbox.receive([request("one")])
+    await inbox.set_states({"one": "stopped"})
+    await inbox.set_states({"one": "running"})
+    row = await inbox.get("one")
+    assert row is not None
+    assert row.state == "stopped"
+
+
+async def test_offers_of_a_kind_are_swept_when_they_are_old(db: Database) -> None:
+    offers = Offers(db)
+    for kind in ("modal", "choice"):
+        await offers.keep("local", "run", kind, ["x"])
+    assert await offers.sweep("modal", timedelta(hours=1)) == 0
+    assert await offers.sweep("modal", timedelta(hours=-1)) == 1
+    assert await offers.all("local", "run", "modal") == []
+    assert await offers.all("local", "run", "choice") == ["x"]
 
 
 async def test_a_document_comes_back_in_all_its_parts(db: Database) -> None:

@@ -6,13 +6,17 @@ from datetime import UTC, datetime, timedelta
 
 from storage.db import Database
 from storage.documents import Documents
+from storage.feedback import Feedback
 from storage.jobs import Jobs
 from storage.ledger import Ledger
+from storage.offers import Offers
 from storage.outbox import Outbox
+from storage.owned import OwnedSessions
 from storage.prompts import Overrides
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
 from storage.shelves import Shelves
+from storage.threads import Threads
 from tests.storage.books import book
 
 
@@ -48,12 +52,56 @@ async def test_conversations_do_not_cross(db: Database) -> None:
     assert await sessions.add_exchange("two", theirs.id, "run", "q", "a")
     assert await sessions.last_exchanges("one", theirs.id, 5) == []
     await sessions.close("one", "terminal", "c", "t")
-    assert await sessions.active("two", "terminal", "c", "t") == theirs
+    left = await sessions.active("two", "terminal", "c", "t")
+    assert left is not None
+    assert left.id == theirs.id
 
     assert (await outbox.claim("one", "run", "answer")).fresh
     assert (await outbox.claim("two", "run", "answer")).fresh
     await outbox.sent("one", "run", "answer", "message")
     assert (await outbox.claim("two", "run", "answer")).state == "sending"
+    assert await outbox.run_of("two", "message") is None
+    row = await outbox.get("two", "run", "answer")
+    assert row is not None
+    assert row.message_id is None
+
+
+async def test_a_persons_sessions_do_not_cross(db: Database) -> None:
+    sessions, owned = Sessions(db), OwnedSessions(db)
+    mine, theirs = [
+        await sessions.open(space, "discord", "c", "t", "rules", author_id="ana", title="The siege")
+        for space in ("one", "two")
+    ]
+    await sessions.add_exchange("two", theirs.id, "run", "q", "a")
+    assert [row.id for row in await owned.all("one", "ana")] == [mine.id]
+    assert await owned.resume("one", "ana", theirs.id, "c", "t") is None
+    assert not await owned.rename("one", "ana", theirs.id, "mine now")
+    for verb in (owned.archive, owned.delete):
+        assert not await verb("one", "ana", theirs.id)
+        assert not await verb("two", "bia", theirs.id)
+    assert not await sessions.reword_exchange("one", "run", "x")
+    (row,) = await owned.all("two", "ana")
+    assert (row.title, row.state) == ("The siege", "active")
+    assert [one.question for one in await sessions.last_exchanges("two", theirs.id, 9)] == ["q"]
+
+
+async def test_threads_offers_and_feedback_do_not_cross(db: Database) -> None:
+    threads, offers, feedback = Threads(db), Offers(db), Feedback(db)
+    for space in ("one", "two"):
+        await threads.bind(space, "c", "event", f"real {space}")
+        await threads.bind(space, "c", "other", "shared name")
+        await offers.keep(space, "run", "choice", [space])
+        await feedback.give(space, "run", "ana", "up")
+    assert await threads.real("one", "c", "event") == "real one"
+    assert await threads.held("one", "real two") is None
+    assert not await threads.set_free_chat("one", "real two", True)
+    assert not await threads.explained("one", "real two")
+    assert await threads.forget("one", "shared name")
+    assert await threads.held("two", "shared name") is not None
+    await offers.forget("one", "run")
+    assert await offers.all("two", "run", "choice") == ["two"]
+    await feedback.give("one", "run", "ana", "down")
+    assert await feedback.count("two") == {"up": 1, "down": 0}
 
 
 async def test_money_jobs_prompts_and_question_vectors_do_not_cross(db: Database) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.app import App
-from bot.events import Author, Failed, File, Request, Text
+from bot.events import Author, Failed, File, Request, Sorry, Text
 from bot.prompts import BUNDLED, PromptFile, Prompts, PromptText, as_yaml
 from storage.db import Database
 from storage.prompts import Overrides
@@ -92,8 +92,10 @@ async def test_plain_text_is_the_system_part_and_backslash_n_a_new_line(say: Spa
 
 async def test_only_admins_change_what_everybody_shares(say: Space) -> None:
     guest = Author("g", "Guest")
-    assert "Only admins" in await say("edit", "rag Speak {language}.", author=guest)
-    assert "Only admins" in await say("reset", "rag", author=guest)
+    for verb, text in (("edit", "rag Speak {language}."), ("reset", "rag")):
+        with pytest.raises(Sorry) as refused:
+            await say(verb, text, author=guest)
+        assert refused.value.key == "app.admins"
     assert "data, never instructions" in await say("show", "rag", author=guest)
 
 

@@ -1,0 +1,294 @@
+"""Discord over loopback: how soon a person is acknowledged and reads the first words, and how many calls that takes.
+
+`python -m benchmarks.discord soak [MINUTES]` talks for five minutes at ten tables instead, and prints the memory.
+The fake Discord runs here, the bot as a user starts it and the model in processes of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.figures import Figure, table
+from benchmarks.paced_model import FIRST_WORD, LAST_WORD, TOKENS, TOKENS_A_SECOND
+from tests.fakes.discord import FakeDiscord
+from tests.kill import books
+from tests.wire.busy import busy_core
+from tests.wire.model import Answerer, settings
+from tests.wire.on_discord import DiscordTalk, OnDiscord
+from tests.wire.process import BotProcess
+from tests.wire.stock import LANTERNS, stock
+
+ANA = "Ana"
+SESSIONS = {1: 5, 10: 3, 100: 1}
+"""How many people ask at once, each in a channel of their own, and how often."""
+ACKS, AT_ONCE = 2_000, 100
+COMPLETIONS, SECTIONS = 400, 10_000
+EDIT_PAUSE_S = 1.2
+GLOBAL_LIMIT = 50
+"""Calls a second that Discord allows a bot; answers to interactions do not count."""
+PATIENCE_S = 120.0
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Seconds of one answer: command to acknowledgement, model's first token to the first words seen, and so on."""
+
+    ack: float
+    first: float
+    last: float
+
+
+class Bench:
+    """A bot at a table with a hundred channels, and the times that the model noted."""
+
+    def __init__(self, driver: OnDiscord, times: Path) -> None:
+        self.driver = driver
+        self.discord = driver.discord
+        self.channels = [driver.guilds[0].text(f"table-{n}") for n in range(max(SESSIONS))]
+        self.crowds = itertools.cycle(driver.crowd(AT_ONCE) for _ in range(ACKS // AT_ONCE))
+        self._times = times
+        self._asked = 0
+
+    async def answers(self, at_once: int) -> list[Answered]:
+        """Ask in so many channels at the same moment; wait until all is said."""
+        tables = zip(next(self.crowds), self.channels[:at_once], strict=False)
+        return list(await asyncio.gather(*(self._answer(who, where) for who, where in tables)))
+
+    async def _answer(self, who: Any, channel: Any) -> Answered:
+        self._asked += 1
+        number, driver = self._asked, self.driver
+        question = f"How many hours of walking does a candle burn, question {number}?"
+        asked = await self.discord.slash(who, channel, "rules ask", question=question)
+        talk = driver.talk(asked, channel)
+        first = await self._seen(lambda: FIRST_WORD in "".join(talk.said()))
+        last = await self._seen(lambda: whole(talk))
+        model = self._noted(number)
+        assert asked.acked is not None
+        return Answered(asked.acked, first - model["first"], last - model["last"])
+
+    async def _seen(self, true: Callable[[], bool]) -> float:
+        await self.discord.until(true, seconds=PATIENCE_S)
+        return time.monotonic()
+
+    def _noted(self, number: int) -> dict[str, float]:
+        lines = (json.loads(one) for one in self._times.read_text(encoding="utf-8").splitlines())
+        noted: dict[str, float] = next(one for one in lines if one["question"] == number)
+        return noted
+
+    async def acks(self, number: int, *, busy: bool) -> list[float]:
+        """Seconds until each of `number` commands was acknowledged, AT_ONCE given at the same moment."""
+        took: list[float] = []
+        with busy_core() if busy else nullcontext():
+            while len(took) < number:
+                given = await asyncio.gather(*(self._rolls(who) for who in next(self.crowds)))
+                took += [one.acked for one in given]
+        return took
+
+    async def _rolls(self, who: Any) -> Any:
+        asked = await self.discord.slash(who, self.channels[0], "rules roll", expression="1d1")
+        await self._seen(lambda: asked.response is not None)
+        return asked
+
+    async def completions(self, number: int) -> list[float]:
+        """Seconds until the names that a person may mean were there, in a book of SECTIONS sections."""
+        took = []
+        for n in range(number):
+            prefix = ("", "l", "lantern 1", "river 99", "no such thing")[n % 5]
+            began = time.monotonic()
+            await self.discord.autocomplete(
+                self.driver.people[ANA], self.driver.channels[1], "rules lookup", focused="name", name=prefix
+            )
+            took.append(time.monotonic() - began)
+        return took
+
+    def memory_mb(self) -> float:
+        memory = psutil.Process(self.driver.process.pid).memory_full_info()
+        return float(getattr(memory, "pss", memory.rss)) / 1e6
+
+
+def whole(talk: DiscordTalk) -> bool:
+    """Whether the answer stands there to its end, with nothing left to stop."""
+    return LAST_WORD in "".join(talk.said()) and not any("stop" in post.actions for post in talk.posts())
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[Bench]:
+    """Everything running, the bot connected, and one answer given that nobody measured."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        times, config, data = folder / "times.jsonl", folder / "config.toml", folder / "data"
+        model = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "benchmarks.paced_model", "--log", str(times)),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        try:
+            assert model.stdout is not None
+            port = int(await model.stdout.readline())
+            async with FakeDiscord() as discord:
+                driver = OnDiscord(discord, Answerer())
+                base = settings(f"http://127.0.0.1:{port}/v1")
+                config.write_text(base + driver.settings(), encoding="utf-8")
+                long = books.write(folder / "long.md", SECTIONS)
+                guilds = [str(guild.id) for guild in driver.guilds]
+                await stock(data, config, {guilds[0]: [LANTERNS], guilds[1]: [long]})
+                process = BotProcess(data, config, driver.environ())
+                try:
+                    await driver.begin(process)
+                    bench = Bench(driver, times)
+                    await bench.answers(1)
+                    yield bench
+                finally:
+                    await process.kill()
+        finally:
+            model.kill()
+            await model.wait()
+
+
+def figures() -> Iterator[Figure]:
+    yield from asyncio.run(_measured())
+
+
+async def _measured() -> list[Figure]:
+    async with opened() as bench:
+        found: list[Figure] = []
+        for at_once, rounds in SESSIONS.items():
+            calls = len(bench.discord.calls)
+            answers = [one for _ in range(rounds) for one in await bench.answers(at_once)]
+            found += _of_answers(at_once, answers, (len(bench.discord.calls) - calls) / len(answers))
+        found += _of_pace(bench)
+        found += await _of_acks(bench)
+        return [*found, await _of_completion(bench)]
+
+
+def _of_answers(at_once: int, answers: list[Answered], calls: float) -> list[Figure]:
+    who = f"{at_once} at once" if at_once > 1 else "one alone"
+    acks, firsts, lasts = ([getattr(one, name) for one in answers] for name in ("ack", "first", "last"))
+    judged = at_once == 10
+    return [
+        Figure(f"acknowledged, {who}", spread(acks)),
+        Figure(
+            f"first words after the model's first token, {who}",
+            spread(firsts),
+            "p95 ≤ 150 ms" if judged else "",
+            good=p95(firsts) <= 0.150 if judged else None,
+        ),
+        Figure(f"last words after the model's last token, {who}", spread(lasts)),
+        Figure(f"calls for {TOKENS} tokens at {TOKENS_A_SECOND} a second, {who}", f"{calls:.1f}"),
+    ]
+
+
+def _of_pace(bench: Bench) -> list[Figure]:
+    pauses = [
+        later - earlier
+        for channel in bench.channels
+        for thread in channel.threads
+        for message in thread.messages
+        for (earlier, _), (later, _) in zip(message.edits, message.edits[1:], strict=False)
+    ]
+    shortest, most, limited = (
+        min(pauses, default=EDIT_PAUSE_S),
+        busiest_second(bench),
+        len(bench.discord.limited),
+    )
+    kept = shortest >= EDIT_PAUSE_S - 0.05  # the pause is the bot's, measured on this side of the socket
+    reach = f"≥ {EDIT_PAUSE_S} s"
+    return [
+        Figure("429s", f"{limited}", "0", good=not limited),
+        Figure("shortest pause between two edits of a message", f"{shortest:.2f} s", reach, good=kept),
+        Figure(
+            "most calls in a second, interactions apart",
+            f"{most}",
+            f"≤ {GLOBAL_LIMIT}",
+            good=most <= GLOBAL_LIMIT,
+        ),
+    ]
+
+
+def busiest_second(bench: Bench) -> int:
+    """The most calls within any second that count towards Discord's global limit."""
+    times = sorted(
+        call.at for call in bench.discord.calls if "/interactions/" not in call.path and "/webhooks/" not in call.path
+    )  # fmt: skip
+    most = first = 0
+    for n, at in enumerate(times):
+        while times[first] <= at - 1:
+            first += 1
+        most = max(most, n - first + 1)
+    return most
+
+
+async def _of_acks(bench: Bench) -> list[Figure]:
+    idle = await bench.acks(ACKS, busy=False)
+    busy = await bench.acks(ACKS, busy=True)
+    reached, ratio = p99(busy), p99(busy) / p99(idle)
+    shown = f"p99 {ms(reached)} ({ratio:.1f} × idle, n {len(busy)})"
+    who = f"acknowledged, {AT_ONCE} commands at once"
+    return [
+        Figure(f"{who}, idle", f"p99 {ms(p99(idle))} (n {len(idle)})"),
+        Figure(f"{who}, beside a busy core", shown, "p99 < 300 ms", good=reached < 0.3),
+    ]
+
+
+async def _of_completion(bench: Bench) -> Figure:
+    took = await bench.completions(COMPLETIONS)
+    what = f"names completed, {SECTIONS:,} sections"
+    return Figure(what, spread(took), "p95 < 100 ms", "", p95(took) < 0.1)
+
+
+async def soak(minutes: float) -> list[Figure]:
+    """Ten tables that never stop asking."""
+    async with opened() as bench:
+        began = time.monotonic()
+        samples, asked = [(0.0, bench.memory_mb())], 0
+        while (spent := time.monotonic() - began) < minutes * 60:
+            asked += len(await bench.answers(10))
+            samples.append((spent / 60, bench.memory_mb()))
+        # What is loaded with the first answers is no leak.
+        slope = statistics.linear_regression(*zip(*samples[len(samples) // 4 :], strict=True)).slope
+        limited = len(bench.discord.limited)
+        return [
+            Figure("answers", f"{asked} in {minutes:g} min"),
+            Figure("429s", f"{limited}", "0", "", not limited),
+            Figure("refused calls", f"{len(bench.discord.refused)}", "0", "", not bench.discord.refused),
+            Figure(
+                "memory (PSS) at the start and at the end", f"{samples[0][1]:.0f} and {samples[-1][1]:.0f} MB"
+            ),
+            Figure("slope of the memory after the first quarter", f"{slope:+.2f} MB a minute"),
+        ]
+
+
+def p95(values: list[float]) -> float:
+    return statistics.quantiles(values, n=20, method="inclusive")[-1]
+
+
+def p99(values: list[float]) -> float:
+    return statistics.quantiles(values, n=100, method="inclusive")[-1]
+
+
+def ms(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms"
+
+
+def spread(values: list[float]) -> str:
+    return f"{ms(statistics.median(values))} (p95 {ms(p95(values))}, n {len(values)})"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] != ["soak"]:
+        sys.exit(
+            "usage: python -m benchmarks.discord soak [MINUTES]; make bench ARGS=discord for the figures"
+        )
+    print(table(asyncio.run(soak(float(sys.argv[2]) if sys.argv[2:] else 5))))

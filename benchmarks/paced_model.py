@@ -1,0 +1,71 @@
+"""A model that speaks at a fixed pace, in a process of its own: `python -m benchmarks.paced_model --log FILE`.
+
+It prints its port, and logs when the first and the last token of each answer left it, as JSON lines
+{"question", "first", "last"}: seconds of the monotonic clock, which all processes of a machine share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.chat_completions import ChatService, Reply
+from tests.fakes.reply import Frame, Turn
+
+TOKENS = 300
+TOKENS_A_SECOND = 40
+FIRST_AFTER_S = 0.4
+FIRST_WORD = "Emberlight:"
+"""Stands in no book, so that where it is seen the model's answer has begun."""
+SENTENCE = "a candle burns for four hours of walking [1]. "
+LAST_WORD = "Gloaming."
+NUMBERED = re.compile(r"question (\d+)")
+
+
+class PacedModel(ChatService):
+    """Answers every question with TOKENS words."""
+
+    def __init__(self, times: Path) -> None:
+        super().__init__(self._reply)
+        self._times = times
+        words = [FIRST_WORD, *(SENTENCE * TOKENS).split()[: TOKENS - 2], LAST_WORD]
+        self._pieces = [f"{word} " for word in words]
+
+    def _reply(self, body: dict[str, Any]) -> Reply:
+        begin = asyncio.Event()
+        asyncio.get_running_loop().call_later(FIRST_AFTER_S, begin.set)
+        return Reply(pieces=self._pieces, gates={0: begin}, delay_s=1 / TOKENS_A_SECOND)
+
+    def frames(self, turn: Turn) -> Iterator[Frame]:
+        first = last = 0.0
+        for frame in super().frames(turn):
+            if turn.sent and not first:  # asked for the second piece: the first one has been written
+                first = time.monotonic()
+            if turn.sent == TOKENS and not last:
+                last = time.monotonic()
+                self._note(turn, first, last)
+            yield frame
+
+    def _note(self, turn: Turn, first: float, last: float) -> None:
+        found = NUMBERED.findall(self.last(turn.body))
+        line = {"question": int(found[-1]) if found else -1, "first": first, "last": last}
+        with self._times.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+async def _serve(times: Path) -> None:
+    async with PacedModel(times) as service:
+        print(service.port, flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--log", type=Path, required=True)
+    asyncio.run(_serve(parser.parse_args().log))

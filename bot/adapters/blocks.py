@@ -1,0 +1,97 @@
+"""What in a Markdown text belongs together: paragraphs with their lists, headings, tables, fenced code.
+
+Pure, and lossless: the blocks put together again are the text. Knows no platform.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["text", "heading", "table", "fence"]
+
+LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_FENCE = re.compile(r"^((?:\s|>|[-*+](?=\s)|\d{1,9}[.)](?=\s)){0,40})(`{3,}|~{3,})([^\n`]*)$")
+_HEADING = re.compile(r"^ {0,3}#{1,6}(?:\s|$)")
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s")
+_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A line that opens fenced code. `before` stands before the marks: indents, quote and list markers."""
+
+    before: str
+    marks: str
+    info: str
+
+    def closed_by(self, line: str) -> bool:
+        bare = line.lstrip("> \t").rstrip()
+        return len(bare) >= len(self.marks) and bare == self.marks[0] * len(bare)
+
+
+@dataclass(slots=True)
+class Block:
+    """`source` holds the block's lines with the blank lines after it; every line but the last ends in \\n."""
+
+    kind: Kind
+    source: str
+
+
+def fence(line: str) -> Fence | None:
+    """What the line opens, if it opens fenced code."""
+    if "```" not in line and "~~~" not in line:
+        return None
+    found = _FENCE.match(line)
+    return Fence(found[1], found[2], found[3].strip()) if found else None
+
+
+def opens_table(line: str, following: str) -> bool:
+    """Whether the two lines are a table's header and the rule under it (GFM, 4.10)."""
+    return "|" in line and "|" in following and bool(_DELIMITER.match(following))
+
+
+def blocks(markdown: str) -> list[Block]:
+    """The text's blocks in order. A list stays one block through the blank lines between its items."""
+    found: list[Block] = []
+    open_fence: Fence | None = None
+    listed, blank = False, True
+    lines = LINE.findall(markdown)
+    for at, line in enumerate(lines):
+        bare = line.rstrip("\n")
+        if open_fence and ">" in open_fence.before and not bare.lstrip().startswith(">"):
+            open_fence, blank = None, True
+        if open_fence:
+            found[-1].source += line
+            if open_fence.closed_by(bare):
+                open_fence, blank = None, True
+            continue
+        if not bare.strip():
+            if found:
+                found[-1].source += line
+            else:
+                found.append(Block("text", line))
+            blank = True
+            continue
+        kind = _kind(bare, lines[at + 1].rstrip("\n") if at + 1 < len(lines) else "")
+        last = found[-1].kind if found else None
+        if kind == "text" and last == "table" and not blank and "|" in bare:
+            kind = "table"
+        item = bool(_ITEM.match(bare)) or (listed and bare.startswith("  "))
+        if kind == last and kind != "heading" and kind != "fence" and (not blank or (listed and item)):
+            found[-1].source += line
+        else:
+            found.append(Block(kind, line))
+        listed = item if kind == "text" else listed and kind == "fence"
+        open_fence = fence(bare) if kind == "fence" else None
+        blank = False
+    return found
+
+
+def _kind(line: str, following: str) -> Kind:
+    if fence(line):
+        return "fence"
+    if _HEADING.match(line):
+        return "heading"
+    return "table" if opens_table(line, following) else "text"

@@ -1,0 +1,85 @@
+"""Which buttons a page carries and what they say. Pure: what a press does is `buttons`' business."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.adapters.discord import custom_ids
+from bot.adapters.discord.inline import literal, size
+from bot.adapters.discord.sheet import Facts, Sheet
+from bot.adapters.draft import clean
+
+PER_ROW = 5
+"""Buttons that an action row holds (Discord's documentation, "Action Row")."""
+
+MOST_CHOICES = 10
+MOST_GROUPS = 4
+"""A message without layout has five rows; one is for the controls."""
+
+LABEL = 80
+"""Characters of a button's label (Discord's documentation, "Button")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    custom_id: str
+    label: str = ""
+    emoji: str = ""
+    loud: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A row of choices under its prompt, a line of subtext; "" where the row goes on with the one before."""
+
+    prompt: str
+    buttons: tuple[Button, ...]
+
+
+def label(text: str) -> str:
+    """The text as a button shows it, which knows no Markdown."""
+    words = " ".join(clean(text).split()) or "…"
+    if size(words) <= LABEL:
+        return words
+    while size(words) > LABEL - 1:
+        words = words[:-1]
+    return words.rstrip() + "…"
+
+
+def offers(sheet: Sheet, run: str) -> list[Offer]:
+    """The stage's choices, the first ten, by prompt."""
+    rows: list[Offer] = []
+    number, shown = sheet.first_choice, 0
+    for group in sheet.choices:
+        buttons = []
+        for choice in group.choices:
+            if shown < MOST_CHOICES:
+                buttons.append(Button(custom_ids.choice(run, number), label(choice.label)))
+                shown += 1
+            number += 1
+        for at in range(0, len(buttons), PER_ROW):
+            prompt = f"-# {literal(clean(group.prompt), 120)}" if at == 0 and group.prompt else ""
+            rows.append(Offer(prompt, tuple(buttons[at : at + PER_ROW])))
+    return rows[:MOST_GROUPS]
+
+
+def controls(sheet: Sheet, facts: Facts, *, more: bool) -> tuple[Button, ...]:
+    """What can be done with the run. `more`: there are sources that the page has no room for."""
+    say, run = facts.say, facts.run
+    sources = Button(custom_ids.sources(run), say("page.sources"), "📖")
+    if not facts.last:
+        return (sources,) if more else ()
+    if not facts.ended:
+        return (Button(custom_ids.stop(run), say("page.stop"), "⏹️"),)
+    row = []
+    if facts.retry:
+        row.append(Button(custom_ids.retry(run), say("page.retry"), "🔁"))
+    if sheet.citations:
+        row.append(sources)
+    if facts.feedback:
+        row += [
+            Button(custom_ids.feedback(run, one), "", sign) for one, sign in (("up", "👍"), ("down", "👎"))
+        ]
+    if facts.private:
+        row.append(Button(custom_ids.share(run), say("page.share"), "📣"))
+    return tuple(row)

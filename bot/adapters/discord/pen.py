@@ -1,0 +1,290 @@
+"""When a channel's messages are written: in order, no faster than the platform allows, the last state always.
+
+Knows neither Discord nor runs: a message is something that can be asked to write what it shows by now, so
+that whatever changed while it waited goes out in one piece.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal, Protocol
+
+from bot.adapters.discord.global_limit import urgency
+
+EDIT_EVERY_S = 1.2
+"""Between two edits in a channel. Discord lets about 5 pass in 5 s, as the X-RateLimit headers of
+PATCH /channels/{id}/messages/{id} say; the documentation ("Rate Limits") warns against relying on more."""
+POSTS, POSTS_IN_S = 4, 5.0
+"""New messages in a channel. The same headers of POST /channels/{id}/messages allow 5, but discord.py lets the
+call that takes the last of them return only when the 5 s are over, and nobody could edit that message before."""
+MARGIN_S = 0.25
+"""Posts are counted when they arrive, which the network spreads."""
+HOLD_S = 0.15
+"""A message with nothing to read yet waits this long: a quick stage is then posted once, as it ends."""
+WORDS_S = 0.04
+"""First words wait this long: often the stage is over with them, and is then written only once."""
+PASSING_TRIES_S = 120.0
+FINAL_TRIES_S = 900.0
+"""How long a state that the platform does not take is tried again."""
+BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+
+_log = logging.getLogger(__name__)
+
+
+class Rank(IntEnum):
+    """What goes first where several messages wait."""
+
+    FINAL = 0
+    FIRST = 1
+    """The first words of a stage, which somebody waits for."""
+    PASSING = 2
+
+
+class Later(Exception):
+    """The platform could not take it just now: a fault of the network, or of its own."""
+
+
+class Message(Protocol):
+    @property
+    def there(self) -> bool:
+        """Whether the platform has it, so that writing it is an edit."""
+        ...
+
+    async def write(self) -> bool | None:
+        """Bring the platform up to date; False if there was nothing to tell it. Raises Later.
+
+        None: it turned out to be there, so that writing it is an edit, and has its turn as one.
+        """
+        ...
+
+
+class Clock(Protocol):
+    def time(self) -> float: ...
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        """Until the event is set, or so many seconds have passed."""
+        ...
+
+
+class LoopClock:
+    def time(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await event.wait()
+        except TimeoutError:
+            pass
+
+
+@dataclass(slots=True)
+class _Due:
+    """A message that waits. `empty`: nothing to read in it yet; `worded`: since when there is. `since`: when it
+    first failed."""
+
+    group: str
+    put: float
+    rank: Rank
+    empty: bool
+    worded: float = 0.0
+    writing: bool = False
+    again: bool = False
+    not_before: float = 0.0
+    since: float | None = None
+    tries: int = 0
+
+
+Lane = Literal["post", "edit"]
+
+
+class Pen:
+    """One channel's. Posts and edits have a lane each: an edit that hangs holds up no new message."""
+
+    def __init__(self, clock: Clock, edit_every_s: float = EDIT_EVERY_S) -> None:
+        self._clock = clock
+        self._edit_every_s = edit_every_s
+        self._due: dict[Message, _Due] = {}
+        self._edited = float("-inf")
+        self._posted: deque[float] = deque(maxlen=POSTS)
+        self._tasks: dict[Lane, asyncio.Task[None]] = {}
+        self._poked: dict[Lane, asyncio.Event] = {"post": asyncio.Event(), "edit": asyncio.Event()}
+        self._written = asyncio.Event()
+
+    def put(
+        self, message: Message, rank: Rank = Rank.PASSING, *, group: str = "", empty: bool = False
+    ) -> None:
+        """The message has something new. New messages of one group are posted in the order they were put."""
+        due, now = self._due.get(message), self._clock.time()
+        if due is None:
+            self._due[message] = _Due(group, now, rank, empty, now)
+        else:
+            due.worded = now if due.empty and not empty else due.worded
+            due.rank = min(due.rank, rank)
+            due.empty = empty
+            due.again = due.writing
+        self._wake()
+
+    async def settled(self, messages: Iterable[Message]) -> None:
+        """Wait until none of the messages has anything left to write, or has been given up."""
+        mine = list(messages)
+        while any(message in self._due for message in mine):
+            self._written.clear()
+            await self._written.wait()
+
+    def close(self) -> None:
+        """Write no more: the process is leaving, and what is missing is shown at the next start."""
+        for task in self._tasks.values():
+            task.cancel()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing to do, and nothing to remember for the platform's limits."""
+        now = self._clock.time()
+        latest = max(
+            self._edited + self._edit_every_s, self._posted[-1] + POSTS_IN_S if self._posted else now
+        )
+        return not self._due and latest <= now
+
+    def _wake(self) -> None:
+        for lane, event in self._poked.items():
+            event.set()
+            if lane not in self._tasks and any(self._lane(message) == lane for message in self._due):
+                self._tasks[lane] = asyncio.create_task(self._work(lane))
+
+    @staticmethod
+    def _lane(message: Message) -> Lane:
+        return "edit" if message.there else "post"
+
+    async def _work(self, lane: Lane) -> None:
+        try:
+            while (found := self._next_post() if lane == "post" else self._next_edit()) is not None:
+                message, at = found
+                self._poked[lane].clear()
+                if (ahead := at - self._clock.time()) > 0:
+                    await self._clock.wait(self._poked[lane], ahead)
+                else:
+                    await self._write(message, lane)
+        finally:
+            del self._tasks[lane]
+        self._wake()  # of a message that has changed lanes meanwhile, only the other lane knows
+
+    def _next_post(self) -> tuple[Message, float] | None:
+        """The new message to post next, and when."""
+        full = len(self._posted) == POSTS
+        slot = self._posted[0] + POSTS_IN_S + MARGIN_S if full else 0.0
+        best: tuple[Message, float] | None = None
+        groups: set[str] = set()
+        for message, due in self._due.items():
+            if message.there or due.writing:
+                continue
+            if due.group not in groups:
+                at = max(slot, due.not_before, self._held_until(due))
+                if best is None or at < best[1]:
+                    best = message, at
+            if due.group:
+                groups.add(due.group)
+        return best
+
+    def _held_until(self, due: _Due, *, posted: bool = False) -> float:
+        """When it may be written for what it says; the channel's pace is another matter.
+
+        A message without words is posted when an edit could bring them at once, and if none can for long, then.
+        """
+        if due.rank is Rank.FINAL:
+            return 0.0
+        if not due.empty:
+            return due.worded + WORDS_S if due.rank is Rank.FIRST else 0.0
+        if posted:
+            return due.put + HOLD_S
+        latest = due.put + 2 * self._edit_every_s
+        taken = any(message.there for message in self._due)  # by an edit that waits or is on its way
+        free = latest if taken else min(self._edited + self._edit_every_s, latest)
+        return max(due.put + HOLD_S, free)
+
+    def _next_edit(self) -> tuple[Message, float] | None:
+        """The edit to make next, and when: of equal rank, the one that waits longest."""
+        slot = self._edited + self._edit_every_s
+        best: tuple[tuple[bool, Rank, float], Message, float] | None = None
+        now = self._clock.time()
+        for message, due in self._due.items():
+            if not message.there or due.writing:
+                continue
+            at = max(slot, due.not_before, self._held_until(due, posted=True))
+            order = (at > max(now, slot), due.rank, at)
+            if best is None or order < best[0]:
+                best = order, message, at
+        return (best[1], best[2]) if best is not None else None
+
+    async def _write(self, message: Message, lane: Lane) -> None:
+        due = self._due[message]
+        due.writing, due.again = True, False
+        rank = due.rank
+        due.rank = Rank.PASSING  # what comes from now on has a rank of its own
+        wrote: bool | None = True
+        later = False
+        urgency.set(min(rank, Rank.FIRST) if lane == "post" else rank)
+        try:
+            wrote = await message.write()
+            later = wrote is None
+        except Later as fault:
+            later = self._later(due, rank, fault)
+        except Exception as fault:
+            # Not with its text: a library's exception may hold an address with a token in it.
+            _log.error("a message could not be written: %s", type(fault).__name__)
+        due.writing = False
+        now = self._clock.time()
+        if wrote and lane == "post":
+            self._posted.append(now)
+        elif wrote:
+            self._edited = now  # at its end, so that the platform sees at least this much between two
+        if later:
+            due.rank = min(due.rank, rank)
+        else:
+            del self._due[message]
+            if due.again:
+                self._due[message] = _Due(due.group, now, due.rank, due.empty, due.worded)
+        self._written.set()
+        self._wake()
+
+    def _later(self, due: _Due, rank: Rank, fault: Later) -> bool:
+        """Whether it is tried again."""
+        now = self._clock.time()
+        due.since = now if due.since is None else due.since
+        if now - due.since > (FINAL_TRIES_S if rank is Rank.FINAL else PASSING_TRIES_S):
+            _log.warning("a message was given up after %d tries: %s", due.tries, fault)
+            return False
+        due.not_before = now + BACKOFF_S[min(due.tries, len(BACKOFF_S) - 1)]
+        due.tries += 1
+        return True
+
+
+class Pens:
+    """Every channel's pen, as long as it has something to do or to remember."""
+
+    def __init__(self, clock: Clock | None = None, edit_every_s: float = EDIT_EVERY_S) -> None:
+        self._clock = clock or LoopClock()
+        self._edit_every_s = edit_every_s
+        self._pens: dict[Hashable, Pen] = {}
+
+    def __len__(self) -> int:
+        return len(self._pens)
+
+    def at(self, key: Hashable) -> Pen:
+        """The pen that all runs in a channel share."""
+        pen = self._pens.pop(key, None) or Pen(self._clock, self._edit_every_s)
+        for old, other in list(self._pens.items())[:2]:  # the longest unused; two a call keep up with one new
+            del self._pens[old]
+            if not other.idle:
+                self._pens[old] = other
+        self._pens[key] = pen
+        return pen
+
+    def close(self) -> None:
+        for pen in self._pens.values():
+            pen.close()

@@ -1,0 +1,198 @@
+"""A run's stages as messages: which there are, what each shows by now, and who is told to write them.
+
+Knows no events and no Discord: a home says where messages stand, the channel's pen when they are written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from bot.adapters.discord import stage_message
+from bot.adapters.discord.folding import folded
+from bot.adapters.discord.pen import Later, Pen, Pens, Rank
+from bot.adapters.discord.render import pages
+from bot.adapters.discord.sheet import Facts, Sheet
+from bot.adapters.discord.stage_message import StageMessage
+from bot.adapters.discord.surface import Gone, Mark, Refused, Shut
+
+if TYPE_CHECKING:
+    from bot.adapters.discord.page import Page
+    from storage.outbox import Outbox, OutboxRow
+
+FIRST = "first"
+"""The outbox's key for a message that is there before any stage opens, or that holds them all."""
+
+_log = logging.getLogger(__name__)
+
+
+class Home(stage_message.Home, Protocol):
+    """See home.DiscordHome."""
+
+    tell: Callable[[str], None]
+
+    async def open(self) -> None: ...
+
+
+@dataclass(eq=False, slots=True)
+class Staged:
+    """A stage with its messages, and its pages as they were last made. `worded`: it had words to write."""
+
+    sheet: Sheet
+    messages: list[StageMessage] = field(default_factory=list)
+    pages: list[Page] | None = None
+    worded: bool = False
+
+
+class Screen:
+    """One run's. With `single`, all its stages stand in one message."""
+
+    def __init__(
+        self,
+        run: str,
+        space: str,
+        outbox: Outbox,
+        home: Home,
+        pens: Pens,
+        facts: Callable[[bool], Facts],
+        *,
+        single: bool = False,
+    ) -> None:
+        """`facts` of a stage, given whether it is the last."""
+        self._run = run
+        self._space = space
+        self._outbox = outbox
+        self._home = home
+        self._pens = pens
+        self._facts = facts
+        self._single = single
+        self._opening: asyncio.Task[None] | None = None
+        self._open = False
+        self._put: dict[StageMessage, Pen] = {}
+        self.stages: list[Staged] = []
+        home.tell = self._tell
+
+    @property
+    def opening(self) -> bool:
+        """Whether there is, or will soon be, a place where stages are shown."""
+        return self._opening is not None
+
+    def open(self) -> None:
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open_home())
+
+    async def _open_home(self) -> None:
+        try:
+            await self._home.open()
+        except Exception as fault:  # then the place that it has must do; its text may hold a token
+            _log.error("run %s: its place could not be opened: %s", self._run, type(fault).__name__)
+        self._open = True
+        for staged in self.stages:
+            self.changed(staged)
+
+    def begin(self, sheet: Sheet, row: OutboxRow | None = None) -> None:
+        """A new stage. `row` is the outbox's, if it was claimed."""
+        staged = Staged(sheet)
+        if self._single and self.stages:
+            staged.messages = self.stages[0].messages
+        elif self._single or row is None:
+            staged.messages.append(self._message(staged, 0, FIRST if self._single else sheet.key))
+        else:
+            before = "" if self.stages else FIRST
+            staged.messages.append(self._message(staged, 0, sheet.key, row, before))
+        self.stages.append(staged)
+        for stage in self.stages[-2:]:  # the one before is no longer the last, which has the buttons
+            self.changed(stage)
+
+    def take_over(self, sheet: Sheet, row: OutboxRow) -> None:
+        """A new stage, in the last one's messages."""
+        staged = self.stages[-1]
+        staged.sheet = sheet
+        if not self._single:
+            for message in staged.messages:
+                message.take_over(Mark(self._run, sheet.key), row)
+        self.changed(staged)
+
+    def changed(self, staged: Staged) -> None:
+        """The stage has something new: have it written, once there is a place for it."""
+        staged.pages = None
+        if not self._open:
+            return
+        final = not staged.sheet.growing
+        words = bool(staged.sheet.text.strip())
+        rank = Rank.FINAL if final else Rank.FIRST if words and not staged.worded else Rank.PASSING
+        staged.worded = words
+        # While it grows, only its last message does.
+        for message in staged.messages if final else staged.messages[-1:]:
+            self._write(message, rank, empty=not final and not words)
+        if final and not self._single:
+            self._pages(staged)  # so that all its messages are in line before the next stage's
+
+    def page(self, staged: Staged, part: int = 0) -> tuple[Page, bool] | None:
+        """What a message of the stage shows by now, and whether it stays so; None for no longer anything."""
+        if self._single:
+            facts = self._facts(True)
+            return folded([one.sheet for one in self.stages], facts), bool(facts.ended)
+        made = self._pages(staged)
+        return (made[part], not staged.sheet.growing) if part < len(made) else None
+
+    def _pages(self, staged: Staged) -> list[Page]:
+        """The stage's pages, each with its message."""
+        if staged.pages is None:
+            staged.pages = pages(staged.sheet, self._facts(staged is self.stages[-1]))
+            for part in range(len(staged.messages), len(staged.pages)):
+                message = self._message(staged, part, f"{staged.sheet.key}#{part + 1}")
+                staged.messages.append(message)
+                self._write(message, Rank.PASSING if staged.sheet.growing else Rank.FINAL)
+        return staged.pages
+
+    def _message(
+        self, staged: Staged, part: int, key: str, row: OutboxRow | None = None, instead_of: str = ""
+    ) -> StageMessage:
+        return StageMessage(
+            self._home,
+            self._outbox,
+            self._space,
+            Mark(self._run, key),
+            lambda: self.page(staged, part),
+            row=row,
+            instead_of=instead_of,
+        )
+
+    def _write(self, message: StageMessage, rank: Rank, *, empty: bool = False) -> None:
+        pen = self._pens.at(self._home.surface.key)
+        self._put[message] = pen
+        pen.put(message, rank, group=self._run, empty=empty)
+
+    def _tell(self, sentence: str) -> None:
+        """A sentence of the home's: beside the first stage if it is about the place as it was opened."""
+        staged = self.stages[-1 if self._open else 0]
+        staged.sheet.notices.append(sentence)
+        self.changed(staged)
+
+    async def written(self) -> None:
+        """Wait until everything is on the screen, or given up."""
+        if self._opening is not None:
+            await asyncio.shield(self._opening)  # whoever waits no longer leaves it going on
+        while self._put:
+            waiting, self._put = self._put, {}
+            for message, pen in waiting.items():
+                await pen.settled([message])
+                await message.noted()
+        if not self._single:
+            await self._clear()
+
+    async def _clear(self) -> None:
+        """Take away the messages that only a text which a crash cut off had needed."""
+        for staged in self.stages:
+            part = len(self._pages(staged)) + 1
+            while row := await self._outbox.get(self._space, self._run, f"{staged.sheet.key}#{part}"):
+                if row.message_id is not None:
+                    try:
+                        await self._home.surface.delete(int(row.message_id))
+                    except (Shut, Refused, Gone, Later) as fault:
+                        _log.info("run %s: a message too many stays: %s", self._run, fault)
+                part += 1

@@ -1,0 +1,53 @@
+"""One stage of a run as it stands right now: what the view keeps and the renderer turns into messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bot.events import Attachment, Choices, Citation, Picture, Status
+from bot.words import Words
+
+
+@dataclass(slots=True)
+class Sheet:
+    """What one Stage has shown so far. `first_choice` is how many choices the run offered before this stage.
+
+    `growing` is True until the next stage opens or the run ends. `replaces`: a crash cut this stage off and
+    it is being made anew. `links` are lines of Discord's own Markdown that the view has written itself, such
+    as where a conversation goes on: they are shown as they are.
+    """
+
+    key: str
+    title: str
+    text: str = ""
+    status: Status | None = None
+    notices: list[str] = field(default_factory=list)
+    citations: list[Citation] = field(default_factory=list)
+    choices: list[Choices] = field(default_factory=list)
+    first_choice: int = 0
+    links: list[str] = field(default_factory=list)
+    files: list[Picture | Attachment] = field(default_factory=list)
+    failed: str = ""
+    growing: bool = True
+    replaces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a page needs to know beside its sheet.
+
+    `last`: nothing follows this stage in its run. `ended`: "" while the run goes on, else how it ended.
+    `private`: only the asker sees it, so it can be shared. `retry`: whether asking again makes sense.
+    `feedback`: whether a thumb up or down is asked for. `hint`: a line on how to go on, or "".
+    `no_files`: the permission without which no file can be sent here, or "".
+    """
+
+    run: str
+    say: Words
+    last: bool = True
+    ended: str = ""
+    private: bool = False
+    retry: bool = False
+    feedback: bool = False
+    hint: str = ""
+    no_files: str = ""

@@ -1,0 +1,223 @@
+"""One message of a run: posted once, however often the process dies, and edited ever after.
+
+Knows neither stages nor what its page says; the outbox remembers which message it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from bot.adapters.discord.pen import Later
+from bot.adapters.discord.surface import Form, Full, Gone, Mark, Refused, Shut, Surface
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from bot.adapters.discord.page import Page
+    from storage.outbox import Outbox, OutboxRow
+
+_log = logging.getLogger(__name__)
+
+
+class Home(Protocol):
+    """Where a run's messages stand by now."""
+
+    surface: Surface
+    form: Form
+    messages: set[int]
+    """The ids of all messages of the run."""
+
+    def recall(self, message: int) -> None:
+        """A message of the run was there before this process."""
+        ...
+
+    async def beyond(self, surface: Surface, shut: Shut) -> bool:
+        """Go on elsewhere, since `surface` is shut; False if there is nowhere else."""
+        ...
+
+    def lost(self, surface: Surface) -> bool:
+        """Whether what stands on that surface can no longer be edited."""
+        ...
+
+
+class StageMessage:
+    """`page` gives what it shows by now, and whether that is final; None while there is nothing to show.
+
+    `instead_of`: the key of a message that this one takes over where it is not there yet itself.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        outbox: Outbox,
+        space: str,
+        mark: Mark,
+        page: Callable[[], tuple[Page, bool] | None],
+        *,
+        row: OutboxRow | None = None,
+        instead_of: str = "",
+    ) -> None:
+        self._home = home
+        self._outbox = outbox
+        self._space = space
+        self.mark = mark
+        self._page = page
+        self._row = row
+        self._instead_of = instead_of
+        self.id: int | None = None
+        self.gone = False
+        self._on: Surface | None = None
+        self._stale: int | None = None
+        """What stood in its place before, and goes as soon as it is there."""
+        self._claimed = False
+        self._shown: str | None = None
+        self._noted: tuple[str, int, str | None] | None = None
+        self._noting: asyncio.Task[None] | None = None
+        self._form: Form | None = None
+        self._files: tuple[tuple[str, bytes], ...] | None = ()
+        self._unsure = False
+        """Whether it may have been posted without our knowing."""
+        self._since = datetime.now(UTC)
+        self._writing = asyncio.Lock()
+
+    @property
+    def there(self) -> bool:
+        return self.id is not None
+
+    def take_over(self, mark: Mark, row: OutboxRow) -> None:
+        """Be another stage's message from now on."""
+        self._instead_of, self.mark, self._row = self.mark.key, mark, row
+        self._claimed = False
+
+    async def write(self) -> bool | None:
+        async with self._writing:  # where the run has moved, another pen may come for it already
+            return await self._write()
+
+    async def _write(self) -> bool | None:
+        found = self._page()
+        if found is None or self.gone:
+            return False
+        page, final = found
+        new = self.id is None
+        while not self._claimed:  # it may be taken over while the outbox is asked
+            self._claimed = True
+            await self._claim()
+        if new and self.there and page.shown != self._shown:
+            return None
+        shown: str | None = page.shown
+        wrote = shown != self._shown
+        if wrote:
+            shown = self._shown = page.shown if await self._bring(page) else None
+        # Beside the next message, which need not wait for the storage; one that a crash leaves out is found.
+        self._noting = asyncio.create_task(self._note(self._noting, shown if final else None))
+        return wrote
+
+    async def noted(self) -> None:
+        """Wait until the outbox knows what has been written."""
+        if self._noting is not None:
+            await asyncio.shield(self._noting)
+
+    async def _claim(self) -> None:
+        """Learn from the outbox whether the message is there already."""
+        try:
+            row = self._row or await self._outbox.claim(self._space, self.mark.run, self.mark.key)
+            before = None
+            if row.message_id is None and self._instead_of:
+                before = await self._outbox.get(self._space, self.mark.run, self._instead_of)
+        except StorageFault as fault:  # better an answer that a crash might repeat than none
+            _log.warning("run %s: a message could not be claimed: %s", self.mark.run, fault)
+            return
+        if row.message_id is not None and self.id is None:  # else it was taken over while it was shown
+            self._recall(int(row.message_id), row.shown)
+        elif before is not None and before.message_id is not None and self.id is None:
+            self._recall(int(before.message_id), None)
+        self._unsure = not row.fresh
+        self._since = row.created_at
+
+    def _recall(self, message: int, shown: str | None) -> None:
+        self.id, self._shown, self._on = message, shown, self._home.surface
+        self._form = self._files = None
+        self._home.recall(message)
+
+    async def _bring(self, page: Page) -> bool:
+        """Show the page: here, else in a simpler form, else elsewhere. False if it can be shown nowhere."""
+        home = self._home
+        form = home.form
+        while not self.gone:
+            surface = home.surface
+            try:
+                if self._on is not None and home.lost(self._on):
+                    self._anew()
+                elif self.id is not None and self._form is not None and self._form < home.form:
+                    self._stale = self.id  # a layout stays one: the plain form takes a new message
+                    self._anew()
+                if self.id is None:
+                    await self._post(surface, page)
+                else:
+                    await self._edit(surface, page, self.id)
+                break
+            except Gone:
+                self.gone = True
+            except Full:
+                self._stale = self.id
+                self._anew()
+            except Refused as refused:
+                if home.form is Form.BARE:
+                    _log.warning("run %s: Discord does not take a message: %s", self.mark.run, refused)
+                    self.gone, home.form = True, form  # it was not for its form
+                else:
+                    self._form = self._form or Form.LAYOUT  # as most from before a crash are
+                    home.form = Form(max(home.form, self._form) + 1)
+            except Shut as shut:
+                if not await home.beyond(surface, shut):
+                    _log.warning("run %s: nowhere to show a message: %s", self.mark.run, shut)
+                    self.gone = True
+        if self._stale is not None and not self.gone:
+            stale, self._stale = self._stale, None
+            try:
+                await home.surface.delete(stale)
+            except (Gone, Refused, Shut, Later):
+                _log.info("run %s: an older form of a message stays", self.mark.run)
+        return not self.gone
+
+    def _anew(self) -> None:
+        """Its next message is another one, and not to be taken for a repetition of this one."""
+        self.id, self._on, self.mark = None, None, replace(self.mark, turn=self.mark.turn + 1)
+
+    async def _post(self, surface: Surface, page: Page) -> None:
+        """Post it, unless an earlier try whose outcome nobody knows has done so."""
+        unsure, self._unsure = self._unsure, True
+        found = await surface.find(self.mark, self._since, self._home.messages) if unsure else None
+        if found is None:
+            self.id = await surface.post(page, self.mark, self._home.form)
+            self._on, self._form, self._files = surface, self._home.form, page.files
+            self._home.messages.add(self.id)
+        else:
+            self._recall(found, None)
+        self._unsure = False
+        if unsure and self.id is not None:  # also a post's nonce may have given us the earlier message
+            await self._edit(surface, page, self.id)
+
+    async def _edit(self, surface: Surface, page: Page, message: int) -> None:
+        # What a message that was posted before a crash shows is not known.
+        files = page.files != self._files if self._files is not None else bool(page.files)
+        form = self._home.form
+        await surface.edit(message, page, self.mark, form, files=files, reset=self._form is None)
+        self._form, self._files = form, page.files
+
+    async def _note(self, before: asyncio.Task[None] | None, shown: str | None) -> None:
+        """Write down which message it is, and what it shows once that is final."""
+        if before is not None:
+            await before
+        if self.id is None or self._noted == (self.mark.key, self.id, shown):
+            return
+        noting = (self.mark.key, self.id, shown)
+        try:
+            await self._outbox.sent(self._space, self.mark.run, self.mark.key, str(self.id), shown)
+        except StorageFault as fault:
+            _log.warning("run %s: a message could not be noted: %s", self.mark.run, fault)
+        self._noted = noting

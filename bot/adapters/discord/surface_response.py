@@ -1,0 +1,111 @@
+"""An interaction's own answer as a surface: its response first, then follow-ups, as long as its token lives.
+
+The one way to speak where the bot is a guest, and the only one to speak to somebody alone in a channel.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Hashable
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
+
+import discord
+
+from bot.adapters.discord.surface import Form, Mark, Shut, attached, changes, in_our_words, sent_as
+
+if TYPE_CHECKING:
+    from bot.adapters.discord.origin import Origin
+    from bot.adapters.discord.page import Page
+
+ORIGINAL = cast("int", "@original")
+"""The response's own name where a message's id is wanted (Discord's documentation, "Edit Original Interaction
+Response"); the library types ids as numbers."""
+EARLY_S = 5.0
+"""So much before its time a token is taken for dead: a request on its way would come too late."""
+
+
+class Response:
+    def __init__(
+        self,
+        client: discord.Client,
+        origin: Origin,
+        run: str,
+        *,
+        answered: bool = False,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """`answered`: the response says something else already, so that every message is a follow-up."""
+        self._webhook = discord.Webhook.partial(origin.application, origin.token, client=client)
+        # What an interaction's token opens is of this kind, and only this kind may send to one person alone.
+        self._webhook.type = discord.WebhookType.application
+        self._run = run
+        self._private = origin.private
+        self._until = origin.until - EARLY_S
+        self.answered = answered
+        self._now = now
+
+    @property
+    def key(self) -> Hashable:
+        return self._run
+
+    @property
+    def alive(self) -> bool:
+        return self._now() < self._until
+
+    async def post(self, page: Page, mark: Mark, form: Form) -> int:
+        self._must_live()
+        with in_our_words():
+            if not self.answered:
+                changed = changes(page, mark, form, files=bool(page.files), reset=False)
+                message = await self._webhook.edit_message(
+                    ORIGINAL, **changed, allowed_mentions=discord.AllowedMentions.none()
+                )
+                self.answered = True
+                return message.id
+            return await self._follow_up(page, mark, form, ephemeral=self._private)
+
+    async def whisper(self, page: Page, mark: Mark, form: Form) -> int:
+        """Say it to the asker alone, also where the response would have been for everybody."""
+        self._must_live()
+        with in_our_words():
+            if self._private and not self.answered:
+                return await self.post(page, mark, form)
+            if not self.answered:
+                # Or the first follow-up would take the response's place, and be as public as that.
+                with suppress(discord.NotFound):  # done before a crash
+                    await self._webhook.delete_message(ORIGINAL)
+                self.answered = True
+            return await self._follow_up(page, mark, form, ephemeral=True)
+
+    async def _follow_up(self, page: Page, mark: Mark, form: Form, *, ephemeral: bool) -> int:
+        files = attached(page, form)
+        said: dict[str, Any] = sent_as(page, mark, form) | ({"files": files} if files else {})
+        message = await self._webhook.send(
+            **said, ephemeral=ephemeral, wait=True, allowed_mentions=discord.AllowedMentions.none()
+        )
+        return message.id
+
+    async def edit(
+        self, message: int, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+    ) -> None:
+        self._must_live()
+        changed = changes(page, mark, form, files=files, reset=reset)
+        with in_our_words():
+            await self._webhook.edit_message(
+                message, **changed, allowed_mentions=discord.AllowedMentions.none()
+            )
+
+    async def find(self, mark: Mark, since: datetime, known: Collection[int]) -> int | None:
+        """Nothing: the response is edited again, and a follow-up for one person stands in no history."""
+        return None
+
+    async def delete(self, message: int) -> None:
+        self._must_live()
+        with in_our_words():
+            await self._webhook.delete_message(message)
+
+    def _must_live(self) -> None:
+        if not self.alive:
+            raise Shut(expired=True)

@@ -1,0 +1,154 @@
+"""A Markdown table for platforms that draw none: aligned columns for a code block, or a list of records.
+
+Pure; knows no platform. A long table comes in several parts, each laid out by its own rows alone, so that
+more rows leave the parts before them as they were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from wcwidth import wcswidth
+
+WIDTH = 60
+"""Columns of a code block that a desktop shows without wrapping."""
+
+GAP = "  "
+
+SHORT = 140
+"""Characters of a record that is read in one go; a longer one has a line for each cell."""
+
+_CELL_END = re.compile(r"(?<!\\)\|")
+_FENCE_MARKS = "```"
+
+Cell = Callable[[str], str]
+"""How a cell's Markdown is shown."""
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a row, without the pipes at its ends; `\\|` is a pipe of the text."""
+    bare = line.strip().removeprefix("|")
+    if bare.endswith("|") and not bare.endswith("\\|"):
+        bare = bare[:-1]
+    return [one.strip().replace("\\|", "|") for one in _CELL_END.split(bare)]
+
+
+def width_of(text: str) -> int:
+    """Columns that the text takes in a fixed-width font."""
+    if text.isascii():
+        return len(text)
+    return max(wcswidth(text), 0)
+
+
+def tables(source: str, limit: int, size: Callable[[str], int], *, code: Cell, prose: Cell) -> list[str]:
+    """The table in parts of at most `limit` where a single row allows it.
+
+    `code` shows a cell inside a code block, `prose` in a list.
+    """
+    header, delimiter, *rows = [line for line in source.split("\n") if line.strip()]
+    shape = _Shape(cells(header), [one.endswith(":") and one[0] != ":" for one in cells(delimiter)])
+    parts: list[str] = []
+    part = _Part(shape, size, code, prose)
+    for line in rows:
+        row = cells(line)
+        if part.rows and not part.takes(row, limit):
+            parts.append(part.shown())
+            part = _Part(shape, size, code, prose)
+        part.add(row)
+    return [*parts, part.shown()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    header: list[str]
+    right: list[bool]
+
+
+@dataclass(slots=True)
+class _Part:
+    """Some rows of a table. How long they are to be is reckoned row by row, before they are laid out."""
+
+    shape: _Shape
+    size: Callable[[str], int]
+    code: Cell
+    prose: Cell
+    rows: list[list[str]] = field(default_factory=list)
+    widths: list[int] = field(default_factory=list)
+    extra: int = 0
+    listed: int = 0
+
+    def __post_init__(self) -> None:
+        header = [self.code(one) for one in self.shape.header]
+        self.widths = [width_of(one) for one in header]
+        self.extra = sum(self.size(one) - width_of(one) for one in header)
+        self.listed = self.size(self._named()) + 1
+
+    def takes(self, row: list[str], limit: int) -> bool:
+        widths, extra, listed = self._with(row)
+        if not _fits(widths):
+            return listed <= limit
+        lines = len(self.rows) + 3
+        return lines * (_across(widths) + 1) + extra + 2 * len(_FENCE_MARKS) + 2 <= limit
+
+    def add(self, row: list[str]) -> None:
+        self.widths, self.extra, self.listed = self._with(row)
+        self.rows.append(row)
+
+    def shown(self) -> str:
+        if not _fits(self.widths):
+            return "\n".join([self._named(), *map(self._record, self.rows)])
+        rule = GAP.join("─" * width for width in self.widths)
+        header, *rows = (self._aligned(one) for one in [self.shape.header, *self.rows])
+        return "\n".join([_FENCE_MARKS, header, rule, *rows, _FENCE_MARKS])
+
+    def _with(self, row: list[str]) -> tuple[list[int], int, int]:
+        shown = [self.code(one) for one in row]
+        taken = [width_of(one) for one in shown]
+        columns = max(len(taken), len(self.widths))
+        widths = [
+            max(self.widths[at] if at < len(self.widths) else 0, taken[at] if at < len(taken) else 0)
+            for at in range(columns)
+        ]
+        extra = self.extra + sum(self.size(one) for one in shown) - sum(taken)
+        return widths, extra, self.listed + self.size(self._record(row)) + 1
+
+    def _aligned(self, row: list[str]) -> str:
+        shown = []
+        for at, width in enumerate(self.widths):
+            cell = self.code(row[at]) if at < len(row) else ""
+            space = " " * (width - width_of(cell))
+            right = at < len(self.shape.right) and self.shape.right[at]
+            shown.append(space + cell if right else cell + space)
+        return GAP.join(shown).rstrip()
+
+    def _named(self) -> str:
+        """The columns, over the records: the first column's name stands nowhere else."""
+        return "-# " + " · ".join(self.prose(one) for one in self.shape.header if one)
+
+    def _record(self, row: list[str]) -> str:
+        """A row as an item of a list, its first cell the heading of the others."""
+        named = [
+            (self.prose(self.shape.header[at]) if at < len(self.shape.header) else "", self.prose(one))
+            for at, one in enumerate(row)
+            if one
+        ]
+        if not named:
+            return "-"
+        (_, title), *others = named
+        title = f"- **{title.replace('**', '')}**"
+        if len(others) == 1 and len(self.shape.header) <= 2:
+            return f"{title}: {others[0][1]}"
+        told = [f"{name}: {one}" if name else one for name, one in others]
+        if sum(map(len, told)) <= SHORT:
+            return " · ".join([title, *told])
+        return "\n".join([title, *(f"  - {one}" for one in told)])
+
+
+def _across(widths: list[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _fits(widths: list[int]) -> bool:
+    return _across(widths) <= WIDTH

@@ -1,0 +1,120 @@
+"""Files that came with a request, brought to this machine: one step each, so that a replay does not fetch again.
+
+Knows no platform: adapters bring the way to fetch. What a run fetched is removed at its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from pathlib import Path, PurePosixPath
+
+from bot.events import File, Run, Sorry
+from bot.retrieval.files import Candidate, Refused
+from storage.faults import fault_of
+
+Fetch = Callable[[File, Path, int], Awaitable[None]]
+"""Writes the file's bytes to the path, at most that many. Raises Sorry."""
+
+LONGEST_NAME = 100
+"""Characters of a file's name, below what every file system and every message has room for."""
+
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+class Incoming:
+    """One folder, with a folder in it for each run that brings files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._fetches: dict[str, Fetch] = {}
+
+    def attach(self, platform: str, fetch: Fetch) -> None:
+        """How files of `platform` are fetched."""
+        self._fetches[platform] = fetch
+
+    async def bring(
+        self, run: Run, kinds: Sequence[str], max_bytes: int
+    ) -> tuple[list[Candidate], list[Refused]]:
+        """The request's files, readable here, and why some are not. Raises StorageFault when the disk is full.
+
+        Only names that end in one of `kinds` are fetched, and at most `max_bytes` of each.
+        """
+        brought: list[Candidate] = []
+        refused: list[Refused] = []
+        for n, file in enumerate(run.request.files):
+
+            async def one(n: int = n, file: File = file) -> tuple[list[Candidate], list[Refused]]:
+                name = safe(file.name)
+                try:
+                    return [await self._one(run, n, name, file, kinds, max_bytes)], []
+                except Sorry as sorry:
+                    values = {key: v if isinstance(v, int) else str(v) for key, v in sorry.values.items()}
+                    return [], [Refused(name, sorry.key, {**values, "name": name})]
+
+            here, not_here = await run.step(f"file:{n}", one, tuple[list[Candidate], list[Refused]])
+            brought += here
+            refused += not_here
+        return brought, refused
+
+    async def _one(
+        self, run: Run, n: int, name: str, file: File, kinds: Sequence[str], max_bytes: int
+    ) -> Candidate:
+        suffix = PurePosixPath(name).suffix.lower()
+        if suffix not in kinds:
+            raise Sorry("library.file_kind", kinds=", ".join(kinds))
+        if file.size > max_bytes:
+            raise _too_large(file.size, max_bytes)
+        if file.path:
+            return Candidate(name, file.path, file.size)
+        fetch = self._fetches.get(run.request.place.platform)
+        if fetch is None or not file.url:
+            raise Sorry("library.not_fetched")
+        # Numbered, so that no name of somebody else's making becomes a path of ours.
+        path = self._folder / run.id / f"{n}{suffix}"
+        try:
+            await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
+            await fetch(file, path, max_bytes)
+            size = (await asyncio.to_thread(path.stat)).st_size
+        except OSError as error:
+            if (fault := fault_of(error)).kind != "other":
+                raise fault from error
+            raise Sorry("library.not_fetched") from error
+        if size > max_bytes:
+            await asyncio.to_thread(path.unlink)
+            raise _too_large(size, max_bytes)
+        if size == 0:
+            raise Sorry("library.file_empty")
+        return Candidate(name, str(path), size)
+
+    async def clear(self, run_id: str) -> None:
+        """The run has ended: nothing that it fetched is needed any more."""
+        if self._folder.exists():
+            await asyncio.to_thread(shutil.rmtree, self._folder / run_id, ignore_errors=True)
+
+    async def keep_only(self, runs: Collection[str]) -> None:
+        """At a start: remove what runs fetched that have ended without being cleared."""
+
+        def sweep() -> None:
+            if self._folder.exists():
+                for one in self._folder.iterdir():
+                    if one.name not in runs:
+                        shutil.rmtree(one, ignore_errors=True)
+
+        await asyncio.to_thread(sweep)
+
+
+def safe(name: str) -> str:
+    """A file's name without folders, hidden beginnings, or characters that only harm; never empty."""
+    bare = re.split(r"[/\\]", _UNSAFE.sub("", name))[-1].strip().lstrip(".").strip()
+    bare = bare.encode("utf-8", errors="ignore").decode()
+    if len(bare) > LONGEST_NAME:
+        suffix = PurePosixPath(bare).suffix[:20]
+        bare = bare[: LONGEST_NAME - len(suffix)].rstrip() + suffix
+    return bare or "file"
+
+
+def _too_large(size: int, limit: int) -> Sorry:
+    return Sorry("library.file_large", mb=max(size // 1_000_000, 1), limit=limit // 1_000_000)

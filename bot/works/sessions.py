@@ -1,0 +1,237 @@
+"""`sessions list|resume|rename|archive|delete`: a person's own conversations, found again by name.
+
+Knows no platform: whether a conversation goes on where it was or here depends on its place alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from bot.events import Choice, Choices, Elsewhere, Event, Place, Request, Run, Sorry, Stage, Text
+from bot.words import Words, words
+
+if TYPE_CHECKING:
+    from storage.owned import OwnedSessions
+    from storage.sessions import SessionRow, Sessions
+
+TITLE_CHARS = 100
+"""The longest title: the most that a platform gives a thread's name (Discord's documentation, "Channel")."""
+
+SHOWN = 25
+"""How many sessions a list names; the others are found by completion."""
+
+OFFERED = 5
+"""How many of them can be taken up again by a button."""
+
+LOCAL = "terminal"
+"""The platform whose threads are names and no places to go to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A session as a step keeps it."""
+
+    id: str
+    title: str
+    place: dict[str, str]
+    state: str
+
+    @property
+    def at(self) -> Place:
+        return Place(**self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A session as the list shows it. `here`: it is the active one of the place where the list was asked for."""
+
+    line: str
+    title: str
+    code: str
+    here: bool
+
+
+class SessionsWork:
+    """Looks only at what the asking person began, in their own space."""
+
+    def __init__(self, sessions: Sessions, owned: OwnedSessions) -> None:
+        self._sessions = sessions
+        self._owned = owned
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        verbs = {
+            "list": self._list,
+            "resume": self._resume,
+            "rename": self._rename,
+            "archive": self._archive,
+            "delete": self._delete,
+        }
+        async with aclosing(verbs[run.request.verb](run)) as events:
+            async for event in events:
+                yield event
+
+    async def _list(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+
+        async def listed() -> list[Listed]:
+            rows = await self._owned.all(request.place.space, request.author.id)
+            return [_listed(one, request.place, say) for one in rows]
+
+        mine = await run.step("list", listed, list[Listed])
+        yield Stage("sessions", say("sessions.list", n=len(mine)))
+        if not mine:
+            yield Text(say("sessions.none"))
+            return
+        more = [say("sessions.more", n=len(mine) - SHOWN)] if len(mine) > SHOWN else []
+        yield Text("\n".join([*(one.line for one in mine[:SHOWN]), *more]))
+        if others := [one for one in mine if not one.here][:OFFERED]:
+            choices = [Choice(one.title, f"/sessions resume {one.code}") for one in others]
+            yield Choices(say("sessions.offer"), tuple(choices))
+
+    async def _resume(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        found = await self._found(run, request.text)
+        here, there = request.place, found.at
+
+        async def resumed() -> bool:
+            to = here if _movable(there) else there
+            await self._owned.resume(here.space, request.author.id, found.id, to.channel, to.thread)
+            return True
+
+        await run.step("resume", resumed, bool)
+        yield Stage("sessions", "")
+        if _is_thread(there):
+            yield Text(say("sessions.resumed_there", title=found.title))
+            yield Elsewhere(there, found.title)
+        elif _movable(there):
+            yield Text(say("sessions.resumed", title=found.title))
+        else:
+            yield Text(say("sessions.resumed_private", title=found.title))
+
+    async def _rename(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        title = titled(request.text)
+        if not title:
+            raise Sorry("sessions.no_title")
+        found = await self._found(run, str(request.options.get("session") or ""))
+        await run.step(
+            "rename",
+            lambda: self._owned.rename(request.place.space, request.author.id, found.id, title),
+            bool,
+        )
+        yield Stage("sessions", "")
+        yield Text(say("sessions.renamed", old=found.title, title=title))
+        if _is_thread(found.at):
+            yield Elsewhere(found.at, title, archived=found.state == "archived")
+
+    async def _archive(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        found = await self._found(run, request.text)
+        await run.step(
+            "archive", lambda: self._owned.archive(request.place.space, request.author.id, found.id), bool
+        )
+        yield Stage("sessions", "")
+        yield Text(say("sessions.archived", title=found.title, code=found.id[-6:]))
+        if _is_thread(found.at):
+            yield Elsewhere(found.at, found.title, archived=True)
+
+    async def _delete(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        found = await self._found(run, request.text)
+        await run.step(
+            "delete", lambda: self._owned.delete(request.place.space, request.author.id, found.id), bool
+        )
+        yield Stage("sessions", "")
+        yield Text(say("sessions.deleted", title=found.title))
+
+    async def _found(self, run: Run, name: str) -> Known:
+        """The session that the person means: by code or title, or the one that is active here. Raises Sorry."""
+        request = run.request
+
+        # Which one comes first and is kept: after a crash its name may mean no session, or another one.
+        async def known() -> Known:
+            say = words(request.locale)
+            row = await self._named(request, name)
+            place = Place(row.platform, row.space, row.channel, row.thread)
+            return Known(row.id, row.title or say("sessions.untitled"), asdict(place), row.state)
+
+        return await run.step("session", known, Known)
+
+    async def _named(self, request: Request, name: str) -> SessionRow:
+        place = request.place
+        rows = await self._owned.all(place.space, request.author.id)
+        if not name.strip():
+            here = await self._sessions.active(place.space, place.platform, place.channel, place.thread)
+            mine = [one for one in rows if here is not None and one.id == here.id]
+            if not mine:
+                raise Sorry("sessions.none_here")
+            return mine[0]
+        found = named(rows, name)
+        if not found:
+            raise Sorry("sessions.unknown", name=name)
+        if len(found) > 1:
+            raise Sorry("sessions.which", name=name, names=", ".join(called(one) for one in found[:5]))
+        return found[0]
+
+
+def titled(text: str) -> str:
+    """A title of what somebody typed: one line, at most TITLE_CHARS."""
+    line = " ".join(text.split())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
+
+
+def called(row: SessionRow) -> str:
+    """A session as it is completed and may be typed: its title and its code, at most TITLE_CHARS."""
+    room = TITLE_CHARS - len(row.alias) - 3
+    title = row.title if len(row.title) <= room else row.title[: room - 1].rstrip() + "…"
+    return f"{title} ({row.alias})".strip()
+
+
+def named(rows: Sequence[SessionRow], name: str) -> list[SessionRow]:
+    """The sessions that a code, a title, or both as `called` writes them, may mean."""
+    wanted = " ".join(name.split()).casefold()
+    code = re.search(r"\(([0-9a-f]{6})\)$|^([0-9a-f]{6})$", wanted)
+    if code and (found := [one for one in rows if one.alias == (code[1] or code[2])]):
+        return found
+    return [one for one in rows if wanted in (one.title.casefold(), one.id)]
+
+
+def names(rows: Sequence[SessionRow], prefix: str) -> list[str]:
+    """Sessions to choose from: those whose title, a word of it, or code begins like `prefix`."""
+    wanted = " ".join(prefix.split()).casefold()
+
+    def fits(row: SessionRow) -> bool:
+        name = called(row).casefold()
+        return name.startswith(wanted) or f" {wanted}" in name or row.alias.startswith(wanted)
+
+    return [called(row) for row in rows if fits(row)][:SHOWN]
+
+
+def _is_thread(place: Place) -> bool:
+    """Whether the place is a thread of its platform, which can be gone to."""
+    return place.platform != LOCAL and place.thread != "" and not _is_private(place)
+
+
+def _is_private(place: Place) -> bool:
+    return place.thread.startswith("private:")
+
+
+def _movable(place: Place) -> bool:
+    """Whether a conversation of this place goes on where its person is: not a thread's, nor a private one."""
+    return not _is_thread(place) and not _is_private(place)
+
+
+def _listed(row: SessionRow, here: Place, say: Words) -> Listed:
+    title = re.sub(r"[*_`~|\\\[\]<>]", "", row.title).strip() or say("sessions.untitled")
+    is_here = row.state == "active" and (row.platform, row.channel, row.thread) == (
+        here.platform,
+        here.channel,
+        here.thread,
+    )
+    state = say(f"sessions.state_{'here' if is_here else row.state}")
+    line = f"- **{title}** ({row.alias}) · {state} · {row.updated_at:%Y-%m-%d %H:%M}"
+    return Listed(line, title, row.alias, is_here)

@@ -1,0 +1,160 @@
+"""docs/discord.svg: a question and its answer as the bot sends them to Discord, drawn from its own messages.
+
+Runs the bot as a process against the loopback Discord of the tests, without a model, and draws what it posted:
+the words, cards and buttons are the bot's, their looks only resemble Discord's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURE = ROOT / "docs" / "discord.svg"
+sys.path.insert(0, str(ROOT))
+
+from tests.fakes.discord import FakeDiscord, Message  # noqa: E402
+
+QUESTION = "How far does a lit lantern show things?"
+WIDTH, COLUMNS, HIGH, MARGIN = 880, 108, 20, 16
+TEXT, FAINT, NAME, BACK, CARD, BUTTON = "#dbdee1", "#949ba4", "#f2f3f5", "#313338", "#2b2d31", "#4e5058"
+SETTINGS = '[embedding]\nmodel = "none"\n[roles]\n[discord]\napi_base = "{api}"\ngateway_url = "{gateway}"\n'
+INLINE = re.compile(r"\*\*(?P<bold>.+?)\*\*|`(?P<code>[^`]+)`|\*(?P<italic>[^*]+)\*")
+STYLES = {"bold": ' font-weight="bold"', "code": ' font-family="monospace"', "italic": ' font-style="italic"'}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of text, or with `buttons` a row of them. `card` is the colour of the card that it is part of."""
+
+    text: str = ""
+    colour: str = TEXT
+    bold: bool = False
+    quoted: bool = False
+    card: str = ""
+    buttons: tuple[str, ...] = ()
+
+
+async def posted() -> list[Message]:
+    """What stands in the channel and in the thread once the question is answered."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with FakeDiscord() as discord:
+            guild = discord.guild("Table")
+            channel, ana = guild.text("general"), discord.user("Ana")
+            guild.join(ana, manage=True)
+            config = Path(folder) / "config.toml"
+            config.write_text(SETTINGS.format(api=discord.api, gateway=discord.gateway_url), encoding="utf-8")
+            told = os.environ | {"DISCORD_TOKEN": discord.token, "SUTRADHAR_LOCALE": "en"}
+            command = ("-m", "bot", "run", "--config", str(config), "--data", f"{folder}/data")
+            bot = await asyncio.create_subprocess_exec(sys.executable, *command, cwd=ROOT, env=told)
+            try:
+                await discord.until(lambda: discord.gateway.live and discord.commands.everywhere, seconds=60)
+                book = (ROOT / "examples" / "lanterns.md").read_bytes()
+                added = await discord.slash(
+                    ana, channel, "library add", file=("lanterns.md", book), shelf="rules"
+                )
+                await discord.until(lambda: "Added 1 file" in added.text, seconds=60)
+                asked = await discord.slash(ana, channel, "rules ask", question=QUESTION)
+                await discord.until(
+                    lambda: channel.threads and any(one.buttons for one in channel.threads[-1].messages)
+                )
+                assert asked.response is not None
+                return [asked.response, *channel.threads[-1].messages]
+            finally:
+                bot.terminate()
+                await bot.wait()
+
+
+def lines(message: Message) -> Iterator[Line]:
+    yield Line(f"{message.author.name}  APP", NAME, bold=True)
+    yield from _drawn(message.components, message, "")
+    yield Line()
+
+
+def _drawn(components: list[dict[str, Any]], message: Message, card: str) -> Iterator[Line]:
+    for one in components:
+        match one["type"]:
+            case 17:
+                yield from _drawn(one["components"], message, f"#{one.get('accent_color') or 0:06x}")
+            case 10:
+                for line in one["content"].splitlines():
+                    yield from _wrapped(_named(line, message), card)
+            case 1:
+                yield Line(
+                    buttons=tuple(
+                        " ".join(filter(None, ((b.get("emoji") or {}).get("name"), b.get("label"))))
+                        for b in one["components"]
+                    ),
+                    card=card,
+                )
+
+
+def _named(line: str, message: Message) -> str:
+    """Mentions as Discord shows them."""
+    world = message.channel.world
+    line = re.sub(r"<@(\d+)>", lambda one: f"**@{world.users[int(one[1])].name}**", line)
+    return re.sub(r"<#(\d+)>", lambda one: f"**#{world.channels[int(one[1])].name}**", line)
+
+
+def _wrapped(line: str, card: str) -> Iterator[Line]:
+    quoted, small, title = line.startswith(">"), line.startswith("-# "), line.startswith("### ")
+    words = line.removeprefix(">").removeprefix("-# ").removeprefix("### ").strip()
+    for part in textwrap.wrap(words, COLUMNS) or [""]:
+        yield Line(part, FAINT if small else NAME if title else TEXT, bold=title, quoted=quoted, card=card)
+
+
+def drawn(messages: list[Message]) -> str:
+    """The messages as SVG."""
+    rows = [line for message in messages for line in lines(message)]
+    height = len(rows) * HIGH + 2 * MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">',
+        f'<rect width="100%" height="100%" rx="8" fill="{BACK}"/>',
+        '<g font-family="Helvetica, Arial, sans-serif" font-size="14" xml:space="preserve">',
+    ]
+    for n, row in enumerate(rows):
+        y = MARGIN + n * HIGH
+        if row.card:
+            parts.append(
+                f'<rect x="{MARGIN}" y="{y}" width="{WIDTH - 2 * MARGIN}" height="{HIGH}" fill="{CARD}"/>'
+            )
+            parts.append(f'<rect x="{MARGIN}" y="{y}" width="4" height="{HIGH}" fill="{row.card}"/>')
+        x = MARGIN + (12 if row.card else 0)
+        if row.quoted:
+            parts.append(f'<rect x="{x}" y="{y}" width="3" height="{HIGH}" fill="{BUTTON}"/>')
+            x += 10
+        parts.extend(_buttons(row.buttons, x, y))
+        if row.text:
+            weight = STYLES["bold"] if row.bold else ""
+            parts.append(f'<text x="{x}" y="{y + 15}" fill="{row.colour}"{weight}>{_spans(row.text)}</text>')
+    return "\n".join([*parts, "</g>", "</svg>", ""])
+
+
+def _buttons(labels: tuple[str, ...], x: float, y: int) -> Iterator[str]:
+    for label in labels:
+        wide = 24 + 8 * len(label)
+        yield f'<rect x="{x}" y="{y + 1}" width="{wide}" height="{HIGH - 2}" rx="4" fill="{BUTTON}"/>'
+        yield f'<text x="{x + wide / 2}" y="{y + 15}" fill="{NAME}" text-anchor="middle">{escape(label)}</text>'
+        x += wide + 8
+
+
+def _spans(text: str) -> str:
+    made, at = "", 0
+    for one in INLINE.finditer(text):
+        style = one.lastgroup or "bold"
+        made += escape(text[at : one.start()]) + f"<tspan{STYLES[style]}>{escape(one[style])}</tspan>"
+        at = one.end()
+    return made + escape(text[at:])
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(drawn(asyncio.run(posted())), encoding="utf-8")

@@ -1,0 +1,30 @@
+"""Notes that the process leaves itself from one start to the next: what it has announced, whom it has welcomed.
+
+Of no space: nothing that a person wrote belongs here.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from storage.db import Database
+
+
+class Marks:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def get(self, name: str) -> str | None:
+        from storage.tables import marks as t
+
+        async with self._db.read() as connection:
+            row = (await connection.execute(t.select().where(t.c.name == name))).one_or_none()
+            return str(row.value) if row else None
+
+    async def set(self, name: str, value: str) -> None:
+        from storage.tables import marks as t
+
+        values = {"value": value, "updated_at": datetime.now(UTC)}
+        new = self._db.insert(t).values(name=name, **values)
+        async with self._db.write() as connection:
+            await connection.execute(new.on_conflict_do_update(index_elements=["name"], set_=values))

@@ -1,0 +1,88 @@
+"""A person's sessions: found by name, taken up again, renamed, put away, deleted.
+
+Knows nothing of works, and lets nobody reach another person's session or another space's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from storage.db import Database
+from storage.sessions import SessionRow, active_at
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+MOST = 200
+"""A person's sessions beyond these are old ones that nobody looks for."""
+
+
+class OwnedSessions:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def all(self, space: str, author_id: str) -> Sequence[SessionRow]:
+        """The person's sessions, those that grew last first."""
+        from storage.tables import sessions
+
+        query = (
+            sessions.select()
+            .where(*_own(space, author_id))
+            .order_by(sessions.c.updated_at.desc())
+            .limit(MOST)
+        )
+        async with self._db.read() as connection:
+            return [SessionRow(**row._mapping) for row in await connection.execute(query)]
+
+    async def resume(
+        self, space: str, author_id: str, session_id: str, channel: str, thread: str
+    ) -> SessionRow | None:
+        """Make the session the active one of the place, in place of another one that was.
+
+        The row as it is now; None, changing nothing, if it is not one of this person's.
+        """
+        from storage.tables import sessions
+
+        now = datetime.now(UTC)
+        mine = (*_own(space, author_id), sessions.c.id == session_id)
+        async with self._db.write() as connection:
+            row = (await connection.execute(sessions.select().where(*mine))).one_or_none()
+            if row is None:
+                return None
+            here = (*active_at(space, row.platform, channel, thread), sessions.c.id != session_id)
+            await connection.execute(sessions.update().where(*here).values(state="closed", closed_at=now))
+            there = {"channel": channel, "thread": thread, "state": "active", "closed_at": None}
+            await connection.execute(sessions.update().where(*mine).values(**there, updated_at=now))
+            return SessionRow(**(await connection.execute(sessions.select().where(*mine))).one()._mapping)
+
+    async def rename(self, space: str, author_id: str, session_id: str, title: str) -> bool:
+        """Whether it is one of this person's."""
+        return await self._change(space, author_id, session_id, title=title)
+
+    async def archive(self, space: str, author_id: str, session_id: str) -> bool:
+        """Put the session away; whether it is one of this person's."""
+        return await self._change(space, author_id, session_id, state="archived", closed_at=datetime.now(UTC))
+
+    async def delete(self, space: str, author_id: str, session_id: str) -> bool:
+        """Remove the session and all that was asked and answered in it; whether it was this person's."""
+        from storage.tables import sessions
+
+        mine = (*_own(space, author_id), sessions.c.id == session_id)
+        async with self._db.write() as connection:
+            return (await connection.execute(sessions.delete().where(*mine))).rowcount == 1
+
+    async def _change(self, space: str, author_id: str, session_id: str, **values: Any) -> bool:
+        from storage.tables import sessions
+
+        mine = (*_own(space, author_id), sessions.c.id == session_id)
+        async with self._db.write() as connection:
+            return (await connection.execute(sessions.update().where(*mine).values(**values))).rowcount == 1
+
+
+def _own(space: str, author_id: str) -> tuple[ColumnElement[bool], ...]:
+    from storage.tables import sessions
+
+    # A session from before sessions had owners is nobody's.
+    return sessions.c.space == space, sessions.c.author_id == author_id, sessions.c.author_id != ""

@@ -1,0 +1,204 @@
+"""What the pen and the view are tested on: a clock that tests move, and a place that keeps what was written."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bot.adapters.discord.page import Page
+from bot.adapters.discord.surface import Form, Gone, Mark, Refused, Shut
+
+TURNS = 60
+"""How often everybody else may run before the clock moves on."""
+
+
+class Clock:
+    """Time as the test wants it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self._waiting: dict[asyncio.Event, float] = {}
+
+    def time(self) -> float:
+        return self.now
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        woken = asyncio.Event()
+        self._waiting[woken] = self.now + seconds
+        tasks = [asyncio.create_task(one.wait()) for one in (event, woken)]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._waiting.pop(woken, None)
+            for task in tasks:
+                task.cancel()
+
+    async def settle(self) -> None:
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+
+    async def advance(self, seconds: float) -> None:
+        """Let the time pass, waking everybody whose time comes, in order."""
+        end = self.now + seconds
+        await self.settle()
+        while due := [at for at in self._waiting.values() if at <= end]:
+            self.now = max(self.now, min(due))
+            for event, at in list(self._waiting.items()):
+                if at <= self.now:
+                    event.set()
+            await self.settle()
+        self.now = end
+        await self.settle()
+
+
+@dataclass
+class Written:
+    """A message, as it was posted and edited: (time, text)."""
+
+    id: int
+    mark: Mark
+    states: list[tuple[float, str]]
+    form: Form
+    custom_ids: list[str]
+    files: list[str]
+    deleted: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.states[-1][1]
+
+    @property
+    def edits(self) -> list[tuple[float, str]]:
+        return self.states[1:]
+
+
+@dataclass
+class Paper:
+    """A surface in memory. `faults` are raised by the next calls, before (or `after`) they do anything."""
+
+    key: str = "paper"
+    messages: list[Written] = field(default_factory=list)
+    faults: list[Exception] = field(default_factory=list)
+    after: list[BaseException] = field(default_factory=list)
+    refuses: Callable[[Form], Exception | None] = lambda _: None
+    _written: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def until(self, there: Callable[[], bool], seconds: float = 10) -> None:
+        """Wait until it is there; looks again whenever something was written."""
+        async with asyncio.timeout(seconds):
+            while not there():
+                self._written.clear()
+                await self._written.wait()
+
+    async def post(self, page: Page, mark: Mark, form: Form) -> int:
+        self._fail(form)
+        known = [one for one in self.messages if one.mark == mark and not one.deleted]
+        if not known:
+            state = (time.monotonic(), _text(page, form))
+            written = Written(len(self.messages) + 1, mark, [state], form, _ids(page), _files(page))
+            self.messages.append(written)
+            known = [written]
+        self._written.set()
+        if self.after:
+            raise self.after.pop(0)
+        return known[0].id
+
+    async def edit(
+        self, message: int, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+    ) -> None:
+        self._fail(form)
+        written = self.messages[message - 1]
+        if written.deleted:
+            raise Gone
+        if written.form is Form.LAYOUT and form is not Form.LAYOUT:
+            raise Refused("a layout stays one")
+        written.states.append((time.monotonic(), _text(page, form)))
+        written.form, written.custom_ids = form, _ids(page)
+        if files:
+            written.files = _files(page)
+        self._written.set()
+        if self.after:
+            raise self.after.pop(0)
+
+    async def find(self, mark: Mark, since: datetime, known: Collection[int]) -> int | None:
+        return next((one.id for one in self.messages if one.mark == mark and one.id not in known), None)
+
+    async def delete(self, message: int) -> None:
+        self.messages[message - 1].deleted = True
+
+    @property
+    def texts(self) -> list[str]:
+        return [one.text for one in self.messages if not one.deleted]
+
+    @property
+    def edits(self) -> list[float]:
+        return sorted(at for one in self.messages for at, _ in one.edits)
+
+    def _fail(self, form: Form) -> None:
+        if self.faults:
+            raise self.faults.pop(0)
+        if (fault := self.refuses(form)) is not None:
+            raise fault
+
+
+def _text(page: Page, form: Form) -> str:
+    return page.text if form is Form.LAYOUT else page.plain
+
+
+def _ids(page: Page) -> list[str]:
+    return [button.custom_id for row in page.rows for button in row]
+
+
+def _files(page: Page) -> list[str]:
+    return [name for name, _ in page.files]
+
+
+class PaperHome:
+    """A home on paper; `surfaces` are gone through as they shut."""
+
+    def __init__(self, *surfaces: Paper, why: str = "", hint: str = "") -> None:
+        self._left = list(surfaces[1:])
+        self._why = why
+        self._lost: list[Paper] = []
+        self.surface: Paper = surfaces[0]
+        self.form = Form.LAYOUT
+        self.messages: set[int] = set()
+        self.response = None
+        self.hint = hint
+        self.no_files = ""
+        self.opened = asyncio.Event()
+        self.opened.set()
+        self.tidied: list[tuple[int, str, bool]] = []
+        self.put_out_with: list[tuple[list[int], str]] = []
+        self.tell: Callable[[str], None] = lambda _: None
+
+    async def open(self) -> None:
+        await self.opened.wait()
+
+    def recall(self, message: int) -> None:
+        self.messages.add(message)
+
+    async def beyond(self, surface: Paper, shut: Shut) -> bool:
+        if surface is self.surface:
+            if not self._left:
+                return False
+            self._lost.append(surface)
+            self.surface = self._left.pop(0)
+            self.tell(self._why)
+        return True
+
+    def lost(self, surface: Paper) -> bool:
+        return any(one is surface for one in self._lost)
+
+    async def put_out(self, messages: Sequence[int], note: str) -> None:
+        self.put_out_with.append((list(messages), note))
+
+    async def real(self, place: object) -> int | None:
+        thread = getattr(place, "thread", "")
+        return int(thread) if thread.isdecimal() else None
+
+    def tidy(self, thread: int, title: str, archived: bool) -> None:
+        self.tidied.append((thread, title, archived))

@@ -1,0 +1,148 @@
+"""A bot at a simulated table: the real client's ears, reception and buttons, the real application and storage.
+
+The works are scripts and what runs show is recorded, so that these tests are about what people press and write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import discord
+import simcord
+from discord import app_commands
+from discord.ui import ActionRow, Button, LayoutView, TextDisplay
+from simcord.builders import ChannelHandle
+from simcord.results import InteractionResult, ResponseMessage
+
+import cogs.free_chat
+import cogs.setup
+from bot.adapters.discord import buttons, listen, sync
+from bot.adapters.discord.client import Sutradhar
+from bot.adapters.discord.reception import Reception
+from bot.adapters.discord.sharing import said
+from bot.adapters.discord.translator import Translator
+from bot.app import App
+from bot.config import Config, DiscordConfig, load
+from tests.fakes.house import Recorder, Script, open_scripted
+
+
+class Client(Sutradhar):
+    """The bot without its views; `/show` posts an answer as a view would."""
+
+    async def setup_hook(self) -> None:
+        self.reception = Reception(self.app, self, self.config)
+        await self.tree.set_translator(Translator())
+        await cogs.setup.load(self)
+        await cogs.free_chat.load(self)
+        await listen.load(self)
+        self.add_dynamic_items(*buttons.ITEMS)
+        self.tree.add_command(show)
+        await sync.sync(self.tree, self.app.house.marks)
+
+
+@app_commands.command()
+async def show(interaction: discord.Interaction, text: str, ids: str, private: bool = False) -> None:
+    """Post an answer with buttons of these custom_ids, a blank between them."""
+    await interaction.response.send_message(
+        view=answer(text, *ids.split()), ephemeral=private, allowed_mentions=discord.AllowedMentions.none()
+    )
+
+
+def answer(text: str, *ids: str) -> LayoutView:
+    """An answer as the renderer posts it, with buttons called like their custom_ids."""
+    view = LayoutView(timeout=None)
+    view.add_item(TextDisplay(text))
+    row: ActionRow[LayoutView] = ActionRow()
+    for id in ids:
+        row.add_item(Button(label=id.split(":")[0], custom_id=id))
+    if ids:
+        view.add_item(row)
+    view.stop()
+    return view
+
+
+@dataclass
+class Table:
+    """`app` outlives `client`, of which `restart` makes a new one."""
+
+    env: simcord.Env
+    app: App
+    config: Config
+    recorder: Recorder
+
+    def __post_init__(self) -> None:
+        self.guild = self.env.create_guild()
+        self.space = str(self.guild.id)
+        self.channel = self.guild.create_text_channel("general")
+        self.ana = self.guild.add_member(self.env.create_user("Ana"))
+
+    async def shown(
+        self, *ids: str, text: str = "An answer", private: bool = False, where: ChannelHandle | None = None
+    ) -> ResponseMessage:
+        """An answer to Ana, with buttons of these custom_ids."""
+        options = {"text": text, "ids": " ".join(ids), "private": private}
+        response = (await self.ana.slash(where or self.channel, "show", **options)).response
+        assert response is not None
+        return response
+
+    async def thread(self, *, free_chat: bool = False) -> ChannelHandle:
+        """A thread that the bot has opened and holds, as the conversation "talk"."""
+        channel = self.client.get_channel(self.channel.id)
+        assert isinstance(channel, discord.TextChannel)
+        real = await channel.create_thread(name="A question", type=discord.ChannelType.public_thread)
+        threads = self.app.house.threads
+        await threads.bind(self.space, str(channel.id), "talk", str(real.id), free_chat=free_chat)
+        (handle,) = (one for one in self.channel.threads if one.id == real.id)
+        return handle
+
+    async def asked(self) -> list[str]:
+        """What runs were asked, in their order."""
+        past = [await self.app.past(self.space, run) for run in self.recorder.events]
+        return [f"/{one.work} {one.verb} {one.text}" for one in past if one is not None]
+
+    def said(self, where: ChannelHandle | None = None) -> list[str]:
+        """What stands in the channel, message by message."""
+        return [said(one) for one in (where or self.channel).history()]
+
+    @property
+    def client(self) -> Client:
+        client = self.env.bot
+        assert isinstance(client, Client)
+        return client
+
+    async def restart(self) -> None:
+        await self.env.restart_bot(Client(self.app, self.config))
+
+
+@asynccontextmanager
+async def table(
+    data: Path, scripts: Mapping[str, Script], settings: DiscordConfig | None = None
+) -> AsyncIterator[Table]:
+    recorder = Recorder()
+    config = replace(load(data=data, environ={}), discord=settings or DiscordConfig())
+    app = await open_scripted(data, scripts, recorder)
+    app.attach("discord", recorder.view)
+    await app.start()
+    env = simcord.Env(Client(app, config), shard_count=1)
+    try:
+        await env.start()
+        yield Table(env, app, config, recorder)
+        env.raise_errors()
+    finally:
+        await env.shutdown()
+        await app.close()
+
+
+def told(result: InteractionResult) -> str:
+    """What a press or a command brought to the screen beside the pressed message."""
+    own = [result.response] if result.response is not None and not result.followups else []
+    return "\n".join(said(one.message) for one in [*result.followups, *own])
+
+
+def labels(message: discord.Message) -> list[str | None]:
+    """The buttons of a message, by their labels."""
+    items = LayoutView.from_message(message).walk_children()
+    return [one.label for one in items if isinstance(one, Button)]

@@ -1,0 +1,119 @@
+"""Attached files are fetched from where Discord keeps them, and no further than the limit."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from bot.adapters.discord.attachments import Attachments
+from bot.config import DiscordConfig
+from bot.events import File, Sorry
+
+
+@dataclass
+class Store:
+    """Where files lie: what each path answers, and what was asked for with which headers."""
+
+    server: TestServer
+    answers: dict[str, list[web.StreamResponse | bytes]] = field(default_factory=dict)
+    asked: list[dict[str, str]] = field(default_factory=list)
+
+    def file(self, size: int = 5) -> File:
+        return File("rules.md", "", size, str(self.server.make_url("/rules.md")))
+
+    @property
+    def fetcher(self) -> Attachments:
+        return Attachments(DiscordConfig(api_base=str(self.server.make_url("/api/v10"))), pause_s=0)
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[Store]:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        found.asked.append(dict(request.headers))
+        given = found.answers[request.path].pop(0)
+        return web.Response(body=given) if isinstance(given, bytes) else given
+
+    app = web.Application()
+    app.router.add_get("/{name}", answer)
+    async with TestServer(app) as server:
+        found = Store(server)  # type: ignore[arg-type]
+        yield found
+
+
+def key_of(caught: pytest.ExceptionInfo[Sorry]) -> tuple[str, object]:
+    return caught.value.key, caught.value.values["name"]
+
+
+async def test_the_bytes_arrive_and_nobody_sees_the_token(store: Store, tmp_path: Path) -> None:
+    store.answers["/rules.md"] = [b"12345"]
+    await store.fetcher.fetch(store.file(), tmp_path / "in", 5)
+    assert (tmp_path / "in").read_bytes() == b"12345"
+    assert not {"Authorization", "Cookie"} & set(store.asked[0])
+
+
+async def test_a_file_that_is_too_large_is_not_even_asked_for(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(Sorry) as caught:
+        await store.fetcher.fetch(store.file(6), tmp_path / "in", 5)
+    assert key_of(caught) == ("library.file_large", "rules.md")
+    assert store.asked == []
+
+
+async def test_a_file_that_is_longer_than_it_said_is_cut_off_at_the_limit(
+    store: Store, tmp_path: Path
+) -> None:
+    store.answers["/rules.md"] = [b"x" * 300_000]
+    with pytest.raises(Sorry) as caught:
+        await store.fetcher.fetch(store.file(5), tmp_path / "in", 100_000)
+    assert key_of(caught) == ("library.file_large", "rules.md")
+    assert (tmp_path / "in").stat().st_size <= 100_000
+
+
+async def test_an_expired_link_asks_for_the_file_again(store: Store, tmp_path: Path) -> None:
+    store.answers["/rules.md"] = [web.Response(status=404)]
+    with pytest.raises(Sorry) as caught:
+        await store.fetcher.fetch(store.file(), tmp_path / "in", 5)
+    assert key_of(caught) == ("discord_run.file_gone", "rules.md")
+
+
+async def test_a_hiccup_is_tried_again(store: Store, tmp_path: Path) -> None:
+    store.answers["/rules.md"] = [web.Response(status=503), b"12345"]
+    await store.fetcher.fetch(store.file(), tmp_path / "in", 5)
+    assert (tmp_path / "in").read_bytes() == b"12345"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://cdn.discordapp.com/attachments/1/2/a.md",
+        "https://cdn.discordapp.com.example.org/a.md",
+        "https://example.org/a.md",
+        "http://127.0.0.1:1/a.md",
+        "file:///etc/passwd",
+        "a.md",
+        "",
+    ],
+)
+async def test_nothing_is_fetched_from_anywhere_else(url: str, tmp_path: Path) -> None:
+    with pytest.raises(Sorry) as caught:
+        await Attachments(DiscordConfig()).fetch(File("a.md", "", 1, url), tmp_path / "in", 5)
+    assert key_of(caught) == ("discord_run.file_elsewhere", "a.md")
+    assert not (tmp_path / "in").exists()
+
+
+async def test_a_service_that_stays_away_is_said_to_be_out_of_reach(store: Store, tmp_path: Path) -> None:
+    store.answers["/rules.md"] = [web.Response(status=503) for _ in range(3)]
+    with pytest.raises(Sorry) as caught:
+        await store.fetcher.fetch(store.file(), tmp_path / "in", 5)
+    assert key_of(caught) == ("discord_run.file_unreachable", "rules.md")
+
+
+async def test_a_redirect_is_not_followed(store: Store, tmp_path: Path) -> None:
+    store.answers["/rules.md"] = [web.Response(status=302, headers={"Location": "/elsewhere"})]
+    with pytest.raises(Sorry) as caught:
+        await store.fetcher.fetch(store.file(), tmp_path / "in", 5)
+    assert key_of(caught) == ("discord_run.file_gone", "rules.md")

@@ -1,0 +1,119 @@
+"""/setup tells what is in place and what to click; /free-chat turns plain talk on and off."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import discord
+import pytest
+from simcord.actors import MemberActor
+
+from bot.adapters.discord.checklist import examine, listed
+from bot.adapters.discord.invite import PERMISSIONS
+from bot.adapters.discord.sync import note_of
+from bot.config import DiscordConfig
+from bot.words import words
+from tests.adapters.discord.table import Table, table, told
+
+
+def opened(data: Path, settings: DiscordConfig | None = None) -> AbstractAsyncContextManager[Table]:
+    return table(data, {}, settings)
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Table]:
+    async with opened(tmp_path) as made:
+        yield made
+
+
+def keeper(at: Table) -> MemberActor:
+    """Somebody who manages the server."""
+    role = at.guild.create_role("Keepers", permissions=discord.Permissions(manage_guild=True))
+    return at.guild.add_member(at.env.create_user("Bia"), roles=[role])
+
+
+async def test_setup_lists_what_is_there_and_what_is_not(at: Table) -> None:
+    result = await keeper(at).slash(at.channel, "setup")
+    assert result.ephemeral
+    said = told(result)
+    assert "✓ I have every permission" in said
+    assert "✓ Each question gets a thread" in said
+    assert "– Free chat is off" in said
+    assert "Message Content Intent" in said
+    assert "✗ The library is empty. `/library add`" in said
+    assert "– No language model is set up" in said
+    assert "✓ The commands that Discord shows are this release's." in said
+    assert "1 thing to mend" in said
+
+
+async def test_a_missing_permission_is_named_with_what_it_is_for_and_where_it_is_granted(at: Table) -> None:
+    denied = discord.PermissionOverwrite(attach_files=False, create_public_threads=False)
+    channel = at.guild.create_text_channel("quiet", overwrites={at.guild.default_role: denied})
+    said = told(await keeper(at).slash(channel, "setup"))
+    assert "✗ **Attach Files** is missing in this channel (for tables, pictures and exports)." in said
+    assert "✗ **Create Public Threads** is missing" in said
+    assert "Edit Channel, Permissions" in said
+    assert "✗ Questions get no thread of their own in this channel" in said
+    assert "Send Messages** is missing" not in said
+
+
+async def test_setup_is_for_who_manages_the_server(at: Table) -> None:
+    assert "setup" not in at.ana.available_commands(at.channel)
+    assert "setup" in keeper(at).available_commands(at.channel)
+
+
+async def test_the_list_is_short_enough_for_a_message_in_both_languages_at_its_worst(at: Table) -> None:
+    guild, nothing = at.client.get_guild(at.guild.id), discord.Permissions.none()
+    await at.app.house.marks.set(note_of(at.client.application_id or 0, None), "of another release")
+    for locale in ("en", "pt-BR"):
+        say = words(locale)
+        checks = await examine(at.client, guild, at.space, nothing, say)
+        assert [check.well for check in checks].count(False) == len(PERMISSIONS) + 3
+        assert len(listed(checks, say)) <= 4_000
+
+
+async def test_free_chat_without_the_intent_says_what_is_missing(at: Table) -> None:
+    thread = await at.thread()
+    await at.app.house.sessions.open(
+        at.space, "discord", str(at.channel.id), "talk", "rules", author_id=str(at.ana.id)
+    )
+    result = await at.ana.slash(thread, "free-chat", on=True)
+    assert result.ephemeral
+    assert "Message Content Intent" in told(result)
+    held = await at.app.house.threads.held(at.space, str(thread.id))
+    assert held is not None
+    assert not held.free_chat
+
+
+async def test_who_opened_the_session_or_may_manage_threads_switches_free_chat_for_all_to_see(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, DiscordConfig(free_chat=True)) as at:
+        thread = await at.thread()
+        await at.app.house.sessions.open(
+            at.space, "discord", str(at.channel.id), "talk", "rules", author_id=str(at.ana.id)
+        )
+        role = at.guild.create_role("Keepers", permissions=discord.Permissions(manage_threads=True))
+        bia = at.guild.add_member(at.env.create_user("Bia"), roles=[role])
+        other = at.guild.add_member(at.env.create_user("Caio"))
+        refused = await other.slash(thread, "free-chat", on=True)
+        assert refused.ephemeral
+        assert "Only whoever asked first" in told(refused)
+        result = await at.ana.slash(thread, "free-chat", on=True)
+        assert not result.ephemeral
+        assert told(result).startswith("Ana switched free chat on")
+        held = await at.app.house.threads.held(at.space, str(thread.id))
+        assert held is not None
+        assert held.free_chat
+        assert told(await bia.slash(thread, "free-chat", on=False)).startswith("Bia switched free chat off")
+        held = await at.app.house.threads.held(at.space, str(thread.id))
+        assert held is not None
+        assert not held.free_chat
+
+
+async def test_free_chat_outside_a_thread_of_the_bots_says_where_it_goes(at: Table) -> None:
+    result = await at.ana.slash(at.channel, "free-chat", on=True)
+    assert result.ephemeral
+    assert "inside a thread that I hold" in told(result)

@@ -1,0 +1,136 @@
+"""The connection: with what it identifies, how its shards start, which way it comes back, and how it leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from pathlib import Path
+
+import discord
+import pytest
+
+from bot.adapters.discord import modals
+from bot.adapters.discord.client import Sutradhar
+from bot.adapters.discord.faults import in_words
+from bot.app import App
+from bot.config import Config, DiscordConfig, load
+from bot.events import Sorry
+from tests.fakes.discord import FakeDiscord
+
+GUILDS, GUILD_MESSAGES, DM_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
+"""https://docs.discord.com/developers/events/gateway#list-of-intents"""
+
+
+def config(fake: FakeDiscord, data: Path, **settings: object) -> Config:
+    given = {"api_base": fake.api, **settings}
+    return replace(load(data=data, environ={}), discord=DiscordConfig(**given))  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def here(fake: FakeDiscord, data: Path, **settings: object) -> AsyncIterator[Sutradhar]:
+    """A client that has logged in and connects."""
+    app = await App.open(config(fake, data, **settings))
+    async with Sutradhar(app, app.house.config) as client:
+        await client.login(fake.token)
+        await app.start()
+        connecting = asyncio.create_task(client.connect())
+        try:
+            await fake.connected(shards=fake.gateway.shards)
+            yield client
+        finally:
+            await client.quiet()
+            await app.close()
+            connecting.cancel()
+
+
+async def test_it_asks_for_no_more_than_it_needs(tmp_path: Path) -> None:
+    async with FakeDiscord(portal=()) as fake, here(fake, tmp_path) as client:
+        ((_, _, intents),) = fake.gateway.identified
+        assert intents == GUILDS | GUILD_MESSAGES | DM_MESSAGES
+        assert client.allowed_mentions is not None
+        assert dict(client.allowed_mentions.to_dict()) == {"parse": []}
+        assert (client.help_command, list(client.commands)) == (None, [])
+
+
+async def test_free_chat_asks_for_what_people_write(tmp_path: Path) -> None:
+    async with FakeDiscord() as fake, here(fake, tmp_path, free_chat=True):
+        ((_, _, intents),) = fake.gateway.identified
+        assert intents == GUILDS | GUILD_MESSAGES | DM_MESSAGES | MESSAGE_CONTENT
+
+
+async def test_without_the_intent_free_chat_says_what_to_click(tmp_path: Path) -> None:
+    async with FakeDiscord(portal=()) as fake:
+        app = await App.open(config(fake, tmp_path, free_chat=True))
+        async with Sutradhar(app, app.house.config) as client:
+            await client.login(fake.token)
+            with pytest.raises(Sorry) as caught:
+                async with in_words(client.settings), asyncio.timeout(10):
+                    await client.connect()
+            await app.close()
+    assert caught.value.key == "discord_run.intent_off"
+
+
+async def test_sixteen_shards_start_at_once_where_discord_lets_them(tmp_path: Path) -> None:
+    async with FakeDiscord(shards=16, max_concurrency=16) as fake:
+        guilds = [fake.guild(f"Table {n}") for n in range(16)]
+        began = time.monotonic()
+        async with here(fake, tmp_path) as client:
+            assert sorted(shard for _, shard, _ in fake.gateway.identified) == list(range(16))
+            assert max(at for at, _, _ in fake.gateway.identified) - began < 5.0
+            await fake.until(lambda: len(client.guilds) == len(guilds))
+            await client.wait_until_ready()
+            assert {guild.shard_id for guild in client.guilds} == set(range(16))
+        assert fake.gateway.closed == []
+
+
+async def test_it_comes_back_through_the_gateway_it_was_given(tmp_path: Path) -> None:
+    async with FakeDiscord() as fake:
+        proxy = f"ws://localhost:{fake.port}/gateway"
+        async with here(fake, tmp_path, gateway_url=proxy):
+            hosts = [socket.request.host for socket in fake.gateway.sockets]
+            await fake.reconnect()
+            await fake.until(lambda: fake.gateway.resumed == 1)
+            hosts += [socket.request.host for socket in fake.gateway.sockets]
+    assert hosts == [f"localhost:{fake.port}"] * 2
+
+
+async def test_its_requests_are_counted_where_discord_refuses_them(tmp_path: Path) -> None:
+    async with FakeDiscord() as fake, here(fake, tmp_path) as client:
+        channel = fake.guild("Table", []).text("general")
+        with pytest.raises(discord.Forbidden):
+            await client.get_partial_messageable(channel.id).send("…")
+        assert client.refused.count == 1
+
+
+async def test_the_second_start_registers_nothing(tmp_path: Path) -> None:
+    async with FakeDiscord() as fake:
+        for _ in range(2):
+            async with here(fake, tmp_path):
+                pass
+        assert [call.path for call in fake.calls if call.method == "PUT"] == [
+            f"/applications/{fake.application_id}/commands"
+        ]
+
+
+async def test_windows_that_were_dismissed_are_forgotten_at_a_start(tmp_path: Path) -> None:
+    async with FakeDiscord() as fake:
+        async with here(fake, tmp_path) as client:
+            for run in ("old", "new"):
+                await client.app.house.offers.keep("1", run, modals.KIND, ["{}"])
+        with closing(sqlite3.connect(tmp_path / "sutradhar.db")) as connection, connection:
+            connection.execute("UPDATE offers SET created_at = '2020-01-01 00:00:00' WHERE run_id = 'old'")
+        async with here(fake, tmp_path) as client:
+            offers = client.app.house.offers
+            assert [await offers.all("1", run, modals.KIND) for run in ("old", "new")] == [[], ["{}"]]
+
+
+async def test_leaving_takes_no_longer_than_the_gateways_goodbye(tmp_path: Path) -> None:
+    async with FakeDiscord() as fake, here(fake, tmp_path) as client:
+        await client.quiet()
+        await fake.until(lambda: not fake.gateway.live, seconds=1)
+        # Requests can still be sent: what runs has its last word.
+        assert (await client.fetch_user(fake.user("Ana").id)).display_name == "Ana"

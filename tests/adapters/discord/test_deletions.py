@@ -1,0 +1,144 @@
+"""What people take back or put differently is honoured."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+
+import discord
+import pytest
+
+from bot.events import Author, Event, Place, Request, Run, Text
+from bot.requests import event_id
+from tests.adapters.discord.table import Table, table
+
+
+async def endless(run: Run) -> AsyncGenerator[Event, None]:
+    yield Text("begun")
+    await asyncio.Event().wait()
+
+
+async def hello(run: Run) -> AsyncGenerator[Event, None]:
+    yield Text("hello")
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Table]:
+    async with table(tmp_path, defaultdict(lambda: hello, {"endless": endless})) as made:
+        yield made
+
+
+def run_of(space: str, message: int) -> str:
+    return event_id("discord", space, str(message))
+
+
+async def live(at: Table, message: int, *, space: str = "", thread: str = "") -> str:
+    """A run that the message asked for, which goes on for ever."""
+    space = space or at.space
+    run = run_of(space, message)
+    place = Place("discord", space, str(at.channel.id), thread)
+    await at.app.perform(Request(run, place, Author(str(at.ana.id), "Ana"), "rules", "ask", {}, "endless"))
+    await at.recorder.until(run, Text("begun"))
+    return run
+
+
+async def test_a_deleted_message_stops_its_run_and_is_forgotten(at: Table) -> None:
+    message = await at.ana.send(at.channel, "what I asked")
+    other = await at.ana.send(at.channel, "something else")
+    run, goes_on = await live(at, message.id), await live(at, other.id, thread="elsewhere")
+    await at.ana.delete(message)
+    assert await at.app.ended(run) == "stopped"
+    past = await at.app.past(at.space, run)
+    assert past is not None
+    assert past.text == ""
+    assert at.app.live(at.space, goes_on)
+
+
+async def test_messages_deleted_in_bulk_are_forgotten_each(at: Table) -> None:
+    messages = [await at.ana.send(at.channel, f"question {n}") for n in range(2)]
+    runs = [await live(at, one.id, thread=str(one.id)) for one in messages]
+    channel = at.client.get_channel(at.channel.id)
+    assert isinstance(channel, discord.TextChannel)
+    await channel.delete_messages(messages)
+    await at.env.settle()
+    assert [await at.app.ended(run) for run in runs] == ["stopped", "stopped"]
+
+
+async def test_a_message_deleted_in_a_dm_is_forgotten_after_a_restart_too(at: Table) -> None:
+    message = await at.ana.user.send_dm("hello there")
+    space = f"user:{at.ana.id}"
+    (run,) = at.recorder.events
+    assert run == run_of(space, message.id)
+    await at.restart()
+    await at.ana.user.delete(message)
+    past = await at.app.past(space, run)
+    assert past is not None
+    assert past.text == ""
+
+
+async def test_a_deleted_message_of_the_same_id_elsewhere_forgets_nothing_here(at: Table) -> None:
+    message = await at.ana.send(at.channel, "what I asked")
+    run = await live(at, message.id, space="another server")
+    await at.ana.delete(message)
+    assert at.app.live("another server", run)
+
+
+async def test_an_edited_message_is_kept_as_it_reads_now(at: Table) -> None:
+    assert at.client.user is not None
+    me = at.client.user.mention
+    message = await at.ana.send(at.channel, f"{me} what is prome?")
+    (run,) = at.recorder.events
+    await at.ana.edit(message, f"{me} what is prone?")
+    past = await at.app.past(at.space, run)
+    assert past is not None
+    assert past.text == "what is prone?"
+    await at.ana.edit(message, f"{me} /rules ask what is blinded? --shelf rules")
+    past = await at.app.past(at.space, run)
+    assert past is not None
+    assert past.text == "what is blinded?"
+    assert list(at.recorder.events) == [run]
+
+
+async def test_an_edit_that_leaves_nothing_or_cannot_be_read_changes_nothing(at: Table) -> None:
+    assert at.client.user is not None
+    me = at.client.user.mention
+    message = await at.ana.send(at.channel, f"{me} what is prone?")
+    (run,) = at.recorder.events
+    for text in (me, f"{me} /no such thing"):
+        await at.ana.edit(message, text)
+    past = await at.app.past(at.space, run)
+    assert past is not None
+    assert past.text == "what is prone?"
+
+
+async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(at: Table) -> None:
+    thread = await at.thread()
+    house, channel = at.app.house, str(at.channel.id)
+    session = await house.sessions.open(
+        at.space, "discord", channel, "talk", "rules", author_id=str(at.ana.id), title="A talk"
+    )
+    run = await live(at, 1, thread="talk")
+    real = at.client.get_channel(thread.id)
+    assert isinstance(real, discord.Thread)
+    await real.delete()
+    await at.env.settle()
+    assert await at.app.ended(run) == "stopped"
+    assert await house.threads.held(at.space, str(thread.id)) is None
+    assert await house.sessions.active(at.space, "discord", channel, "talk") is None
+    (kept,) = await house.owned.all(at.space, str(at.ana.id))
+    assert (kept.id, kept.state) == (session.id, "archived")
+
+
+async def test_a_server_that_puts_the_bot_out_stops_its_runs_alone_and_keeps_its_data(at: Table) -> None:
+    run, other = await live(at, 1), await live(at, 2, space="another server")
+    guild = at.client.get_guild(at.guild.id)
+    assert guild is not None
+    await guild.leave()
+    await at.env.settle()
+    assert await at.app.ended(run) == "stopped"
+    assert at.app.live("another server", other)
+    past = await at.app.past(at.space, run)
+    assert past is not None
+    assert past.text == "endless"

@@ -1,0 +1,158 @@
+"""The doctor's look at Discord, and the invitation: what is wrong, and what to click."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.discord import doctor
+from bot.adapters.discord.doctor import examine, ours
+from bot.adapters.discord.invite import PERMISSIONS, invite, link, personal_link, wanted
+from bot.config import Config, DiscordConfig, Secrets, load
+from bot.events import Sorry
+from bot.words import words
+from tests.fakes.discord import FakeDiscord
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeDiscord]:
+    async with FakeDiscord() as fake:
+        yield fake
+
+
+def config(fake: FakeDiscord, **settings: object) -> Config:
+    discord = DiscordConfig(api_base=fake.api, **settings)  # type: ignore[arg-type]
+    return replace(load(environ={}), discord=discord)
+
+
+async def told(fake: FakeDiscord, locale: str = "en", **settings: object) -> dict[str, bool | None]:
+    """Every sentence without its first word, and whether it is well."""
+    found = await examine(config(fake, **settings), fake.token, words(locale))
+    return {text.removeprefix("Discord").lstrip(":, "): well for well, text in found}
+
+
+async def test_all_is_well_where_all_is_well(fake: FakeDiscord) -> None:
+    fake.guild("Table")
+    fake.guild("Chair", ["administrator"])
+    fake.commands.everywhere[:] = await ours(config(fake))
+    found = await told(fake, free_chat=True)
+    assert found.pop("the token in DISCORD_TOKEN is valid, for Sutradhar#4821")
+    assert found.pop("the Message Content intent is on, as free_chat needs")
+    assert found.pop("in 2 servers, with every permission it needs")
+    assert found.pop("10 commands are registered, as this release has them")
+    assert found.pop("1000 of 1000 starts left today, 1 shard recommended")
+    (latency,) = found.items()
+    assert latency[0].startswith("answers in ")
+    assert latency[1] is True
+
+
+async def test_a_refused_token_says_where_to_get_a_new_one(fake: FakeDiscord) -> None:
+    found = await examine(config(fake), "another", words("en"))
+    ((well, text),) = found
+    assert well is False
+    assert "Reset Token" in text
+    assert "another" not in text
+
+
+async def test_no_network_is_one_sentence() -> None:
+    async with FakeDiscord() as fake:
+        gone = config(fake)
+    ((well, text),) = await examine(gone, "a.b.c", words("pt-BR"))
+    assert well is False
+    assert f"Não consigo alcançar o Discord em {gone.discord.api_base}" in text
+
+
+@pytest.mark.parametrize(
+    ("free_chat", "well", "says"), [(True, False, "“Message Content Intent”"), (False, None, "not needed")]
+)
+async def test_an_intent_that_is_off_matters_where_it_is_needed(
+    free_chat: bool, well: bool | None, says: str
+) -> None:
+    async with FakeDiscord(portal=()) as fake:
+        found = await told(fake, free_chat=free_chat)
+    assert [text for text, is_well in found.items() if is_well is well and says in text]
+
+
+@pytest.mark.parametrize(
+    ("locale", "names"),
+    [("en", "Send Messages, Create Public Threads"), ("pt-BR", "Enviar mensagens, Criar tópicos públicos")],
+)
+async def test_what_the_bot_lacks_is_named_for_each_server(
+    fake: FakeDiscord, locale: str, names: str
+) -> None:
+    fake.guild("Table").forbid("send_messages", "create_public_threads")
+    fake.guild("Chair")
+    found = await told(fake, locale)
+    (lacking,) = [text for text, well in found.items() if text.startswith("Table")]
+    assert names in lacking
+    assert found[lacking] is False
+    assert not [text for text in found if "Chair" in text]
+
+
+async def test_many_servers_that_lack_something_are_counted(fake: FakeDiscord) -> None:
+    for n in range(doctor.NAMED + 3):
+        fake.guild(f"Table {n}", [])
+    found = await told(fake)
+    assert sum(text.startswith("Table") for text in found) == doctor.NAMED
+    assert "3 more servers lack permissions." in found
+
+
+async def test_no_server_yet_tells_how_to_invite(fake: FakeDiscord) -> None:
+    assert [text for text in await told(fake) if "doctor --invite" in text]
+
+
+async def test_an_endpoint_that_swallows_commands_is_found(fake: FakeDiscord) -> None:
+    fake.interactions_endpoint_url = "https://example.org/discord"
+    assert [text for text, well in (await told(fake)).items() if well is False and "empty that field" in text]
+
+
+async def test_another_applications_token_is_found(fake: FakeDiscord) -> None:
+    found = await told(fake, application_id=7)
+    assert [text for text, well in found.items() if well is False and "application_id = 7" in text]
+
+
+async def test_before_the_first_start_no_commands_are_registered(fake: FakeDiscord) -> None:
+    assert [text for text in await told(fake) if "no commands are registered yet" in text]
+
+
+async def test_commands_of_another_release_are_named(fake: FakeDiscord) -> None:
+    fake.commands.everywhere[:] = await ours(config(fake))
+    for command in fake.commands.everywhere:
+        if command["name"] == "help":
+            command["options"] = []
+    assert [text for text in await told(fake) if "not this release's (help)" in text]
+
+
+async def test_a_server_to_try_commands_out_that_has_no_bot_is_named(fake: FakeDiscord) -> None:
+    guild = fake.guild("Table", bot=False)
+    found = await told(fake, sync_guilds=(guild.id,))
+    assert [text for text, well in found.items() if well is False and str(guild.id) in text]
+
+
+def test_the_link_asks_for_what_is_needed_and_no_more() -> None:
+    assert link(123) == (
+        "https://discord.com/oauth2/authorize?client_id=123&scope=bot+applications.commands"
+        f"&permissions={wanted().value}"
+    )
+    assert all(getattr(wanted(), name) for name in PERMISSIONS)
+    assert wanted().value.bit_count() == len(PERMISSIONS)
+    assert not wanted().administrator
+    assert not wanted().mention_everyone
+    assert personal_link(123).endswith("client_id=123&scope=applications.commands&integration_type=1")
+
+
+def test_an_invitation_needs_no_token_where_the_settings_name_the_application(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    settings = replace(load(environ={}), discord=DiscordConfig(application_id=123))
+    assert invite(settings, "en") == 0
+    assert capsys.readouterr().out == link(123) + "\n"
+
+
+def test_an_invitation_for_nobody_knows_whom_says_what_to_set(tmp_path: Path) -> None:
+    with pytest.raises(Sorry) as caught:
+        invite(replace(load(environ={}), secrets=Secrets({}, {})), "en")
+    assert caught.value.key == "discord_doctor.invite_unknown"

@@ -1,0 +1,214 @@
+"""Which messages the bot takes as its own, and what it makes of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import discord
+import pytest
+from simcord.builders import ChannelHandle
+from simcord.enums import MessageType
+
+from bot.adapters.discord.cooldown import LOOKS, SLIPS
+from bot.adapters.discord.listen import Listener
+from bot.adapters.discord.turns import Turns
+from bot.config import DiscordConfig
+from bot.events import Event, Run, Text
+from tests.adapters.discord.table import Table, table
+
+
+async def hello(run: Run) -> AsyncGenerator[Event, None]:
+    yield Text("hello")
+
+
+def opened(data: Path, settings: DiscordConfig | None = None) -> AbstractAsyncContextManager[Table]:
+    return table(data, defaultdict(lambda: hello), settings)
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Table]:
+    """As most people run it: without the Message Content intent."""
+    async with opened(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+async def chatty(tmp_path: Path) -> AsyncIterator[Table]:
+    """With the Message Content intent."""
+    async with opened(tmp_path, DiscordConfig(free_chat=True)) as made:
+        yield made
+
+
+def me(at: Table) -> str:
+    assert at.client.user is not None
+    return at.client.user.mention
+
+
+async def bots_message(at: Table, where: ChannelHandle) -> discord.Message:
+    channel = at.client.get_channel(where.id)
+    assert isinstance(channel, discord.abc.Messageable)
+    return await channel.send("An answer")
+
+
+async def test_a_mention_is_asked_without_the_mention(at: Table) -> None:
+    await at.ana.send(at.channel, f"{me(at)}, what about   grappling?")
+    await at.ana.send(at.channel, f"Say {me(at)} what is prone?")
+    assert await at.asked() == ["/rules ask what about   grappling?", "/rules ask Say what is prone?"]
+
+
+async def test_a_mention_may_bring_a_line_with_a_slash(at: Table) -> None:
+    await at.ana.send(at.channel, f"{me(at)} /rules lookup Grappled")
+    assert await at.asked() == ["/rules lookup Grappled"]
+
+
+async def test_other_people_are_asked_about_by_name(at: Table) -> None:
+    bia = at.guild.add_member(at.env.create_user("Bia"))
+    await at.ana.send(at.channel, f"{me(at)} may {bia.mention} do that in {at.channel.mention}?")
+    assert await at.asked() == ["/rules ask may @Bia do that in #general?"]
+
+
+async def test_a_direct_message_is_always_for_the_bot(at: Table) -> None:
+    await at.ana.user.send_dm("what is prone?")
+    (run,) = at.recorder.events
+    request = await at.app.past(f"user:{at.ana.id}", run)
+    assert request is not None
+    assert request.text == "what is prone?"
+
+
+async def test_plain_talk_a_role_and_everyone_are_not_for_the_bot(at: Table) -> None:
+    role = at.guild.create_role("Players")
+    for said in ("hello all", "@everyone hello", f"{role.mention} hello"):
+        await at.ana.send(at.channel, said)
+    assert await at.asked() == []
+    assert len(at.said()) == 3
+
+
+async def test_a_reply_to_the_bot_is_for_it_and_one_to_somebody_else_is_not(chatty: Table) -> None:
+    mine = await bots_message(chatty, chatty.channel)
+    theirs = await chatty.ana.send(chatty.channel, "I think so")
+    await chatty.ana.send(chatty.channel, "and prone?", reply_to=mine)
+    await chatty.ana.send(chatty.channel, "no, not that", reply_to=theirs)
+    assert await chatty.asked() == ["/rules ask and prone?"]
+
+
+async def test_bots_webhooks_and_system_messages_are_not_listened_to(chatty: Table) -> None:
+    other = chatty.guild.add_member(chatty.env.create_user("Other", bot=True))
+    await other.send(chatty.channel, f"{me(chatty)} hello")
+    await chatty.guild.create_webhook(chatty.channel).send(f"{me(chatty)} hello")
+    chatty.guild.create_system_message(
+        chatty.channel, MessageType.PREMIUM_GUILD_SUBSCRIPTION, author=chatty.ana
+    )
+    assert await chatty.asked() == []
+
+
+async def test_an_empty_mention_is_answered_with_an_example(at: Table) -> None:
+    await at.ana.send(at.channel, me(at))
+    assert await at.asked() == []
+    assert "For example" in at.said()[-1]
+
+
+async def test_somebody_who_mentions_it_without_end_is_let_be(at: Table) -> None:
+    for _ in range(LOOKS + 3):
+        await at.ana.send(at.channel, me(at))
+    assert len([one for one in at.said() if "For example" in one]) == LOOKS
+
+
+async def test_in_a_thread_with_free_chat_every_message_is_for_the_bot_that_is_not_for_others(
+    chatty: Table,
+) -> None:
+    thread = await chatty.thread(free_chat=True)
+    bia = chatty.guild.add_member(chatty.env.create_user("Bia"))
+    hers = await bia.send(thread, "can a grappled creature cast?")
+    for aside in ("// brb", "((brb))", f"{bia.mention} your turn", "@everyone pizza"):
+        await chatty.ana.send(thread, aside)
+    await chatty.ana.send(thread, "I thought so", reply_to=hers)
+    await chatty.ana.send(thread, "and prone?")
+    assert await chatty.asked() == ["/rules ask can a grappled creature cast?", "/rules ask and prone?"]
+    requests = [await chatty.app.past(chatty.space, run) for run in chatty.recorder.events]
+    assert {(one.place.channel, one.place.thread) for one in requests if one} == {
+        (str(chatty.channel.id), "talk")
+    }
+
+
+async def test_in_a_thread_without_free_chat_only_what_is_addressed_is_taken(chatty: Table) -> None:
+    thread = await chatty.thread()
+    await chatty.ana.send(thread, "and prone?")
+    await chatty.ana.send(thread, f"{me(chatty)} and blinded?")
+    assert await chatty.asked() == ["/rules ask and blinded?"]
+
+
+async def test_other_peoples_threads_are_not_listened_to(chatty: Table) -> None:
+    channel = chatty.client.get_channel(chatty.channel.id)
+    assert isinstance(channel, discord.TextChannel)
+    await channel.create_thread(name="Theirs", type=discord.ChannelType.public_thread)
+    await chatty.ana.send(chatty.channel.threads[0], "and prone?")
+    assert await chatty.asked() == []
+
+
+async def test_without_the_intent_a_thread_is_told_once_how_to_be_heard(at: Table) -> None:
+    thread = await at.thread(free_chat=True)
+    for said in ("and prone?", "hello?"):
+        await at.ana.send(thread, said)
+    assert await at.asked() == []
+    told = [one for one in at.said(thread) if "only when you mention me" in one]
+    assert len(told) == 1
+    await at.restart()
+    await at.ana.send(thread, "hello??")
+    assert len([one for one in at.said(thread) if "only when you mention me" in one]) == 1
+
+
+async def test_a_mention_in_a_held_thread_goes_on_with_its_conversation(at: Table) -> None:
+    thread = await at.thread()
+    await at.ana.send(thread, f"{me(at)} and prone?")
+    (run,) = at.recorder.events
+    request = await at.app.past(at.space, run)
+    assert request is not None
+    assert (request.place.channel, request.place.thread) == (str(at.channel.id), "talk")
+
+
+async def test_a_book_beside_a_mention_is_shown_the_way_to_the_shelf(at: Table) -> None:
+    await at.ana.send(at.channel, me(at), attachments=[("srd.md", b"# Grappled")])
+    assert await at.asked() == []
+    assert "srd.md" in at.said()[-1]
+    assert "/library add" in at.said()[-1]
+
+
+async def test_a_book_beside_a_line_that_adds_it_is_passed_on(at: Table) -> None:
+    admin = at.guild.create_role("Keepers", permissions=discord.Permissions(manage_guild=True))
+    bia = at.guild.add_member(at.env.create_user("Bia"), roles=[admin])
+    line = f"{me(at)} /library add --shelf rules"
+    await bia.send(at.channel, line, attachments=[("srd.md", b"# Grappled")])
+    (run,) = at.recorder.events
+    request = await at.app.past(at.space, run)
+    assert request is not None
+    assert (request.verb, [one.name for one in request.files]) == ("add", ["srd.md"])
+    assert not any("To put srd.md" in one for one in at.said())
+
+
+async def test_where_the_bot_may_not_write_it_takes_nothing_in(at: Table) -> None:
+    assert at.client.user is not None
+    muted = discord.PermissionOverwrite(send_messages=False)
+    channel = at.guild.create_text_channel("news", overwrites={at.client.user: muted})
+    await at.ana.send(channel, f"{me(at)} what is prone?")
+    assert await at.asked() == []
+
+
+async def test_the_same_message_delivered_twice_is_asked_once(at: Table) -> None:
+    message = await at.ana.send(at.channel, f"{me(at)} what is prone?")
+    await Listener(at.client, Turns()).on_message(message)
+    assert await at.asked() == ["/rules ask what is prone?"]
+
+
+async def test_somebody_who_asks_for_nothing_that_there_is_is_told_so_a_few_times(at: Table) -> None:
+    for _ in range(SLIPS + 3):
+        await at.ana.send(at.channel, f"{me(at)} /rules fathom")
+    assert len(at.said()) == (SLIPS + 3) + SLIPS
+
+
+async def test_hints_about_books_are_given_only_so_often(at: Table) -> None:
+    for _ in range(LOOKS + 3):
+        await at.ana.send(at.channel, f"{me(at)} see this", attachments=[("srd.md", b"# Grappled")])
+    assert len([one for one in at.said() if "To put srd.md" in one]) == LOOKS

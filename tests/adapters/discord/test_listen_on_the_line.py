@@ -1,0 +1,266 @@
+"""Mentions, presses, deletions and a welcome over the wire, with the whole client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+
+import discord
+import pytest
+
+from bot.adapters.discord import custom_ids
+from bot.events import Citation, Event, Run, Stage, Text
+from bot.requests import event_id
+from tests.adapters.discord.line import Line, line
+from tests.adapters.discord.table import answer
+from tests.fakes.discord import Channel, Message
+
+
+async def hello(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("answer", "Answer")
+    yield Text("Its speed is zero. [1]")
+    yield Citation(1, "Handbook", "Combat › Grappled", "A grappled creature's speed becomes 0.", 195)
+
+
+async def endless(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("answer", "Answer")
+    yield Text("It begins.")
+    await asyncio.Event().wait()
+
+
+@pytest.fixture
+async def on(tmp_path: Path) -> AsyncIterator[Line]:
+    async with line(tmp_path, defaultdict(lambda: hello, {"endless": endless})) as made:
+        yield made
+
+
+def find(messages: list[Message], text: str) -> Message | None:
+    return next((one for one in messages if text in one.text and not one.deleted), None)
+
+
+def button(message: Message, kind: str) -> str | None:
+    """The custom_id of the message's button of this kind."""
+    return next((str(one.custom_id) for one in message.buttons if str(one.custom_id).startswith(kind)), None)
+
+
+def inside(where: Channel) -> list[Message]:
+    """What stands in a channel and in its threads."""
+    return [*where.messages, *(one for thread in where.threads for one in thread.messages)]
+
+
+def answers(where: Channel) -> list[Message]:
+    return [one for one in inside(where) if "Its speed is zero." in one.text]
+
+
+async def seen(on: Line, text: str, where: Channel | None = None) -> Message:
+    """A message with this text, once it is there."""
+    found = await on.discord.until(lambda: find(inside(where or on.channel), text))
+    assert found is not None
+    return found
+
+
+async def pressable(on: Line, message: Message, kind: str) -> str:
+    """The custom_id of a button of this kind, once it is there."""
+    found = await on.discord.until(lambda: button(message, kind))
+    assert found is not None
+    return found
+
+
+def running(on: Line, asked: Message) -> bool:
+    space = str(on.guild.id)
+    return on.app.live(space, event_id("discord", space, str(asked.id)))
+
+
+async def begun(on: Line) -> tuple[Message, Message]:
+    """A question that is being answered: what was asked, and the answer with its Stop button."""
+    asked = await on.discord.say(on.ana, on.channel, "endless", mention=True)
+    answer = await seen(on, "It begins.")
+    await pressable(on, answer, "stop")
+    return asked, answer
+
+
+async def test_a_mention_is_answered_and_somebody_is_seen_typing_meanwhile(on: Line) -> None:
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    await seen(on, "Its speed is zero.")
+    assert any(call.path.endswith("/typing") for call in on.discord.calls)
+    assert on.discord.refused == []
+
+
+async def test_stop_ends_the_answer_within_a_second_and_tells_everybody_in_the_pressers_language(
+    on: Line,
+) -> None:
+    asked, answer = await begun(on)
+    before = time.monotonic()
+    pressed = await on.discord.press(on.ana, answer, await pressable(on, answer, "stop"))
+    await on.discord.until(lambda: not running(on, asked))
+    assert pressed.acked is not None
+    assert pressed.acked < 1
+    assert time.monotonic() - before < 2
+    await seen(on, "Ana parou isto.")
+    await on.discord.until(lambda: button(answer, "stop") is None)
+    assert "It begins." in answer.text
+    assert on.discord.refused == []
+
+
+async def test_a_dead_stop_button_goes_without_bringing_old_text_back(on: Line) -> None:
+    stop = custom_ids.stop("0" * 32)
+    channel = on.client.get_channel(on.channel.id)
+    assert isinstance(channel, discord.TextChannel)
+    posted = await channel.send(view=answer("Half an answer", stop))
+    shown = await seen(on, "Half an answer")
+    # The whole answer arrives while the press is on its way.
+    on.discord.fail("POST", "/interactions/*/callback", status=200, delay=0.5)
+    pressing = asyncio.create_task(on.discord.press(on.ana, shown, stop))
+    await posted.edit(view=answer("A whole answer", stop))
+    pressed = await pressing
+    await on.discord.until(lambda: button(shown, "stop") is None)
+    assert shown.text == "A whole answer"
+    assert any("Isto já terminou" in one.text for one in pressed.followups)
+
+
+async def test_a_deleted_question_is_not_answered_any_further(on: Line) -> None:
+    asked, answer = await begun(on)
+    await on.discord.delete(asked)
+    await on.discord.until(lambda: button(answer, "stop") is None)
+
+
+async def test_a_question_that_is_deleted_at_once_is_not_answered(on: Line) -> None:
+    message = await on.discord.say(on.ana, on.channel, "endless", mention=True)
+    await on.discord.delete(message)
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    await seen(on, "Its speed is zero.")
+    past = await on.app.past(str(on.guild.id), event_id("discord", str(on.guild.id), str(message.id)))
+    assert past is not None
+    assert past.text == ""
+
+
+async def test_messages_that_come_together_are_taken_in_as_they_were_written(on: Line) -> None:
+    people = [on.discord.user(f"Person {n}") for n in range(30)]
+    for one in people:
+        on.guild.join(one)
+    for n, one in enumerate(people):
+        await on.discord.say(one, on.channel, f"question {n}", mention=True)
+    await on.discord.until(lambda: len(on.channel.threads) == len(people), seconds=60)
+    asked = [json.loads(row.payload)["text"] for row in await on.app.house.inbox._rows()]
+    assert asked == [f"question {n}" for n in range(len(people))]
+
+
+async def test_sources_of_a_real_answer_open_for_the_presser(on: Line) -> None:
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    answer = await seen(on, "Its speed is zero.")
+    id = await pressable(on, answer, "sources")
+    pressed = await on.discord.press(on.bia, answer, id)
+    await on.discord.until(lambda: "speed becomes 0" in pressed.text)
+    assert pressed.ephemeral
+    assert "Handbook › Combat › Grappled, p. 195" in pressed.text
+
+
+async def test_a_real_private_answer_is_shared_as_it_stands(on: Line) -> None:
+    asked = await on.discord.slash(on.bia, on.channel, "rules ask", question="grappled?", private=True)
+    await on.discord.until(lambda: asked.response and button(asked.response, "share"))
+    assert asked.response is not None
+    assert find(on.channel.messages, "Its speed is zero.") in (None, asked.response)
+    await on.discord.press(on.bia, asked.response, str(button(asked.response, "share")))
+    shared = await seen(on, "shared by Bia")
+    assert "Its speed is zero." in shared.text
+    assert shared.mentions == []
+    await on.discord.until(lambda: asked.response and button(asked.response, "share") is None)
+    assert "Its speed is zero." in asked.text
+
+
+async def test_a_guest_shares_through_the_press_itself(on: Line) -> None:
+    guild = on.discord.guild("Elsewhere", bot=False)
+    channel = guild.text("general")
+    guild.join(on.bia)
+    asked = await on.discord.slash(
+        on.bia, channel, "rules ask", question="grappled?", private=True, guest=True
+    )
+    await on.discord.until(lambda: asked.response and button(asked.response, "share"))
+    assert asked.response is not None
+    pressed = await on.discord.press(on.bia, asked.response, await pressable(on, asked.response, "share"))
+    shared = await seen(on, "shared by Bia", channel)
+    assert "Its speed is zero." in shared.text
+    assert shared.only_for is None
+    await on.discord.until(lambda: any("Shared here." in one.text for one in pressed.followups))
+    assert on.discord.refused == []
+
+
+async def test_retry_of_a_stopped_answer_asks_it_again(on: Line) -> None:
+    _, answer = await begun(on)
+    await on.discord.press(on.ana, answer, await pressable(on, answer, "stop"))
+    id = await pressable(on, answer, "retry")
+    pressed = await on.discord.press(on.bia, answer, id)
+    (thread,) = on.channel.threads
+
+    def anew() -> Message | None:
+        return find([one for one in thread.messages if one is not answer], "It begins.")
+
+    again = await on.discord.until(anew)
+    assert again is not None
+    assert pressed.acked is not None
+    assert pressed.acked < 3
+    await pressable(on, again, "stop")
+    assert "Stopped" in answer.text
+
+
+async def test_a_mention_that_the_gateway_delivers_again_is_answered_once(on: Line) -> None:
+    await on.discord.say(on.ana, on.channel, "", mention=True)
+    await on.discord.until(lambda: find(on.channel.messages, "/ajuda") or find(on.channel.messages, "/help"))
+    before = len(on.channel.messages)
+    await on.discord.replay(5)
+    await on.discord.connected()
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    await seen(on, "Its speed is zero.")
+    assert len([one for one in on.channel.messages[before:] if "/help" in one.text]) == 0
+
+
+async def test_a_reply_whose_text_discord_keeps_back_is_told_how_to_be_heard(on: Line) -> None:
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    answer = await seen(on, "Its speed is zero.")
+    await on.discord.say(on.ana, on.channel.threads[0], "and prone?", reply_to=answer, ping=False)
+    await seen(on, "only when you mention me")
+
+
+async def test_a_reply_with_its_ping_is_answered(on: Line) -> None:
+    await on.discord.say(on.ana, on.channel, "what is grappled?", mention=True)
+    answer = await seen(on, "Its speed is zero.")
+    await on.discord.say(on.ana, on.channel.threads[0], "and prone?", reply_to=answer)
+    await on.discord.until(lambda: len(answers(on.channel)) == 2)
+
+
+async def test_in_free_chat_people_may_reply_to_each_other_without_a_ping(tmp_path: Path) -> None:
+    async with line(tmp_path, defaultdict(lambda: hello), free_chat=True) as on:
+        await on.discord.slash(on.bia, on.channel, "rules ask", question="what is grappled?")
+        await on.discord.until(lambda: on.channel.threads)
+        (thread,) = on.channel.threads
+        await seen(on, "Its speed is zero.", thread)
+        hers = await on.discord.say(on.bia, thread, "// I knew it")
+        await on.discord.say(on.ana, thread, "you did not", reply_to=hers, ping=False)
+        await on.discord.say(on.ana, thread, "and prone?")
+        await on.discord.until(lambda: len(answers(thread)) == 2)
+        for said in (hers, *[one for one in thread.messages if one.text == "you did not"]):
+            space = str(on.guild.id)
+            assert await on.app.past(space, event_id("discord", space, str(said.id))) is None
+
+
+async def test_a_server_that_invites_the_bot_is_welcomed_in_its_language(on: Line) -> None:
+    guild = on.discord.guild("Mesa", bot=False, locale="pt-BR")
+    channel = guild.text("geral")
+    guild.home = True
+    guild.join(on.discord.world.bot)
+    joined = guild.create_payload()
+    del joined["unavailable"]  # which says that a known server is back
+    on.discord.world.emit("GUILD_CREATE", joined, guild=guild)
+    welcome = await seen(on, "Olá!", channel)
+    assert welcome.text.count("\n- ") == 3
+
+
+async def test_a_server_that_puts_the_bot_out_stops_what_runs_for_it(on: Line) -> None:
+    asked, _ = await begun(on)
+    assert running(on, asked)
+    on.discord.kick(on.guild)
+    await on.discord.until(lambda: not running(on, asked))

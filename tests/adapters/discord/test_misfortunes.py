@@ -1,0 +1,131 @@
+"""What goes wrong while an answer is shown: lost connections, missing permissions, places that take no messages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.discord.threads import missing, tidy
+from bot.events import Attachment, Stage, Text
+from tests.adapters.discord.wire import Bench, bench
+from tests.fakes.discord import Channel, User
+
+ANSWER = (Stage("answer", "Answer"), Text("It is Ana."))
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncGenerator[Bench, None]:
+    async with bench(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def channel(desk: Bench) -> Channel:
+    return desk.fake.guild("Table").text("general")
+
+
+@pytest.fixture
+def ana(desk: Bench, channel: Channel) -> User:
+    ana = desk.fake.user("Ana")
+    assert channel.guild is not None
+    channel.guild.join(ana)
+    return ana
+
+
+def texts(channel: Channel) -> list[str]:
+    return [message.text for message in channel.messages if not message.deleted]
+
+
+async def test_without_permission_for_files_the_words_are_shown_and_the_files_named(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    channel.deny("ATTACH_FILES")
+    await desk.fake.until(lambda: missing(desk.client, channel.id, "attach_files") is not None)
+    _, request = await desk.ask(ana, channel, "here")
+    export = Attachment("notes.md", "text/markdown", b"# Notes")
+    await desk.run(request, *ANSWER, export)
+    told = next(one for one in texts(channel) if "It is Ana." in one)
+    assert "“Attach Files”" in told
+    assert "notes.md" in told
+    assert "Stop" not in [button.label for message in channel.messages for button in message.buttons]
+    assert desk.fake.refused == []
+
+
+async def test_a_forum_that_takes_no_post_and_the_answer_is_the_response(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    assert channel.guild is not None
+    forum = channel.guild.forum("questions")
+    channel.guild.active_threads_cap = 0
+    asked, request = await desk.ask(ana, forum, "thread")
+    await desk.run(request, *ANSWER)
+    assert "It is Ana." in asked.text
+    assert "too many active threads" in asked.text
+
+
+async def test_a_post_that_was_made_and_not_heard_of_is_used(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    assert channel.guild is not None
+    forum = channel.guild.forum("questions")
+    desk.fake.fail("POST", "*/threads", status=0, lost=True)
+    asked, request = await desk.ask(ana, forum, "thread")
+    await desk.run(request, *ANSWER)
+    (post,) = forum.threads
+    assert "It is Ana." in texts(post)[1]
+    await desk.fake.until(lambda: f"<#{post.id}>" in asked.text)
+
+
+async def test_somebody_elses_post_of_the_same_name_is_not_taken_for_ours(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    assert channel.guild is not None
+    forum = channel.guild.forum("questions")
+    _, first = await desk.ask(ana, forum, "thread")
+    await desk.run(first, *ANSWER)
+    desk.fake.fail("POST", "*/threads", status=0)
+    _, second = await desk.ask(ana, forum, "thread")
+    await desk.run(second, *ANSWER)
+    assert [len(one.messages) for one in forum.threads] == [2, 2]
+
+
+async def test_after_a_crash_the_response_still_says_where_it_goes_on(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    asked, request = await desk.ask(ana, channel, "thread")
+    desk.fake.fail("PATCH", "/webhooks/*/messages/[0-9]*", status=403, code=50013)
+    await desk.run(request, *ANSWER)
+    (thread,) = channel.threads
+    assert f"<#{thread.id}>" not in asked.text
+    await desk.run(request, *ANSWER)
+    await desk.fake.until(lambda: f"<#{thread.id}>" in asked.text)
+
+
+async def test_a_locked_thread_is_not_called_a_missing_permission(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    asked, request = await desk.ask(ana, channel, "thread")
+    view = desk.view(request)
+    await view.show(Stage("answer", "Answer"))
+    await desk.fake.until(lambda: channel.threads and channel.threads[0].messages)
+    (thread,) = channel.threads
+    thread.locked = True
+    await desk.fake.archive(thread)
+    await view.show(Text("It is Ana."))
+    await view.flush("done")
+    (told,) = asked.followups
+    assert "It is Ana." in told.text
+    assert "permission" not in told.text
+
+
+async def test_a_threads_new_name_is_one_line_without_control_codes(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    thread = desk.fake.thread(ana, channel, "Talk")
+    thread.owner = desk.fake.world.bot.id
+    await tidy(desk.client, thread.id, " New\n\u202ename ", archived=False)
+    assert thread.name == "New name"
+    await tidy(desk.client, thread.id, " \n ", archived=False)
+    assert thread.name == "New name"

@@ -1,0 +1,74 @@
+"""A page as Discord is sent it: with layout, and plainly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from discord import ui
+
+from bot.adapters.discord.buttons_row import Button
+from bot.adapters.discord.page import ANSWER, Card, Page, Rule, Shown
+
+STOP = Button("stop:" + "0" * 32, "Stop", "⏹️")
+PICTURE = Shown("chart.png", b"png", picture=True, alt="A chart")
+PAGE = Page(
+    (Card(("Yes.", PICTURE, Rule(), Shown("a.txt", b"a", picture=False)), ANSWER), Card(((STOP,),))), "Yes."
+)
+
+
+def sent(view: ui.LayoutView | ui.View) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = view.to_components()
+    return made
+
+
+async def test_the_layout_is_a_card_with_its_parts_and_a_row_under_it() -> None:
+    container, row = sent(PAGE.layout())
+    assert container["accent_color"] == ANSWER
+    assert [one["type"] for one in container["components"]] == [10, 12, 14, 13]
+    assert container["components"][1]["items"][0]["media"]["url"] == "attachment://chart.png"
+    assert container["components"][1]["items"][0]["description"] == "A chart"
+    assert container["components"][3]["file"]["url"] == "attachment://a.txt"
+    assert [one["custom_id"] for one in row["components"]] == [STOP.custom_id]
+
+
+async def test_pictures_in_a_row_share_a_gallery() -> None:
+    page = Page((Card((PICTURE, replace(PICTURE, name="b.png"))),), "…")
+    (gallery,) = sent(page.layout())
+    assert [one["media"]["url"] for one in gallery["items"]] == [
+        "attachment://chart.png",
+        "attachment://b.png",
+    ]
+
+
+async def test_without_layout_the_same_buttons_stand_in_rows() -> None:
+    choice = Button("choice:" + "0" * 32 + ":0", "Grappled")
+    page = Page((Card(("Yes.", (choice,))), Card(((STOP,),))), "Yes.")
+    view = page.plain_buttons()
+    assert view is not None
+    assert [[one["custom_id"] for one in row["components"]] for row in sent(view)] == [
+        [choice.custom_id],
+        [STOP.custom_id],
+    ]
+    assert Page((Card(("Yes.",)),), "Yes.").plain_buttons() is None
+
+
+async def test_a_view_leaves_nothing_behind_in_the_client() -> None:
+    plain = PAGE.plain_buttons()
+    assert plain is not None
+    assert PAGE.layout().is_finished()
+    assert plain.is_finished()
+
+
+def test_a_page_is_known_by_all_that_it_shows() -> None:
+    same = Page(tuple(replace(card) for card in PAGE.cards), "Yes.")
+    others = [
+        replace(PAGE, plain="No."),
+        replace(PAGE, cards=PAGE.cards[:1]),
+        replace(PAGE, cards=(replace(PAGE.cards[0], colour=1), PAGE.cards[1])),
+        replace(PAGE, cards=(replace(PAGE.cards[0], parts=("Yes.", replace(PICTURE, data=b"other"))),)),
+        replace(PAGE, cards=(replace(PAGE.cards[0], parts=("Yes.", PICTURE)),)),
+    ]
+    assert same.shown == PAGE.shown
+    assert len(PAGE.shown) == 16
+    assert len({PAGE.shown, *(page.shown for page in others)}) == 6

@@ -1,0 +1,341 @@
+"""A stage as messages: whatever it says, they fit, lose nothing, ping nobody, and grow without flicker."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.adapters.discord import render
+from bot.adapters.discord.inline import size
+from bot.adapters.discord.page import ANSWER, FAILED, STOPPED, WORKING, Page
+from bot.adapters.discord.sheet import Facts, Sheet
+from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
+from bot.words import words
+from tests.fakes.discord.component_rules import check_message
+
+RUN = "1a2b3c4d" * 4
+SAY = words("en")
+FACTS = Facts(run=RUN, say=SAY)
+DONE = replace(FACTS, ended="done")
+
+GRAPPLED = Citation(1, "srd.md", "Conditions › Grappled", "- A grappled creature’s **speed** becomes 0.", 358)
+
+SAFE = [
+    *("@everyone", "@here", "<@123456789>", "<@&9>", "<#5>", "</roll:7>", "```", "```py", "~~~", "````"),
+    *("||", "> ", ">>> ", "- ", "1. ", "  - ", "# ", "#### ", "| a | b |", "|---|--:|", "| long cell " * 9),
+    *(
+        "[1]",
+        "[1][22]",
+        "[x](http://e.com/a)",
+        "[e.com](http://f.com)",
+        "![i](http://x.y/z)",
+        "(https://a.b/c)",
+    ),
+    *(
+        "`",
+        "``",
+        "\\",
+        "*",
+        "**",
+        "_",
+        "~~",
+        "😀",
+        "é",
+        "\u202e",
+        "\u200b",
+        "\u2028",
+        "\t",
+        " ",
+        "word",
+        "two words ",
+    ),
+    *("verylongword" * 30, "日本語" * 40, "a sentence that goes on. " * 12),
+]
+HIDES = ["<b>", "</b>", "<br>", "<!--", "-->", "&amp;", "&#39;", "<img src=x>"]
+
+
+def markdown(tokens: list[str]) -> st.SearchStrategy[str]:
+    line = st.lists(st.sampled_from(tokens), max_size=8).map("".join)
+    block = st.lists(line, min_size=1, max_size=8).map("\n".join)
+    repeated = st.tuples(block, st.sampled_from([1, 1, 1, 40, 400])).map(
+        lambda one: "\n\n".join([one[0]] * one[1])
+    )
+    return st.lists(repeated, max_size=6).map(lambda found: "\n\n".join(found)[:60_000])
+
+
+def letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def in_order(needle: str, hay: str) -> bool:
+    rest = iter(hay)
+    return all(letter in rest for letter in needle)
+
+
+def fits(page: Page) -> bool:
+    """Whether Discord takes the page in both its forms; the fake raises what Discord would answer."""
+    names = {name for name, _ in page.files}
+    check_message(page.layout().to_components(), True, names)  # type: ignore[no-untyped-call]
+    plain = page.plain_buttons()
+    check_message(plain.to_components() if plain else [], False, names)
+    return 0 < size(page.plain) <= 2_000 and size(page.text) <= 4_000
+
+
+def calls_nobody(text: str) -> bool:
+    return not re.search(r"@everyone|@here\b|<[@#]", text, re.IGNORECASE)
+
+
+def balanced(text: str) -> bool:
+    marks = [line for line in text.split("\n") if line.startswith("```")]
+    return len(marks) % 2 == 0 and text.count("```") == len(marks)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+@given(markdown([*SAFE, *HIDES]), st.booleans())
+def test_any_text_fits_balances_and_calls_nobody(text: str, growing: bool) -> None:
+    made = render.pages(Sheet("answer", "Answer", text, growing=growing, status=Status("Asking…")), FACTS)
+    for page in made:
+        assert fits(page)
+        assert balanced(page.text)
+        assert balanced(page.plain)
+        assert calls_nobody(page.text + page.plain)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+@given(markdown(SAFE))
+def test_every_word_of_any_text_is_there_in_order(text: str) -> None:
+    made = render.pages(Sheet("answer", "", text, growing=False), DONE)
+    for said in ("".join(page.text for page in made), "".join(page.plain for page in made)):
+        assert in_order(letters(text), letters(said))
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+@given(
+    markdown(["word ", "a sentence. ", "- ", "```", "# ", "| a | b |", "|---|---|", "x" * 90, "[1]"]),
+    st.data(),
+)
+def test_growth_leaves_full_pages_as_they_are(text: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(text)))
+    finished = text[: text.rfind("\n\n", 0, at) + 1]
+    after = [page.shown for page in render.pages(Sheet("answer", "Answer", text), FACTS)]
+    # A block that is not finished may yet turn out to be a table, or too long for the page that it began on.
+    for grown, touched in ((finished, 1), (text[:at], 2)):
+        before = render.pages(Sheet("answer", "Answer", grown), FACTS)
+        full = max(len(before) - touched, 0)
+        assert [page.shown for page in before[:full]] == after[:full]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text(max_size=300),
+    st.lists(st.text(max_size=900), max_size=6),
+    st.lists(st.tuples(st.integers(1, 30), st.text(max_size=300), st.text(max_size=900)), max_size=30),
+    st.lists(st.tuples(st.text(max_size=200), st.lists(st.text(max_size=120), max_size=30)), max_size=8),
+    st.sampled_from(["", "done", "stopped", "failed"]),
+    st.sampled_from(["", "It failed. " * 120]),
+    st.integers(0, 4_000),
+)
+def test_whatever_stands_under_the_text_fits_too(
+    title: str,
+    notices: list[str],
+    cited: list[tuple[int, str, str]],
+    choices: list[tuple[str, list[str]]],
+    ended: str,
+    failed: str,
+    length: int,
+) -> None:
+    sheet = Sheet(
+        "answer",
+        title,
+        "word " * (length // 5),
+        status=Status(title, 3, 7),
+        notices=[f"note {n}: {one * 9}" for n, one in enumerate(notices)],
+        citations=[Citation(n, where, where, quote, n) for n, where, quote in cited],
+        choices=[
+            Choices(prompt, tuple(Choice(one, "/help") for one in labels)) for prompt, labels in choices
+        ],
+        failed=failed,
+        growing=not ended,
+        replaces=True,
+    )
+    facts = replace(FACTS, ended=ended, retry=True, feedback=True, private=True, hint=title)
+    made = render.pages(sheet, facts)
+    assert all(fits(page) for page in made)
+    assert all(f"note {n}:" in "".join(page.plain for page in made) for n in range(len(notices)))
+
+
+def test_a_long_answer_is_rendered_in_less_than_a_frame() -> None:
+    block = (
+        "## Heading\n\n" + "The creature is *grappled* by https://a.example, see [1]. " * 8 + "\n\n"
+        "```py\n"
+        + "x = 1  # @everyone\n" * 20
+        + "```\n\n| a | b |\n|---|---|\n"
+        + "| one | **2** |\n" * 20
+        + "\n"
+    )
+    text = "".join(block.replace("Heading", f"Part {n}") for n in range(60))[:40_000]
+    sheet = Sheet("answer", "Answer", text)
+    took = []
+    for _ in range(5):
+        start = time.perf_counter()
+        render.pages(sheet, FACTS)
+        took.append(time.perf_counter() - start)
+    assert sorted(took)[2] < 0.05
+
+
+def test_a_growing_answer_shows_that_it_grows() -> None:
+    sheet = Sheet("answer", "Answer", "Yes, it can [1].", status=Status("Reading", 3, 12))
+    (page,) = render.pages(sheet, FACTS)
+    assert page.text == "### Answer\nYes, it can `[1]`. ▍\n-# Reading  ▰▰▱▱▱▱▱▱▱▱ 3/12"
+    assert page.plain == page.text
+    assert page.cards[0].colour == WORKING
+    assert [one.label for row in page.rows for one in row] == ["Stop"]
+
+
+def test_a_stage_that_has_nothing_yet_says_so() -> None:
+    assert [page.plain for page in render.pages(Sheet("answer", ""), FACTS)] == ["-# One moment…"]
+    assert render.pages(Sheet("answer", "", growing=False), DONE)[0].plain
+
+
+def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> None:
+    other = Citation(2, "spells_and_more.md", "Components", "Yes, it can cast.")
+    sheet = Sheet("answer", "Answer", "Yes, it can cast [2][1].", citations=[other, GRAPPLED], growing=False)
+    facts = replace(DONE, retry=True, feedback=True, private=True, hint="Reply to ask on.")
+    (page,) = render.pages(sheet, facts)
+    assert page.text.split("\n") == [
+        "### Answer",
+        "Yes, it can cast `[2][1]`.",
+        "-# `[1]` srd.md › Conditions › Grappled, p. 358",
+        "> -# “A grappled creature’s speed becomes 0.”",
+        r"-# `[2]` spells\_and\_more.md › Components",  # what the answer has just said is not quoted again
+        "-# Reply to ask on.",
+    ]
+    assert page.cards[0].colour == ANSWER
+    assert [one.label or one.emoji for one in page.rows[0]] == [
+        "Try again",
+        "Sources",
+        "👍",
+        "👎",
+        "Share here",
+    ]
+
+
+def test_sources_beyond_a_message_wait_behind_their_button() -> None:
+    many = [replace(GRAPPLED, n=n, quote="A sentence that says much. " * 12) for n in range(1, 60)]
+    sheet = Sheet("answer", "Answer", "Yes.", citations=many, growing=False)
+    early, last = (render.pages(sheet, facts)[-1] for facts in (replace(FACTS, last=False), DONE))
+    for page in (early, last):
+        assert fits(page)
+        assert re.search(r"-# \+ \d+ more", page.text)
+        assert [one.custom_id for one in page.rows[0]] == [f"sources:{RUN}"]
+
+
+def test_choices_are_buttons_numbered_through_the_run() -> None:
+    groups = [
+        Choices("See also", tuple(Choice(f"Heading {n}", "/x") for n in range(7))),
+        Choices("Close by", (Choice("w" * 100, "/x"), *(Choice(f"More {n}", "/x") for n in range(9)))),
+    ]
+    (page,) = render.pages(Sheet("answer", "", "Yes.", choices=groups, first_choice=3, growing=False), DONE)
+    assert [len(row) for row in page.rows] == [5, 2, 3]
+    assert [one.custom_id for row in page.rows for one in row] == [f"choice:{RUN}:{n}" for n in range(3, 13)]
+    assert page.rows[2][0].label == "w" * 79 + "…"
+    assert "-# See also" in page.plain
+    assert "-# Close by" in page.plain
+
+
+def test_a_failure_has_a_card_of_its_own_with_the_run_to_ask_about() -> None:
+    sheet = Sheet("answer", "Answer", "It be", failed="`model` did not answer. @everyone", growing=False)
+    (page,) = render.pages(sheet, replace(FACTS, ended="failed", retry=True))
+    assert page.cards[1].colour == FAILED
+    assert page.cards[1].parts == ("`model` did not answer. @\u200beveryone\n-# `run 1a2b3c4d`",)
+    (silent,) = render.pages(replace(sheet, failed=""), replace(FACTS, ended="failed"))
+    assert SAY("page.failed") in silent.plain
+
+
+def test_a_long_failure_under_a_full_page_is_a_message_of_its_own() -> None:
+    sheet = Sheet("answer", "", "word " * 360, failed="It failed. " * 100, growing=False)
+    text, failure = render.pages(sheet, replace(FACTS, ended="failed", retry=True))
+    assert fits(text)
+    assert fits(failure)
+    assert [card.colour for card in failure.cards] == [FAILED, None]
+
+
+def test_a_stopped_run_and_a_stage_made_anew_say_so() -> None:
+    sheet = Sheet("answer", "Answer", "It can", growing=False, replaces=True)
+    (page,) = render.pages(sheet, replace(FACTS, ended="stopped"))
+    assert SAY("page.stopped") in page.plain
+    assert SAY("page.replaces") in page.plain
+    assert page.cards[0].colour == STOPPED
+    assert render.pages(replace(sheet, growing=True), replace(FACTS, ended="stopped")) == [page]
+
+
+def test_only_the_last_stage_and_its_last_page_have_buttons() -> None:
+    sheet = Sheet("answer", "Answer", "A sentence. \n\n" * 400, growing=False)
+    made = render.pages(sheet, replace(DONE, retry=True))
+    assert [bool(page.rows) for page in made] == [False] * (len(made) - 1) + [True]
+    assert not any(page.rows for page in render.pages(sheet, replace(FACTS, last=False)))
+
+
+def test_files_come_once_the_stage_is_closed_each_under_a_name_of_its_own() -> None:
+    files: list[Picture | Attachment] = [
+        Picture("pacing chart.png", b"png", "Scenes by length"),
+        Attachment("açúcar.txt", "text/plain", b"1"),
+        Attachment("pacing_chart.png", "image/png", b"2"),
+    ]
+    sheet = Sheet("chart", "Chart", "Here.", files=files)
+    assert not any(page.files for page in render.pages(sheet, FACTS))
+    (page,) = render.pages(replace(sheet, growing=False), DONE)
+    assert page.files == (("pacing_chart.png", b"png"), ("a_car.txt", b"1"), ("pacing_chart-2.png", b"2"))
+    assert "-# Scenes by length" in page.plain
+
+
+def test_a_file_that_discord_would_refuse_is_named_and_too_many_take_another_message() -> None:
+    small = [Attachment(f"{n}.txt", "text/plain", b"x") for n in range(12)]
+    large = Attachment("book.bin", "application/octet-stream", bytes(11 * 1024 * 1024))
+    made = render.pages(Sheet("files", "Files", "Here.", files=[*small, large], growing=False), DONE)
+    assert [len(page.files) for page in made] == [10, 2]
+    assert SAY("page.too_large", name="book.bin", size=11) in made[-1].plain
+
+
+@pytest.mark.parametrize("text", ["", "\u200b", "Here."])
+def test_notes_alone_can_be_too_much_for_one_message(text: str) -> None:
+    notices = [f"Note {n}: " + "word " * 110 for n in range(6)]
+    made = render.pages(Sheet("first", "", text, notices=notices, failed="Why. " * 200, growing=False), DONE)
+    assert all(map(fits, made))
+    assert all(part for page in made for card in page.cards for part in card.parts)
+    assert [f"Note {n}:" in "".join(page.plain for page in made) for n in range(6)] == [True] * 6
+
+
+def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
+    page = render.asked("Can it?\n# @everyone [x](https://a.example)", 5, 77, SAY)
+    assert page.plain.split("\n") == [
+        "<@5> asked:",
+        "> Can it?",
+        "> \\# @\u200beveryone \\[x\\](<https://a.example>)",
+        "-# It goes on in <#77>.",
+    ]
+    assert render.asked("", 5, None, words("pt-BR")).text == "<@5> perguntou:"
+    assert size(render.asked("a_b " * 2_000, 5, 77, SAY).plain) < 2_000
+
+
+@pytest.mark.parametrize(("text", "seen"), [("Stopped `x`. @here", "Stopped `x`. @\u200bhere"), ("", "…")])
+def test_a_notice_is_one_message(text: str, seen: str) -> None:
+    assert render.notice(text).plain == seen
+    assert size(render.notice("word " * 2_000).plain) <= 2_000
+
+
+def test_letters_of_three_bytes_stay_below_what_discord_takes_in_bytes() -> None:
+    cited = [Citation(n, "規則.md", "章", "別の引用文。" * 60, n) for n in range(1, 13)]
+    sheet = Sheet("answer", "答え", text="規則の本文である。" * 200, citations=cited, growing=False)
+    assert all(map(fits, render.pages(sheet, DONE)))

@@ -1,0 +1,85 @@
+"""Starting shards: as many and as fast as Discord allows, where the settings say, and not beyond its limits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from itertools import pairwise
+
+import discord
+import pytest
+
+from bot.adapters.discord.shards import Plan, Turnstile, plan, redirect
+from bot.config import DiscordConfig
+from bot.events import Sorry
+from tests.fakes.discord import FakeDiscord
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeDiscord]:
+    async with FakeDiscord() as fake:
+        yield fake
+
+
+async def planned(fake: FakeDiscord, **settings: object) -> Plan:
+    """The plan of a client that has logged in."""
+    config = DiscordConfig(api_base=fake.api, **settings)  # type: ignore[arg-type]
+    redirect(config)
+    async with discord.Client(intents=discord.Intents.none()) as client:
+        await client.login(fake.token)
+        return await plan(client.http, config)
+
+
+async def test_discord_says_how_many_shards_and_where(fake: FakeDiscord) -> None:
+    fake.gateway.shards, fake.gateway.max_concurrency = 3, 2
+    made = await planned(fake)
+    assert (made.ids, made.count, str(made.gateway)) == ((0, 1, 2), 3, fake.gateway_url)
+    assert made.buckets == [[0, 2], [1]]
+
+
+async def test_a_process_runs_the_shards_it_was_given_through_the_gateway_it_was_given(
+    fake: FakeDiscord,
+) -> None:
+    made = await planned(fake, shard_count=32, shard_ids=(16, 17, 1), gateway_url="ws://proxy.example:1")
+    assert (made.ids, made.count, str(made.gateway)) == ((16, 17, 1), 32, "ws://proxy.example:1")
+    assert made.buckets == [[16], [17, 1]]
+
+
+async def test_a_start_that_would_cost_the_token_is_not_made(fake: FakeDiscord) -> None:
+    fake.gateway.identified = [(0.0, 0, 0)] * 990
+    with pytest.raises(Sorry) as caught:
+        await planned(fake, shard_count=11)
+    assert caught.value.key == "discord_run.sessions_spent"
+    assert caught.value.values == {"total": 1000, "hours": 24}
+
+
+async def test_the_last_starts_of_the_day_may_be_used_up(fake: FakeDiscord) -> None:
+    fake.gateway.identified = [(0.0, 0, 0)] * 990
+    assert len((await planned(fake, shard_count=10)).ids) == 10
+
+
+async def test_a_gateway_that_nobody_can_name_is_said_in_one_sentence(fake: FakeDiscord) -> None:
+    fake.fail("GET", "/gateway/bot", status=403)
+    with pytest.raises(Sorry) as caught:
+        await planned(fake)
+    assert caught.value.key == "discord_run.unreachable"
+
+
+async def test_buckets_do_not_wait_for_one_another() -> None:
+    turnstile = Turnstile(60.0)
+    async with asyncio.timeout(5):
+        await asyncio.gather(*(turnstile.through(bucket) for bucket in range(16)))
+
+
+async def test_one_bucket_lets_one_through_at_a_time_in_order() -> None:
+    turnstile, loop = Turnstile(0.1), asyncio.get_running_loop()
+    passed: list[tuple[str, float]] = []
+
+    async def pass_through(name: str) -> None:
+        await turnstile.through(0)
+        passed.append((name, loop.time()))
+
+    await asyncio.gather(*(pass_through(name) for name in "abc"))
+    assert [name for name, _ in passed] == ["a", "b", "c"]
+    times = [at for _, at in passed]
+    assert all(later - earlier >= 0.099 for earlier, later in pairwise(times))

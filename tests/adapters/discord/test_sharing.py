@@ -1,0 +1,24 @@
+"""What is passed on of an answer that only its asker has seen."""
+
+from __future__ import annotations
+
+from bot.adapters.discord import custom_ids
+from bot.adapters.discord.buttons_row import Button
+from bot.adapters.discord.page import ANSWER, Card, Page
+from bot.adapters.discord.sharing import texts
+
+RUN = "0" * 32
+CHOICE = Button(custom_ids.choice(RUN, 0), "Burdens")
+SOURCES = Button(custom_ids.sources(RUN), "Sources")
+
+
+async def test_names_of_choices_stay_behind_with_their_buttons() -> None:
+    page = Page(
+        (Card(("Four hours [1].", "-# lanterns.md"), ANSWER), Card(("-# See also", (CHOICE, SOURCES)))), ""
+    )
+    assert texts(page.layout()) == ["Four hours [1].", "-# lanterns.md"]
+
+
+async def test_what_stands_before_other_buttons_is_passed_on() -> None:
+    page = Page((Card(("Four hours [1].",), ANSWER), Card(("-# lanterns.md", (SOURCES,)))), "")
+    assert texts(page.layout()) == ["Four hours [1].", "-# lanterns.md"]

@@ -1,0 +1,53 @@
+"""Commands are called as each person's Discord shows them, in what is said and in what is typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.discord.spoken import shown, typed
+from bot.command_line import parse
+from bot.words import words
+
+PORTUGUESE, ENGLISH = words("pt-BR"), words("en")
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("A biblioteca: `/library add`.", "A biblioteca: `/biblioteca adicionar`."),
+        ("`/help library add` mostra.", "`/ajuda biblioteca adicionar` mostra."),
+        ("`/sessions resume 7d66fe` a retoma.", "`/conversas retomar 7d66fe` a retoma."),
+        ("A opção `replace`.", "A opção `substituir`."),
+        ("`/free-chat` e `/setup`", "`/conversa-livre` e `/preparar`"),
+        ("`/library addenda` e /library add", "`/library addenda` e /library add"),
+        ("`python -m bot doctor`, `file` e `2d6+3`", "`python -m bot doctor`, `file` e `2d6+3`"),
+    ],
+)
+def test_a_sentence_names_commands_as_the_reader_sees_them(said: str, read: str) -> None:
+    assert shown(PORTUGUESE, said) == read
+
+
+def test_english_sentences_stay_as_they_are() -> None:
+    sentences = ENGLISH.sentences()
+    assert {key: shown(ENGLISH, sentence) for key, sentence in sentences.items()} == sentences
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        (
+            "/regras perguntar O que é agarrado? --estante regras",
+            "/rules ask O que é agarrado? --shelf regras",
+        ),
+        ("/Ajuda", "/help"),
+        ("/rules roll 2d6", "/rules roll 2d6"),
+        ("/roll 2d6", "/roll 2d6"),
+        ("O que é --estante?", "O que é --estante?"),
+    ],
+)
+def test_a_line_may_be_typed_in_any_language(line: str, known: str) -> None:
+    assert typed(line) == known
+
+
+def test_a_line_in_portuguese_asks_for_the_same() -> None:
+    assert parse(typed("/regras consultar Agarrado")) == parse("/rules lookup Agarrado")

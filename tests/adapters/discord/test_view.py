@@ -1,0 +1,396 @@
+"""What a run's events look like, on paper; the outbox and the offers are the real ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.discord.origin import Origin
+from bot.adapters.discord.pen import Later, Pens
+from bot.adapters.discord.surface import Form, Full, Refused, Shut
+from bot.adapters.discord.view import DiscordView
+from bot.events import (
+    Attachment,
+    Author,
+    Choice,
+    Choices,
+    Citation,
+    Elsewhere,
+    Ended,
+    Event,
+    Failed,
+    Notice,
+    Place,
+    Request,
+    Stage,
+    Status,
+    Text,
+)
+from storage.db import Database
+from storage.offers import Offers
+from storage.outbox import Outbox
+from tests.adapters.discord.paper import Paper, PaperHome
+
+RUN = "c0ffee" + "0" * 26
+PLACE = Place("discord", "1", "2", "3")
+ASKED = Request(RUN, PLACE, Author("7", "Ana"), "rules", "ask", {}, "Who?")
+HERE = Origin("here", 2, 9)
+SEARCH = (Stage("search", "Searching"), Status("Looking"), Text("Found 3 passages."))
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncGenerator[Database, None]:
+    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'test.db'}")
+    yield database
+    await database.close()
+
+
+class Desk:
+    """Views of one run, one after another as after crashes, on the same paper."""
+
+    def __init__(self, database: Database) -> None:
+        self.paper = Paper()
+        self.outbox = Outbox(database)
+        self.offers = Offers(database)
+        self.home = PaperHome(self.paper)
+
+    def view(self, home: PaperHome | None = None, *, origin: Origin = HERE) -> DiscordView:
+        self.home = home or PaperHome(self.paper)
+        pens = Pens(edit_every_s=0.02)
+        return DiscordView(RUN, ASKED, origin, self.outbox, self.offers, self.home, pens)  # type: ignore[arg-type]
+
+    async def run(self, *events: Event, status: Ended = "done", view: DiscordView | None = None) -> None:
+        """Show a whole run."""
+        view = view or self.view()
+        await show(view, *events)
+        await view.flush(status)
+        await view.close(status)
+
+
+async def show(view: DiscordView, *events: Event) -> None:
+    for event in events:
+        await view.show(event)
+
+
+@pytest.fixture
+def desk(database: Database) -> Desk:
+    return Desk(database)
+
+
+async def test_each_stage_is_a_message_and_the_last_loses_its_stop_button(desk: Desk) -> None:
+    view = desk.view()
+    await show(view, *SEARCH, Stage("answer", "Answer"), Text("It is "))
+    await desk.paper.until(lambda: len(desk.paper.messages) == 2)
+    search, answer = desk.paper.messages
+    assert search.text == "### Searching\nFound 3 passages."
+    assert "It is" in answer.text
+    assert f"stop:{RUN}" in answer.custom_ids
+    await show(view, Text("Ana."))
+    await view.flush("done")
+    assert answer.text == "### Answer\nIt is Ana."
+    assert f"stop:{RUN}" not in answer.custom_ids
+    assert len(desk.paper.messages) == 2
+
+
+async def test_commands_in_its_sentences_have_the_names_that_the_reader_sees(desk: Desk) -> None:
+    asked, pens = replace(ASKED, locale="pt-BR"), Pens(edit_every_s=0.02)
+    view = DiscordView(RUN, asked, HERE, desk.outbox, desk.offers, desk.home, pens)  # type: ignore[arg-type]
+    await desk.run(Stage("a", ""), Text("Veja `/rules books`."), Notice("Use `/library add`."), view=view)
+    assert "`/regras livros`" in desk.paper.texts[0]
+    assert "`/biblioteca adicionar`" in desk.paper.texts[0]
+
+
+async def test_a_quick_stage_is_posted_once(desk: Desk) -> None:
+    await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
+    assert [len(one.edits) for one in desk.paper.messages] == [0, 0]
+
+
+async def test_a_long_stage_goes_on_in_more_messages_before_the_next_stage(desk: Desk) -> None:
+    long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(20))
+    await desk.run(Stage("a", "One"), Text(long), Stage("b", "Two"), Text("End."))
+    assert len(desk.paper.messages) > 3
+    assert desk.paper.texts[-1] == "### Two\nEnd."
+    joined = "".join(desk.paper.texts)
+    assert [joined.index(f"Paragraph {n}.") for n in range(20)] == sorted(
+        joined.index(f"Paragraph {n}.") for n in range(20)
+    )
+
+
+async def test_a_run_that_waits_for_its_turn_says_so_in_the_message_of_its_first_stage(desk: Desk) -> None:
+    view = desk.view()
+    await show(view, Status("2nd in line"))
+    await desk.paper.until(lambda: bool(desk.paper.messages))
+    assert "2nd in line" in desk.paper.texts[0]
+    await desk.run(*SEARCH, view=view)
+    assert desk.paper.texts == ["### Searching\nFound 3 passages."]
+
+
+async def test_after_a_crash_the_same_messages_are_edited(desk: Desk) -> None:
+    await show(desk.view(), *SEARCH, Stage("answer", "Answer"), Text("It i"))
+    await desk.paper.until(lambda: len(desk.paper.messages) == 2 and "It i" in desk.paper.texts[1])
+    await desk.run(*SEARCH, Stage("answer", "Answer"), Text("It is Bia."))
+    assert desk.paper.texts == ["### Searching\nFound 3 passages.", "### Answer\nIt is Bia."]
+
+
+async def test_after_a_crash_what_was_shown_for_good_is_left_alone(desk: Desk) -> None:
+    events = (*SEARCH, Stage("answer", "Answer"), Text("It is Ana."))
+    await desk.run(*events)
+    states = [list(one.states) for one in desk.paper.messages]
+    await desk.run(*events)
+    assert [one.states for one in desk.paper.messages] == states
+
+
+async def test_after_a_crash_edits_keep_apart_too(desk: Desk) -> None:
+    await show(desk.view(), *(Stage(key, key) for key in "abcd"))
+    await desk.paper.until(lambda: len(desk.paper.messages) == 4)
+    before = len(desk.paper.edits)
+    await desk.run(*(event for key in "abcd" for event in (Stage(key, key), Text("Anew."))))
+    edits = desk.paper.edits[before:]
+    assert desk.paper.texts == [f"### {key}\nAnew." for key in "abcd"]
+    assert all(b - a >= 0.019 for a, b in pairwise(edits))
+
+
+async def test_an_answer_made_anew_says_so_while_it_grows(desk: Desk) -> None:
+    await show(desk.view(), Stage("answer", "Answer"), Text("It i"))
+    await desk.paper.until(lambda: bool(desk.paper.messages))
+    again = desk.view()
+    await show(again, Stage("answer", "Answer"), Text("It is"))
+    await desk.paper.until(lambda: "↻" in desk.paper.texts[0])
+    await again.flush("done")
+    assert desk.paper.texts == ["### Answer\nIt is"]
+
+
+async def test_a_message_that_was_sent_and_not_noted_is_found_again(desk: Desk) -> None:
+    """The process dies between Discord's taking the message and our writing down its id."""
+    desk.paper.after.append(asyncio.CancelledError())
+    await show(desk.view(), *SEARCH, Stage("answer", "Answer"))
+    await desk.paper.until(lambda: bool(desk.paper.messages))
+    await desk.run(*SEARCH)
+    assert desk.paper.texts == ["### Searching\nFound 3 passages."]
+
+
+async def test_a_regenerated_answer_that_is_shorter_leaves_no_messages_over(desk: Desk) -> None:
+    long = "\n\n".join("word " * 60 for _ in range(20))
+    await show(desk.view(), Stage("answer", "Answer"), Text(long))
+    await desk.paper.until(lambda: len(desk.paper.messages) >= 4)
+    await desk.run(Stage("answer", "Answer"), Text("Short."))
+    assert desk.paper.texts == ["### Answer\nShort."]
+
+
+async def test_a_message_taken_over_from_the_waiting_is_found_again(desk: Desk) -> None:
+    view = desk.view()
+    await show(view, Status("2nd in line"))
+    await desk.paper.until(lambda: bool(desk.paper.messages))
+    await desk.run(*SEARCH)
+    assert desk.paper.texts == ["### Searching\nFound 3 passages."]
+
+
+async def test_what_buttons_offer_is_kept_before_they_are_there(desk: Desk) -> None:
+    cited = Citation(1, "Book", "Heading", "words")
+    first = Choices("More?", (Choice("A", "/rules see 1"), Choice("B", "/rules see 2")))
+    second = Choices("Else?", (Choice("C", "/help"),))
+    await desk.run(Stage("a", ""), Text("x [1]"), cited, first, Stage("b", ""), Text("y"), second)
+    kept = [json.loads(one) for one in await desk.offers.all("1", RUN, "choice")]
+    assert [one["command"] for one in kept] == ["/rules see 1", "/rules see 2", "/help"]
+    assert f"choice:{RUN}:2" in desk.paper.messages[1].custom_ids
+    assert [json.loads(one)["heading"] for one in await desk.offers.all("1", RUN, "source")] == ["Heading"]
+
+
+async def test_a_failure_names_the_run_beside_what_was_shown(desk: Desk) -> None:
+    await desk.run(Stage("answer", "Answer"), Text("It i"), Failed("The model broke off."), status="failed")
+    assert "It i" in desk.paper.texts[0]
+    assert "The model broke off." in desk.paper.texts[0]
+    assert RUN[:8] in desk.paper.texts[0]
+    assert f"retry:{RUN}" in desk.paper.messages[0].custom_ids
+
+
+async def test_a_file_is_uploaded_once(desk: Desk) -> None:
+    await desk.run(Stage("a", "A"), Attachment("a.txt", "text/plain", b"x"), Stage("b", "B"), Text("y"))
+    assert [one.files for one in desk.paper.messages] == [["a.txt"], []]
+
+
+async def test_where_layouts_are_refused_the_rest_of_the_run_is_plain(desk: Desk) -> None:
+    desk.paper.refuses = lambda form: Refused("50035") if form is Form.LAYOUT else None
+    await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
+    assert [one.form for one in desk.paper.messages] == [Form.PLAIN, Form.PLAIN]
+
+
+async def test_a_layout_that_is_refused_later_is_replaced_by_a_plain_message(desk: Desk) -> None:
+    view = desk.view()
+    await show(view, Stage("answer", "Answer"), Text("It i"))
+    await desk.paper.until(lambda: bool(desk.paper.messages))
+    desk.paper.refuses = lambda form: Refused("50035") if form is Form.LAYOUT else None
+    await desk.run(Text("s Ana."), view=view)
+    old, new = desk.paper.messages
+    assert (old.deleted, new.form, "It is Ana." in new.text) == (True, Form.PLAIN, True)
+
+
+async def test_a_message_that_somebody_deleted_is_not_posted_again(desk: Desk) -> None:
+    view = desk.view()
+    await show(view, Stage("answer", "Answer"), Text("It i"))
+    await desk.paper.until(lambda: bool(desk.paper.messages))
+    desk.paper.messages[0].deleted = True
+    await desk.run(Text("s Ana."), Stage("more", "More"), Text("And more."), view=view)
+    assert desk.paper.texts == ["### More\nAnd more."]
+
+
+async def test_a_message_that_takes_no_more_edits_goes_on_in_a_new_one(desk: Desk) -> None:
+    view = desk.view()
+    await show(view, Stage("answer", "Answer"), Text("It i"))
+    await desk.paper.until(lambda: bool(desk.paper.messages))
+    desk.paper.faults.append(Full())
+    await desk.run(Text("s Ana."), view=view)
+    assert desk.paper.texts == ["### Answer\nIt is Ana."]
+
+
+async def test_a_place_that_closes_is_left_for_the_next_with_a_sentence(desk: Desk) -> None:
+    other = Paper("other")
+    view = desk.view(PaperHome(desk.paper, other, why="The thread is locked."))
+    await show(view, Stage("answer", "Answer"), Text("It i"))
+    await desk.paper.until(lambda: bool(desk.paper.messages))
+    desk.paper.faults += [Shut(50013)]
+    await desk.run(Text("s Ana."), view=view)
+    assert "It is Ana." in other.texts[0]
+    assert "The thread is locked." in other.texts[0]
+
+
+async def test_a_run_outlives_a_place_that_takes_nothing(desk: Desk) -> None:
+    desk.paper.faults += [Shut(50013) for _ in range(9)]
+    await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
+    assert desk.paper.messages == []
+
+
+async def test_a_post_whose_outcome_is_unknown_is_not_repeated(desk: Desk) -> None:
+    desk.paper.after.append(Later("cut off"))
+    await desk.run(*SEARCH)
+    assert desk.paper.texts == ["### Searching\nFound 3 passages."]
+
+
+async def test_show_waits_for_no_place_to_be_opened(desk: Desk) -> None:
+    view = desk.view()
+    desk.home.opened.clear()
+    await show(view, *SEARCH, Stage("answer", "Answer"), Text("Ana."))
+    assert desk.paper.messages == []
+    desk.home.opened.set()
+    await view.flush("done")
+    assert len(desk.paper.messages) == 2
+
+
+async def test_an_answer_whose_end_was_not_waited_for_is_still_brought_to_the_screen(desk: Desk) -> None:
+    view = desk.view()
+    desk.home.opened.clear()
+    await show(view, *SEARCH)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(view.flush("done"), 0.05)
+    desk.home.opened.set()
+    await desk.paper.until(lambda: desk.paper.texts == ["### Searching\nFound 3 passages."])
+
+
+async def test_a_second_stage_of_the_same_name_has_a_message_of_its_own(desk: Desk) -> None:
+    events = (Stage("roll", "One"), Text("1"), Stage("roll", "Two"), Text("2"))
+    await desk.run(*events)
+    assert desk.paper.texts == ["### One\n1", "### Two\n2"]
+    await desk.run(*events)
+    assert desk.paper.texts == ["### One\n1", "### Two\n2"]
+
+
+@pytest.mark.parametrize("key", ["asked", "thread"])
+async def test_a_stage_may_be_called_like_something_of_the_adapters_own(desk: Desk, key: str) -> None:
+    await desk.outbox.claim("1", RUN, key)
+    await desk.outbox.sent("1", RUN, key, "77")
+    await desk.run(Stage("search", "Searching"), Text("x"), Stage(key, "Other"), Text("y"))
+    assert desk.paper.texts == ["### Searching\nx", "### Other\ny"]
+
+
+async def test_an_older_form_goes_away_also_where_the_new_one_took_two_tries(desk: Desk) -> None:
+    view = desk.view()
+    await show(view, Stage("answer", "Answer"), Text("It i"))
+    await desk.paper.until(lambda: bool(desk.paper.messages))
+    desk.paper.faults += [Full(), Later("down")]
+    await desk.run(Text("s Ana."), view=view)
+    assert desk.paper.texts == ["### Answer\nIt is Ana."]
+
+
+async def test_a_message_that_is_refused_in_every_form_leaves_the_others_theirs(desk: Desk) -> None:
+    desk.paper.faults += [Refused("50035")] * 3
+    await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
+    assert [(one.text, one.form) for one in desk.paper.messages] == [("### Answer\nAna.", Form.LAYOUT)]
+
+
+async def test_a_layout_from_before_a_crash_that_is_refused_is_replaced_by_a_plain_message(
+    desk: Desk,
+) -> None:
+    await show(desk.view(), Stage("answer", "Answer"), Text("It i"))
+    await desk.paper.until(lambda: bool(desk.paper.messages))
+    desk.paper.refuses = lambda form: Refused("50035") if form is Form.LAYOUT else None
+    await desk.run(Stage("answer", "Answer"), Text("It is Ana."))
+    old, new = desk.paper.messages
+    assert (old.deleted, new.form, "It is Ana." in new.text) == (True, Form.PLAIN, True)
+
+
+async def test_a_guest_stages_in_one_message(desk: Desk) -> None:
+    guest = Origin("response", 2, 9, member=False)
+    view = desk.view(origin=guest)
+    await desk.run(*SEARCH, Stage("answer", "Answer"), Text("It is Ana."), view=view)
+    assert len(desk.paper.messages) == 1
+    assert "-# ✓ Searching" in desk.paper.texts[0]
+    assert "It is Ana." in desk.paper.texts[0]
+
+
+async def test_a_guests_long_answer_ends_in_a_file(desk: Desk) -> None:
+    view = desk.view(origin=Origin("response", 2, 9, member=False))
+    long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(20))
+    await desk.run(*SEARCH, Stage("answer", "Answer"), Text(long), view=view)
+    assert len(desk.paper.messages) == 1
+    assert desk.paper.messages[0].files == [f"{RUN[:8]}.md"]
+    assert "Paragraph 0." in desk.paper.texts[0]
+    assert "in the file" in desk.paper.texts[0]
+
+
+async def test_a_guests_many_files_leave_room_for_the_answers(desk: Desk) -> None:
+    view = desk.view(origin=Origin("response", 2, 9, member=False))
+    files = [Attachment(f"{n}.txt", "text/plain", b"x") for n in range(14)]
+    await desk.run(Stage("answer", "Answer"), Text("word " * 1000), *files, view=view)
+    (message,) = desk.paper.messages
+    assert message.files == [f"{RUN[:8]}.md", *(f"{n}.txt" for n in range(9))]
+    assert "+ 5 more" in message.text
+
+
+async def test_another_conversation_is_linked_and_archived_last(desk: Desk) -> None:
+    there = Place("discord", "1", "2", "55")
+    view = desk.view()
+    await show(view, Stage("s", "Sessions"), Elsewhere(there, "Old talk", archived=True))
+    assert desk.home.tidied == []
+    await view.flush("done")
+    assert "<#55>" in desk.paper.texts[0]
+    assert desk.home.tidied == [(55, "Old talk", True)]
+
+
+async def test_a_hint_on_how_to_go_on_stands_under_the_last_stage(desk: Desk) -> None:
+    view = desk.view(PaperHome(desk.paper, hint="Reply to me."))
+    await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."), view=view)
+    assert ["Reply to me." in text for text in desk.paper.texts] == [False, True]
+
+
+async def test_a_stopped_run_keeps_its_text_and_says_that_it_was_stopped(desk: Desk) -> None:
+    await desk.run(Stage("answer", "Answer"), Text("It i"), status="stopped")
+    assert "It i" in desk.paper.texts[0]
+    assert "⏹" in desk.paper.texts[0]
+
+
+async def test_nothing_is_shown_after_the_end(desk: Desk) -> None:
+    view = desk.view()
+    await desk.run(*SEARCH, view=view)
+    states = list(desk.paper.messages[0].states)
+    await show(view, Notice("late"))
+    assert desk.paper.messages[0].states == states
+
+
+def test_an_interactions_token_is_not_to_be_seen_in_its_origin() -> None:
+    assert "secret" not in repr(Origin("response", 2, 9, token="secret"))

@@ -1,0 +1,74 @@
+"""The welcome on a server: once, in its language, where the bot may write."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import discord
+import pytest
+from simcord.builders import GuildHandle
+
+from bot.adapters.discord.welcome import Welcome, where
+from tests.adapters.discord.table import Table, table
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Table]:
+    async with table(tmp_path, {}) as made:
+        yield made
+
+
+async def joined(at: Table, guild: GuildHandle) -> None:
+    """Let the client hear that it is on the server, as it has been set up by now."""
+    known = at.client.get_guild(guild.id)
+    assert known is not None
+    await Welcome(at.client).on_guild_join(known)
+
+
+async def test_a_server_is_welcomed_with_three_examples(at: Table) -> None:
+    await joined(at, at.guild)
+    (said,) = at.said()
+    assert said.count("\n- ") == 3
+    assert "/rules ask" in said
+    assert "/setup" in said
+
+
+async def test_a_server_is_welcomed_in_its_language(at: Table) -> None:
+    guild = at.env.create_guild(preferred_locale="pt-BR")
+    channel = guild.create_text_channel("geral")
+    await joined(at, guild)
+    (said,) = at.said(channel)
+    assert said.startswith("Olá!")
+    assert "/regras perguntar" in said
+
+
+async def test_a_server_is_welcomed_once_even_if_it_invites_the_bot_again_after_a_restart(at: Table) -> None:
+    await joined(at, at.guild)
+    await at.restart()
+    await joined(at, at.guild)
+    assert len(at.said()) == 1
+
+
+async def test_a_server_where_the_bot_may_write_nowhere_is_not_welcomed_until_it_may(at: Table) -> None:
+    guild = at.env.create_guild()
+    muted = discord.PermissionOverwrite(send_messages=False)
+    channel = guild.create_text_channel("rules", overwrites={guild.default_role: muted})
+    await joined(at, guild)
+    assert at.said(channel) == []
+    later = guild.create_text_channel("general")
+    await joined(at, guild)
+    assert len(at.said(later)) == 1
+
+
+async def test_the_first_channel_from_the_top_where_it_may_write_is_taken(at: Table) -> None:
+    guild = at.env.create_guild()
+    hidden = discord.PermissionOverwrite(view_channel=False)
+    guild.create_text_channel("hidden", overwrites={guild.default_role: hidden})
+    first = guild.create_text_channel("first")
+    guild.create_text_channel("second")
+    known = at.client.get_guild(guild.id)
+    assert known is not None
+    found = where(known)
+    assert found is not None
+    assert found.id == first.id

@@ -1,0 +1,136 @@
+"""The real client, reception, views and storage, at a Discord on loopback; only the works are scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import discord
+
+from bot.adapters.discord.client import Sutradhar, intents_of
+from bot.adapters.discord.home import DiscordHome
+from bot.adapters.discord.origin import Home, Origin, origin_of
+from bot.adapters.discord.pen import Pens
+from bot.adapters.discord.shards import redirect
+from bot.adapters.discord.view import DiscordView
+from bot.app import App
+from bot.config import DiscordConfig, load
+from bot.events import Author, Ended, Event, Place, Request
+from bot.requests import event_id
+from storage.db import Database
+from storage.offers import Offers
+from storage.outbox import Outbox
+from storage.threads import Threads
+from tests.fakes.discord import Asked, Channel, FakeDiscord, User
+from tests.fakes.house import Recorder, Script, open_scripted
+
+
+@asynccontextmanager
+async def bot(
+    fake: FakeDiscord, data: Path, scripts: Mapping[str, Script], **settings: object
+) -> AsyncIterator[Sutradhar]:
+    """A bot that is connected. Leaving this is leaving in order; what was begun is not waited for."""
+    told = DiscordConfig(api_base=fake.api, gateway_url=fake.gateway_url)
+    config = replace(load(data=data, environ={}), discord=replace(told, **settings))  # type: ignore[arg-type]
+    app: App = await open_scripted(data, scripts, Recorder())
+    client = Sutradhar(app, config)
+    connecting: asyncio.Task[None] | None = None
+    try:
+        await client.login(fake.token)
+        await app.start()
+        connecting = asyncio.create_task(client.connect(reconnect=True))
+        await fake.connected()
+        await client.wait_until_ready()
+        yield client
+    finally:
+        if connecting is not None:
+            connecting.cancel()
+            await asyncio.wait([connecting])
+        await app.close()
+        client.pens.close()
+        await client.close()
+
+
+class Bench:
+    """A client that acknowledges `/ask` and does nothing more; the test makes views of what was asked."""
+
+    def __init__(self, fake: FakeDiscord, database: Database) -> None:
+        self.fake, self.database = fake, database
+        self.outbox, self.offers, self.threads = Outbox(database), Offers(database), Threads(database)
+        self.pens = Pens()
+        self.client = discord.Client(intents=intents_of(False), max_messages=None)
+        self._asked: dict[int, discord.Interaction] = {}
+        tree = discord.app_commands.CommandTree(
+            self.client, allowed_installs=discord.app_commands.AppInstallationType(guild=True, user=True)
+        )
+        self.tree = tree
+
+        @tree.command(name="ask", description="Ask")
+        async def ask(interaction: discord.Interaction, question: str, private: bool = False) -> None:
+            self._asked[interaction.id] = interaction
+            await interaction.response.defer(thinking=True, ephemeral=private)
+
+    async def ask(
+        self, user: User, channel: Channel, home: Home, *, question: str = "Who?", **told: Any
+    ) -> tuple[Asked, Request]:
+        """Ask, and get the request as the reception would have kept it."""
+        private, guest = bool(told.get("private")), not told.get("member", True)
+        asked = await self.fake.slash(user, channel, "ask", question=question, private=private, guest=guest)
+        interaction = self._asked[asked.id]
+        origin = Origin(
+            home,
+            channel.id,
+            self.fake.application_id,
+            guild=channel.guild.id if channel.guild else None,
+            user=user.id,
+            token=interaction.token,
+            until=time.time() + 900,
+            title=question,
+            asked=question,
+        )
+        space = str(channel.guild.id) if channel.guild else f"user:{user.id}"
+        thread = str(asked.id) if home == "thread" else ""
+        place = Place("discord", space, str(channel.id), thread)
+        run = event_id("discord", space, str(asked.id))
+        kept = replace(origin, **told).kept()
+        return asked, Request(
+            run, place, Author(str(user.id), user.name), "rules", "ask", text=question, origin=kept
+        )
+
+    def view(self, request: Request, *, free_chat: bool = False) -> DiscordView:
+        """A view as the factory makes it, also a second one as after a crash."""
+        origin = origin_of(request.origin)
+        home = DiscordHome(self.client, request, origin, self.outbox, self.threads, free_chat=free_chat)
+        return DiscordView(request.id, request, origin, self.outbox, self.offers, home, self.pens)
+
+    async def run(self, request: Request, *events: Event, status: Ended = "done") -> None:
+        view = self.view(request)
+        for event in events:
+            await view.show(event)
+        await view.flush(status)
+        await view.close(status)
+
+
+@asynccontextmanager
+async def bench(data: Path) -> AsyncIterator[Bench]:
+    database = await Database.open(f"sqlite+aiosqlite:///{data / 'wire.db'}")
+    async with FakeDiscord() as fake:
+        made = Bench(fake, database)
+        redirect(DiscordConfig(api_base=fake.api, gateway_url=fake.gateway_url))
+        await made.client.login(fake.token)
+        await made.tree.sync()
+        connecting = asyncio.create_task(made.client.connect())
+        await fake.connected()
+        await made.client.wait_until_ready()
+        try:
+            yield made
+        finally:
+            made.pens.close()
+            await made.client.close()
+            await asyncio.wait([connecting])
+    await database.close()

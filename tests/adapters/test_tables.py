@@ -1,0 +1,42 @@
+"""Markdown tables laid out for who can't draw them."""
+
+from __future__ import annotations
+
+from bot.adapters.tables import cells, tables, width_of
+
+
+def laid(source: str, limit: int = 1_000) -> list[str]:
+    return tables(source, limit, len, code=lambda cell: cell.strip("*"), prose=str)
+
+
+def test_a_row_is_read_as_gfm_reads_it() -> None:
+    assert cells("| a | b |") == ["a", "b"]
+    assert cells("a | b") == ["a", "b"]
+    assert cells(r"| a \| b || c |") == ["a | b", "", "c"]
+    assert cells(r"a | b \|") == ["a", "b |"]
+
+
+def test_columns_stand_under_each_other_numbers_to_the_right() -> None:
+    assert laid("| Name | No. |\n|---|--:|\n| **日本** | 7 |\n| x | 1000 | more |\n| y |") == [
+        "```\nName   No.\n────  ────  ────\n日本     7\nx     1000  more\ny\n```"
+    ]
+
+
+def test_a_table_too_wide_for_columns_is_a_list_of_records() -> None:
+    long = "a cell that is longer than any column can be, and then a little more"
+    assert laid(f"| Key | Means |\n|---|---|\n| a | {long} |\n| | {long} |\n| |") == [
+        f"-# Key · Means\n- **a**: {long}\n- **{long}**\n-"
+    ]
+
+
+def test_rows_beyond_the_limit_go_to_a_part_of_their_own() -> None:
+    source = "| a | b |\n|---|---|\n" + "\n".join(f"| {n:03} | x |" for n in range(40))
+    made = laid(source, 100)
+    assert len(made) > 3
+    assert all(len(part) <= 100 and part.startswith("```\na    b\n") for part in made)
+    rows = [line for part in made for line in part.split("\n") if line[:1].isdigit()]
+    assert rows == [f"{n:03}  x" for n in range(40)]
+
+
+def test_widths_are_of_a_terminal_s_columns() -> None:
+    assert [width_of(one) for one in ("ab", "日本", "é", "e\u0301")] == [2, 4, 1, 1]

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import simcord
+
+import cogs
+from bot.adapters.discord.client import Sutradhar
+from bot.adapters.discord.reception import Reception
+from bot.adapters.discord.translator import Translator
+from bot.app import App
+from tests.cogs.table import Client, Record, Table, World
+from tests.fakes.house import config
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[World, None]:
+    data: Path = tmp_path_factory.mktemp("data")
+    settings, record = config(data), Record()
+    app = await App.open(settings, busy_timeout_s=0.5)
+    app.attach("discord", record.view)
+    await app.start()
+    client = Client(app, settings)
+    # Not simcord.run, which wants to leave in the very context that it was entered in; a fixture does not.
+    env = simcord.Env(client, shard_count=1, settle_timeout=20)
+    await env.start()
+    try:
+        yield World(app, settings, env, client, record)
+    finally:
+        await env.shutdown()
+        await app.close()
+    assert not env.errors
+
+
+@pytest.fixture
+def table(world: World) -> Table:
+    return Table(world)
+
+
+class NoApplication:
+    """Commands are looked at, not performed."""
+
+    async def complete(self, *_: object) -> list[str]:
+        raise NotImplementedError
+
+
+@pytest_asyncio.fixture
+async def client(tmp_path: Path) -> Sutradhar:
+    """The client with its commands, as it is before it logs in."""
+    app: Any = NoApplication()
+    made = Sutradhar(app, config(tmp_path))
+    made.reception = Reception(app, made, made.config)
+    await cogs.load(made)
+    await made.tree.set_translator(Translator())
+    return made

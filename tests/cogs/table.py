@@ -1,0 +1,163 @@
+"""A table at which people play: a guild of the simulated Discord, the real client and a real application.
+
+Answers are recorded rather than shown: what is looked at here is how requests come in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import discord
+import simcord
+from simcord.actors import MemberActor
+from simcord.builders import ChannelHandle, GuildHandle, UserHandle
+from simcord.enums import InteractionType
+from simcord.interactions import base_payload
+from simcord.results import InteractionResult
+
+import cogs
+from bot.adapters.discord import buttons, listen
+from bot.adapters.discord.client import Sutradhar
+from bot.adapters.discord.origin import Origin, origin_of
+from bot.adapters.discord.reception import Reception
+from bot.adapters.discord.translator import Translator
+from bot.app import App
+from bot.config import Config
+from bot.events import Request, View
+from storage.outbox import Outbox
+from tests.fakes.house import Recorder
+
+
+class Record(Recorder):
+    """The recorder, with the requests in the order in which they were begun."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[Request] = []
+
+    def view(self, run: str, request: Request, outbox: Outbox) -> View:
+        self.requests.append(request)
+        return super().view(run, request, outbox)
+
+
+class Client(Sutradhar):
+    """The real client but for its views."""
+
+    async def setup_hook(self) -> None:
+        self.reception = Reception(self.app, self, self.config)
+        await self.tree.set_translator(Translator())
+        await cogs.load(self)
+        await listen.load(self)
+        self.add_dynamic_items(*buttons.ITEMS)
+        await self.tree.sync()
+
+
+class World:
+    """One application and one connection, shared by the tests of a module; each sits at a table of its own."""
+
+    def __init__(self, app: App, config: Config, env: simcord.Env, client: Client, record: Record) -> None:
+        self.app = app
+        self.config = config
+        self.env = env
+        self.client = client
+        self.record = record
+        self.people = 0
+
+    def person(self, name: str) -> UserHandle:
+        self.people += 1
+        return self.env.create_user(f"{name.lower()}{self.people}", global_name=name)
+
+
+class Table:
+    """A guild "Table" with a channel "general", where Ana plays and Bia is in charge."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.env = world.env
+        self.guild: GuildHandle = world.env.create_guild("Table")
+        self.general: ChannelHandle = self.guild.create_text_channel("general")
+        self.ana: MemberActor = self.guild.add_member(world.person("Ana"))
+        managers = self.guild.create_role("Managers", permissions=discord.Permissions(manage_guild=True))
+        self.bia: MemberActor = self.guild.add_member(world.person("Bia"), roles=[managers])
+        self._before = len(world.record.requests)
+
+    @property
+    def space(self) -> str:
+        return str(self.guild.id)
+
+    @property
+    def requests(self) -> list[Request]:
+        """What has been asked since the table was set."""
+        return self.world.record.requests[self._before :]
+
+    @property
+    def asked(self) -> Request:
+        """The only request so far."""
+        (request,) = self.requests
+        return request
+
+    @property
+    def origin(self) -> Origin:
+        return origin_of(self.asked.origin)
+
+    def thread(self) -> ChannelHandle:
+        """A thread that somebody opened in the channel."""
+        made = self.env.backend.create_thread(self.general.id, "A thread", self.ana.id)
+        return next(one for one in self.general.threads if one.id == made.id)
+
+    async def say(
+        self, who: MemberActor, text: str, *, channel: ChannelHandle | None = None, **more: Any
+    ) -> int:
+        """A message that mentions the bot; its id."""
+        assert self.world.client.user is not None
+        said = await who.send(channel or self.general, f"{self.world.client.user.mention} {text}", **more)
+        return said.id
+
+    async def deliver(
+        self, type: InteractionType, data: Any, *, by: int | None = None, **changes: Any
+    ) -> InteractionResult:
+        """An interaction as the gateway delivers it, with changes that an actor could not make."""
+        record, payload = base_payload(
+            self.env.backend,
+            type=type,
+            channel_id=self.general.id,
+            guild_id=self.guild.id,
+            user_id=by or self.ana.id,
+            data=data or {},
+        )
+        payload["data"] = data
+        for name, value in changes.items():
+            if value is None:
+                payload.pop(name, None)
+            else:
+                payload[name] = value
+        return await self.redeliver(payload, InteractionResult(self.env, record))
+
+    async def redeliver(self, payload: Mapping[str, Any], result: InteractionResult) -> InteractionResult:
+        self.env.backend.emit("INTERACTION_CREATE", payload)
+        await self.env.settle()
+        return result
+
+    async def ended(self) -> None:
+        """Wait until everything that was asked at this table has ended."""
+        for one in self.requests:
+            await self.world.app.ended(one.id)
+
+
+def command(path: str, **options: object) -> dict[str, Any]:
+    """The data of a slash command as Discord sends it."""
+    kinds = {bool: 5, int: 4, str: 3}
+    given = [{"name": name, "type": kinds[type(value)], "value": value} for name, value in options.items()]
+    first, *rest = path.split()
+    for name in reversed(rest):
+        given = [{"name": name, "type": 1, "options": given}]
+    return {"id": "1", "name": first, "type": 1, "options": given}
+
+
+def said(result: InteractionResult) -> str:
+    """The one sentence that an interaction was answered with, for the person alone."""
+    told = [one for one in (result.response, *result.followups) if one is not None]
+    (message,) = [one for one in told if one.content]
+    assert message.ephemeral
+    return message.content

@@ -1,0 +1,212 @@
+"""How a slash command becomes a request: whose it is, where it stands, and what its sender is told."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import discord
+import pytest
+from simcord.enums import InteractionType
+
+from bot.adapters.discord.cooldown import LOOKS
+from bot.requests import event_id
+from tests.cogs.table import Table, command, said
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+QUESTION = "Can a grappled creature cast spells?"
+ASK = InteractionType.APPLICATION_COMMAND
+
+
+async def test_a_question_is_a_request_of_its_guild(table: Table) -> None:
+    asked = await table.ana.slash(
+        table.general, "rules ask", question=QUESTION, shelf="rules", k=3, strategy="multi-hop"
+    )
+    request = table.asked
+    assert (request.work, request.verb, request.text) == ("rules", "ask", QUESTION)
+    assert request.options == {"shelf": "rules", "k": 3, "strategy": "multi-hop"}
+    assert (request.place.platform, request.place.space) == ("discord", table.space)
+    assert (request.author.id, request.author.name) == (str(table.ana.id), "Ana")
+    assert request.locale == "en"
+    assert asked.deferred
+    assert not asked.ephemeral
+
+
+async def test_a_question_in_a_channel_opens_a_thread_that_is_named_before_it_exists(table: Table) -> None:
+    await table.ana.slash(table.general, "rules ask", question=QUESTION)
+    place = table.asked.place
+    assert place.channel == str(table.general.id)
+    assert table.asked.id == event_id("discord", table.space, place.thread)
+    assert (table.origin.home, table.origin.title, table.origin.asked) == ("thread", QUESTION, QUESTION)
+
+
+async def test_a_look_up_is_answered_by_the_response_itself(table: Table) -> None:
+    await table.ana.slash(table.general, "rules lookup", name="Grappled")
+    assert table.asked.place.thread == ""
+    assert table.origin.home == "response"
+    assert table.origin.token
+
+
+async def test_a_private_question_is_a_conversation_of_its_own(table: Table) -> None:
+    asked = await table.ana.slash(table.general, "rules ask", question=QUESTION, private=True)
+    assert asked.ephemeral
+    assert table.asked.place.thread == f"private:{table.ana.id}"
+    assert (table.origin.home, table.origin.private) == ("response", True)
+
+
+async def test_a_thread_is_its_own_conversation(table: Table) -> None:
+    thread = table.thread()
+    await table.ana.slash(thread, "rules ask", question=QUESTION)
+    assert table.asked.place.channel == str(table.general.id)
+    assert table.asked.place.thread == str(thread.id)
+    assert table.origin.home == "here"
+    assert table.origin.channel == thread.id
+
+
+async def test_a_thread_that_the_bot_opened_goes_on_under_the_name_it_was_opened_with(table: Table) -> None:
+    thread = table.thread()
+    threads = table.world.app.house.threads
+    await threads.bind(table.space, str(table.general.id), "12345", str(thread.id))
+    await table.ana.slash(thread, "rules ask", question=QUESTION)
+    assert (table.asked.place.channel, table.asked.place.thread) == (str(table.general.id), "12345")
+
+
+async def test_a_dm_is_the_persons_own_space_and_nothing_there_is_more_private(table: Table) -> None:
+    carla = table.world.person("Carla")
+    await carla.slash("rules ask", question=QUESTION, private=True)
+    request = table.asked
+    assert request.place.space == f"user:{carla.id}"
+    assert request.place.thread == ""
+    assert request.author.admin
+    assert (table.origin.home, table.origin.private) == ("here", False)
+
+
+async def test_where_only_a_person_brought_the_bot_their_own_space_answers(table: Table) -> None:
+    """The guild has not installed the bot, so nothing of the guild is in reach."""
+    owners = {"1": str(table.ana.id)}
+    await table.deliver(ASK, command("rules ask", question=QUESTION), authorizing_integration_owners=owners)
+    request = table.asked
+    assert request.place.space == f"user:{table.ana.id}"
+    assert request.author.admin
+    assert (table.origin.home, table.origin.member) == ("response", False)
+
+
+async def test_where_both_installed_it_the_guild_answers(table: Table) -> None:
+    owners = {"0": table.space, "1": str(table.ana.id)}
+    await table.deliver(ASK, command("rules ask", question=QUESTION), authorizing_integration_owners=owners)
+    assert table.asked.place.space == table.space
+    assert not table.asked.author.admin
+
+
+async def test_a_guild_that_the_bot_is_no_member_of_is_answered_by_the_response(table: Table) -> None:
+    owners = {"0": "77", "1": str(table.ana.id)}
+    await table.deliver(
+        ASK,
+        command("rules ask", question=QUESTION),
+        authorizing_integration_owners=owners,
+        guild_id="77",
+        guild={"id": "77", "locale": "en-US", "features": []},
+    )
+    assert table.asked.place.space == "77"
+    assert (table.origin.home, table.origin.member) == ("response", False)
+
+
+async def test_a_channel_that_the_bot_may_not_write_in_is_answered_by_the_response(table: Table) -> None:
+    may = discord.Permissions(view_channel=True, read_message_history=True)
+    await table.deliver(ASK, command("rules ask", question=QUESTION), app_permissions=str(may.value))
+    assert table.origin.home == "response"
+    assert table.asked.place.space == table.space
+
+
+async def test_who_speaks_portuguese_is_spoken_to_in_portuguese(table: Table) -> None:
+    await table.deliver(ASK, command("rules ask", question=QUESTION), locale="pt-BR")
+    assert table.asked.locale == "pt-BR"
+    told = await table.deliver(ASK, command("library reindex"), by=table.ana.id, locale="pt-BR")
+    assert "administra" in said(told)
+
+
+async def test_an_interaction_that_is_delivered_twice_is_done_once(table: Table) -> None:
+    first = await table.deliver(ASK, command("rules roll", expression="1d1"))
+    payload = next(one[2] for one in reversed(table.env.backend.transcript) if one[1] == "INTERACTION_CREATE")
+    acknowledged = len(table.env.http_requests)
+    await table.redeliver(payload, first)
+    assert len(table.requests) == 1
+    assert len(table.env.http_requests) == acknowledged
+
+
+async def test_what_is_delivered_again_does_not_count_again(table: Table) -> None:
+    first = await table.deliver(ASK, command("rules roll", expression="1d1"))
+    payload = next(one[2] for one in reversed(table.env.backend.transcript) if one[1] == "INTERACTION_CREATE")
+    for _ in range(LOOKS):
+        await table.redeliver(payload, first)
+    another = await table.deliver(ASK, command("rules roll", expression="1d1"))
+    assert len(table.requests) == 2
+    assert another.deferred
+
+
+async def test_what_cannot_be_kept_is_not_acknowledged_but_refused(table: Table) -> None:
+    with closing(sqlite3.connect(table.world.config.data_dir / "sutradhar.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        refused = await table.ana.slash(table.general, "rules roll", expression="2d6")
+        assert not refused.deferred
+        assert "busy" in said(refused)
+        other.rollback()
+    assert table.requests == []
+
+
+async def test_what_is_kept_is_done_even_if_discord_did_not_wait(table: Table) -> None:
+    table.env.inject_error("POST", "/interactions/*/*/callback", status=404, code=10062)
+    asked = await table.ana.slash(table.general, "rules roll", expression="2d6")
+    await table.ended()
+    assert not asked.acknowledged
+    assert table.world.record.statuses[table.asked.id] == "done"
+
+
+async def test_the_seventh_question_within_half_a_minute_has_to_wait(table: Table) -> None:
+    for _ in range(6):
+        await table.ana.slash(table.general, "rules ask", question=QUESTION)
+    refused = await table.ana.slash(table.general, "rules ask", question=QUESTION)
+    assert "at once" in said(refused)
+    assert len(table.requests) == 6
+    await table.ana.slash(table.general, "stop")
+    await table.bia.slash(table.general, "rules roll", expression="1d1")
+    assert [one.verb for one in table.requests[6:]] == ["stop", "roll"]
+
+
+async def test_who_is_not_in_charge_adds_no_book(table: Table) -> None:
+    refused = await table.ana.slash(
+        table.general, "library add", file=("a.md", b"# A\n\nText."), shelf="rules"
+    )
+    assert "those who manage" in said(refused)
+    assert table.requests == []
+
+
+async def test_attachments_of_a_command_are_the_files_of_its_request(table: Table) -> None:
+    await table.bia.slash(
+        table.general,
+        "library add",
+        file=("a.md", b"# A\n\nText."),
+        file2=("b.txt", b"Text."),
+        shelf="rules",
+        replace=True,
+    )
+    request = table.asked
+    assert [(one.name, one.path, one.size) for one in request.files] == [("a.md", "", 10), ("b.txt", "", 5)]
+    assert all(one.url.startswith("https://") for one in request.files)
+    assert request.options == {"shelf": "rules", "replace": True}
+    assert request.author.admin
+
+
+async def test_a_persons_conversations_are_shown_to_nobody_else(table: Table) -> None:
+    asked = await table.ana.slash(table.general, "sessions list")
+    assert asked.ephemeral
+    assert table.asked.place.thread == ""
+
+
+@pytest.mark.parametrize("verb", ["new", "rules books", "library list", "library jobs"])
+async def test_what_needs_nothing_is_simply_done(table: Table, verb: str) -> None:
+    asked = await table.ana.slash(table.general, verb)
+    assert asked.deferred
+    await table.ended()
+    assert table.world.record.statuses[table.asked.id] == "done"

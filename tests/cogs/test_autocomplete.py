@@ -1,0 +1,160 @@
+"""What is offered while somebody types: their own space's names, as many as Discord takes, and soon."""
+
+from __future__ import annotations
+
+import time
+from statistics import quantiles
+from typing import Any
+
+import pytest
+
+from bot.adapters.discord.autocomplete import CHARS, CHOICES, FRESH_S, Autocomplete, fitting
+from bot.commands import TABLE
+from bot.events import Citation
+from bot.retrieval.intake import Item
+from tests.cogs.table import Table, World
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+LONG = "The Exceedingly Long Chapter About " + "Grappling and Shoving and " * 5 + "Nothing Else"
+
+
+async def put(world: World, space: str, *titles: str, shelf: str = "rules", source: str = "book.md") -> None:
+    """A book with a section of each of these titles on a shelf of the space."""
+    file = world.config.data_dir / f"{space}-{source}"
+    file.write_text("# Book\n\n" + "".join(f"## {title}\n\nText of {title}.\n\n" for title in titles))
+    await world.app.house.intake.take(
+        space, shelf, Item(source, str(file)), f"{space}-{source}", replace=False
+    )
+
+
+async def offered(table: Table, path: str, option: str, typed: str, **filled: Any) -> list[str]:
+    choices = await table.ana.autocomplete(table.general, path, option, typed, **filled)
+    return [choice["value"] for choice in choices]
+
+
+async def test_sections_are_those_of_the_own_guild(table: Table) -> None:
+    other = Table(table.world)
+    await put(table.world, table.space, "Grappled")
+    await put(table.world, other.space, "Grappling Hook")
+    assert await offered(table, "rules lookup", "name", "gra") == ["Grappled"]
+    assert await offered(other, "rules lookup", "name", "gra") == ["Grappling Hook"]
+
+
+async def test_a_shelf_that_is_typed_already_narrows_the_sections(table: Table) -> None:
+    await put(table.world, table.space, "Grappled")
+    await put(table.world, table.space, "Gravity", shelf="physics", source="physics.md")
+    assert set(await offered(table, "rules lookup", "name", "gra")) == {"Grappled", "Gravity"}
+    assert await offered(table, "rules lookup", "name", "gra", shelf="physics") == ["Gravity"]
+    assert await offered(table, "rules lookup", "shelf", "") == ["physics", "rules"]
+
+
+async def test_a_name_too_long_for_discord_still_finds_its_section(table: Table) -> None:
+    await put(table.world, table.space, LONG, "Another Chapter")
+    (value,) = await offered(table, "rules lookup", "name", "the exc")
+    assert len(value) <= CHARS < len(LONG)
+    await table.ana.slash(table.general, "rules lookup", name=value)
+    assert table.asked.text == LONG
+    await table.ended()
+    assert any(isinstance(one, Citation) for one in table.world.record.events[table.asked.id])
+
+
+async def test_no_more_are_offered_than_discord_takes(table: Table) -> None:
+    await put(table.world, table.space, *(f"Rule {n:03}" for n in range(300)))
+    assert 0 < len(await offered(table, "rules lookup", "name", "rule")) <= CHOICES
+
+
+async def test_books_prompts_and_commands_are_offered_where_they_are_asked_for(table: Table) -> None:
+    await put(table.world, table.space, "Grappled")
+    by = table.bia
+    books = await by.autocomplete(table.general, "library remove", "name", "bo", shelf="rules")
+    prompts = await by.autocomplete(table.general, "prompts show", "name", "r")
+    assert [one["value"] for one in books] == ["book.md"]
+    assert [one["value"] for one in prompts] == ["rag", "rewrite"]
+    assert await offered(table, "help", "topic", "/library a") == ["library add"]
+    assert len(await offered(table, "help", "topic", "")) == min(CHOICES, len(TABLE))
+
+
+async def test_a_person_is_offered_their_own_conversations(table: Table) -> None:
+    sessions = table.world.app.house.sessions
+    place = (table.space, "discord", str(table.general.id), "1")
+    session = await sessions.open(*place, "rules", author_id=str(table.ana.id), title="The siege of the mill")
+    (mine,) = await offered(table, "sessions resume", "session", "siege")
+    assert "The siege of the mill" in mine
+    assert session.id[-6:] in mine
+    theirs = await table.bia.autocomplete(table.general, "sessions resume", "session", "siege")
+    assert theirs == []
+
+
+async def test_where_names_cannot_be_had_nothing_is_offered(table: Table) -> None:
+    autocomplete = table.world.client.reception.autocomplete
+    usual = autocomplete._names
+
+    async def broken(
+        space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
+    ) -> list[str]:
+        raise RuntimeError("no names today")
+
+    autocomplete._names = broken
+    try:
+        assert await offered(table, "rules lookup", "name", "x") == []
+    finally:
+        autocomplete._names = usual
+
+
+async def test_in_a_library_of_ten_thousand_sections_names_come_while_one_types(table: Table) -> None:
+    titles = [f"{word} {n}" for n in range(100) for word in (f"Word{m}x" for m in range(100))]
+    await put(table.world, table.space, *titles)
+    autocomplete = table.world.client.reception.autocomplete
+    await autocomplete.names(table.space, "section", "w", None, "")
+    took = []
+    for n in range(200):
+        begin = time.perf_counter()
+        found = await autocomplete.names(table.space, "section", f"word{n % 100}x {n // 100}", None, "")
+        took.append(time.perf_counter() - begin)
+        assert found
+    assert quantiles(took, n=20)[-1] < 0.1
+
+
+class Asked:
+    """Names, with how often they were asked for."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    async def __call__(
+        self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
+    ) -> list[str]:
+        self.times += 1
+        return [f"{space} {author} {self.times}"]
+
+
+async def test_what_was_just_asked_is_not_asked_again_but_a_moment_later_it_is() -> None:
+    asked, now = Asked(), [0.0]
+    autocomplete = Autocomplete(asked, lambda: now[0])
+    first = await autocomplete.names("g", "section", "gra", None, "1")
+    assert await autocomplete.names("g", "section", "gra", None, "2") == first
+    now[0] += FRESH_S
+    assert await autocomplete.names("g", "section", "gra", None, "1") != first
+
+
+async def test_what_is_kept_is_kept_apart() -> None:
+    """By space, kind, what was typed and shelf; what is a person's own also by person."""
+    autocomplete = Autocomplete(Asked(), lambda: 0.0)
+    keys = [
+        ("g", "section", "gra", None, "1"),
+        ("h", "section", "gra", None, "1"),
+        ("g", "book", "gra", None, "1"),
+        ("g", "section", "grap", None, "1"),
+        ("g", "section", "gra", "rules", "1"),
+        ("g", "session", "gra", None, "1"),
+        ("g", "session", "gra", None, "2"),
+    ]
+    assert len({tuple(await autocomplete.names(*key)) for key in keys}) == len(keys)
+
+
+@pytest.mark.parametrize("name", ["short", "word " * 50, "w" * 300])
+async def test_a_value_is_the_name_or_its_beginning(name: str) -> None:
+    value = fitting(name)
+    assert 0 < len(value) <= CHARS
+    assert name.startswith(value)

@@ -1,0 +1,51 @@
+"""/help: every command in the person's language, with fields instead of dashes."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.discord.help import help_text, path_of
+from bot.commands import TABLE, Verb
+from bot.words import LOCALES, words
+from tests.cogs.table import Table
+
+SHOWN = 4_000
+"""Characters of one message's text components."""
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_help_is_told_to_the_person_alone_and_begins_no_run(table: Table) -> None:
+    asked = await table.ana.slash(table.general, "help", topic="rules ask")
+    assert asked.ephemeral
+    assert table.requests == []
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_all_of_it_fits_a_message_and_names_every_command(locale: str) -> None:
+    say = words(locale)
+    text = help_text(say)
+    assert len(text) < SHOWN
+    assert all(f"/{path_of(say, row)}**" in text for row in TABLE)
+    assert f"/{say('names.setup')}" in text
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.path)
+@pytest.mark.parametrize("locale", LOCALES)
+def test_each_command_has_help_without_dashes(locale: str, row: Verb) -> None:
+    say = words(locale)
+    text = help_text(say, row.path)
+    assert f"/{path_of(say, row)}" in text.rsplit("`", 2)[1]
+    assert "--" not in text
+    assert "names." not in text
+
+
+def test_an_example_shows_the_fields_as_they_are_filled_in() -> None:
+    text = help_text(words("en"), "/rules ask")
+    assert "`/rules ask question:Can a grappled creature cast spells? shelf:rules`" in text
+    assert "`/regras perguntar pergunta:" in help_text(words("pt-BR"), "regras perguntar")
+
+
+def test_a_works_name_lists_its_commands_alone() -> None:
+    text = help_text(words("en"), "library")
+    assert "/library add" in text
+    assert "/rules ask" not in text

@@ -1,0 +1,102 @@
+"""The table of verbs and the commands of Discord say the same: what can be done here can be done there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from discord import AppCommandOptionType, AppCommandType, app_commands
+
+from bot.adapters.discord.client import Sutradhar
+from bot.adapters.discord.sync import payload
+from bot.adapters.discord.verbs import FILES
+from bot.commands import TABLE, Verb
+
+DISCORD_ONLY = {"setup", "free-chat"}
+GUILD_ONLY = DISCORD_ONLY
+"""Both are about a server and its threads."""
+KINDS = {
+    "text": AppCommandOptionType.string,
+    "number": AppCommandOptionType.integer,
+    "flag": AppCommandOptionType.boolean,
+}
+
+
+def commands(client: Sutradhar) -> dict[str, app_commands.Command[Any, ..., Any]]:
+    """Every slash command by its path."""
+    found = client.tree.walk_commands(type=AppCommandType.chat_input)
+    return {one.qualified_name: one for one in found if isinstance(one, app_commands.Command)}
+
+
+async def test_every_verb_has_its_command_and_every_command_its_verb(client: Sutradhar) -> None:
+    assert set(commands(client)) - DISCORD_ONLY == {row.path for row in TABLE}
+    assert set(commands(client)) >= DISCORD_ONLY
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.path)
+async def test_a_verbs_options_are_its_commands_options(client: Sutradhar, row: Verb) -> None:
+    command = commands(client)[row.path]
+    wanted = dict(_wanted(row))
+    assert {one.name: one.type for one in command.parameters} == wanted
+    for parameter in command.parameters:
+        option = row.option(parameter.name)
+        if option is not None:
+            assert parameter.required is option.required
+            assert tuple(choice.value for choice in parameter.choices) == option.choices
+
+
+def _wanted(row: Verb) -> Iterator[tuple[str, AppCommandOptionType]]:
+    """What the table says: attachments for what names files, one option for the first word of the argument."""
+    if row.argument is not None and row.argument.many:
+        yield from ((name, AppCommandOptionType.attachment) for name in FILES)
+    elif row.argument is not None:
+        yield row.argument.name.split()[0], AppCommandOptionType.string
+    for option in row.options:
+        file = option.completes == "path"
+        yield option.name, AppCommandOptionType.attachment if file else KINDS[option.kind]
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.path)
+async def test_what_the_terminal_completes_discord_completes(client: Sutradhar, row: Verb) -> None:
+    command = commands(client)[row.path]
+    completed = {one.name for one in command.parameters if one.autocomplete}
+    wanted = {one.name for one in row.options if one.completes not in ("", "path")}
+    if row.argument is not None and row.argument.completes not in ("", "path"):
+        wanted.add(row.argument.name.split()[0])
+    assert completed == wanted
+
+
+async def test_every_command_goes_wherever_the_bot_can_be_brought(client: Sutradhar) -> None:
+    for command in await payload(client.tree):
+        somewhere = ([0], [0]) if command["name"] in GUILD_ONLY else ([0, 1], [0, 1, 2])
+        assert (command["integration_types"], command["contexts"]) == somewhere, command["name"]
+
+
+async def test_only_who_manages_a_guild_is_shown_what_models_are_told(client: Sutradhar) -> None:
+    restricted = {
+        one["name"]: int(one["default_member_permissions"])
+        for one in await payload(client.tree)
+        if one.get("default_member_permissions")
+    }
+    assert restricted == {"prompts": 1 << 5, "setup": 1 << 5}
+
+
+async def test_discord_takes_the_tree_whole(client: Sutradhar) -> None:
+    """Its limits: 100 commands, 25 options each, 8000 characters a command with all its translations."""
+    tree = await payload(client.tree)
+    assert len(tree) <= 100
+    for command in tree:
+        assert len(command.get("options", [])) <= 25
+        assert _characters(command) <= 8000, command["name"]
+
+
+def _characters(node: dict[str, Any]) -> int:
+    names = [node.get("name", ""), node.get("description", "")]
+    names += [
+        text
+        for key in ("name_localizations", "description_localizations")
+        for text in (node.get(key) or {}).values()
+    ]
+    inside = [*node.get("options", []), *node.get("choices", [])]
+    return sum(map(len, names)) + sum(map(_characters, inside))

@@ -1,0 +1,96 @@
+"""Commands in the languages of the catalogue: every name and sentence there, and fit for Discord."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import discord
+import pytest_asyncio
+from discord.app_commands import TranslationContext, TranslationContextLocation, locale_str
+
+from bot.adapters.discord.client import Sutradhar
+from bot.adapters.discord.sync import payload
+from bot.adapters.discord.translator import Translator, said
+from bot.words import words
+
+NAME = re.compile(r"[-_'\w]{1,32}")
+"""Of commands and options (Discord's documentation, "Application Command Naming"); lower case besides."""
+
+
+@pytest_asyncio.fixture
+async def tree(client: Sutradhar) -> list[dict[str, Any]]:
+    return await payload(client.tree)
+
+
+def nodes(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for node in found:
+        yield node
+        yield from nodes(node.get("options", []))
+
+
+def choices(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for node in nodes(found):
+        yield from node.get("choices", [])
+
+
+async def test_every_name_and_description_is_in_portuguese_too(tree: list[dict[str, Any]]) -> None:
+    for node in [*nodes(tree), *choices(tree)]:
+        assert (node.get("name_localizations") or {}).get("pt-BR"), node["name"]
+        if node.get("description"):
+            assert (node.get("description_localizations") or {}).get("pt-BR"), node["name"]
+
+
+async def test_no_key_of_the_catalogue_is_shown_to_anybody(tree: list[dict[str, Any]]) -> None:
+    keys = set(words("en").sentences())
+    for node in [*nodes(tree), *choices(tree)]:
+        shown = [node["name"], node.get("description", ""), *_translations(node)]
+        assert not keys & set(shown), node["name"]
+        assert not [text for text in shown if re.match(r"(names|verbs|discord|welcome)\.", text)]
+
+
+async def test_english_names_are_the_tables_own(tree: list[dict[str, Any]]) -> None:
+    """A person who reads docs/commands.md finds them as they stand there."""
+    english = {key: text for key, text in words("en").sentences().items() if key.startswith("names.")}
+    for key, text in english.items():
+        assert key.removeprefix("names.").replace("_", "-").endswith(text), key
+
+
+async def test_names_are_such_as_discord_takes(tree: list[dict[str, Any]]) -> None:
+    for node in nodes(tree):
+        if node.get("type", 1) == 3 and "options" not in node and "description" not in node:
+            continue  # a menu's name is free
+        for name in (node["name"], *(node.get("name_localizations") or {}).values()):
+            assert NAME.fullmatch(name), name
+            assert name == name.lower(), name
+    for menu in (one for one in tree if one.get("type") == 3):
+        assert all(1 <= len(name) <= 32 for name in (menu["name"], *menu["name_localizations"].values()))
+
+
+async def test_descriptions_and_choices_are_no_longer_than_discord_takes(tree: list[dict[str, Any]]) -> None:
+    for node in [*nodes(tree), *choices(tree)]:
+        for text in (node["name"], node.get("description", ""), *_translations(node)):
+            assert len(text) <= 100, text
+
+
+async def test_siblings_have_different_names_in_every_language(tree: list[dict[str, Any]]) -> None:
+    for node in [{"name": "", "options": tree}, *nodes(tree)]:
+        siblings = node.get("options", [])
+        for locale in ("", "pt-BR"):
+            names = [(one.get("name_localizations") or {}).get(locale) or one["name"] for one in siblings]
+            assert len(set(names)) == len(names), names
+
+
+async def test_a_string_without_a_key_and_a_language_without_a_catalogue_are_left_alone() -> None:
+    translator = Translator()
+    nowhere: TranslationContext[Any, None] = TranslationContext(TranslationContextLocation.other, None)
+    portuguese, french = discord.Locale.brazil_portuguese, discord.Locale.french
+    assert await translator.translate(said("names.rules_ask"), portuguese, nowhere) == "perguntar"
+    assert await translator.translate(said("names.rules_ask"), french, nowhere) is None
+    assert await translator.translate(locale_str("ask"), portuguese, nowhere) is None
+
+
+def _translations(node: dict[str, Any]) -> list[str]:
+    names = (node.get("name_localizations") or {}).values()
+    return [*names, *(node.get("description_localizations") or {}).values()]

@@ -1,0 +1,170 @@
+"""What a command was sent without is asked for in a window, which outlives the process that opened it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+from simcord.enums import InteractionType
+
+from bot.adapters.discord import custom_ids, menus, modals
+from bot.adapters.discord.cooldown import LOOKS
+from bot.prompts import as_yaml
+from tests.cogs.table import Client, Table, command, said
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+QUESTION = "Can a grappled creature cast spells?"
+ABOUT = "Ask about this message"
+
+
+def field(modal: dict[str, Any] | None) -> dict[str, Any]:
+    """The one thing that can be typed into a window."""
+    assert modal is not None
+    (label,) = modal["components"]
+    typed: dict[str, Any] = label["component"]
+    return typed
+
+
+async def test_a_question_that_was_left_out_is_asked_for(table: Table) -> None:
+    opened = await table.ana.slash(table.general, "rules ask", shelf="rules", private=True)
+    assert field(opened.modal)["max_length"] == 4000
+    assert table.requests == []
+    asked = await table.ana.submit_modal(opened, {"text": QUESTION})
+    assert table.asked.text == QUESTION
+    assert table.asked.options == {"shelf": "rules", "private": True}
+    assert asked.ephemeral
+
+
+async def test_a_window_that_could_not_be_kept_is_not_opened(table: Table) -> None:
+    with closing(sqlite3.connect(table.world.config.data_dir / "sutradhar.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        refused = await table.ana.slash(table.general, "rules ask")
+        other.rollback()
+    assert refused.modal is None
+    assert "busy" in said(refused)
+
+
+async def test_dice_are_asked_for_on_one_line_and_questions_on_many(table: Table) -> None:
+    dice = await table.ana.slash(table.general, "rules roll")
+    question = await table.ana.slash(table.general, "rules ask")
+    assert (field(dice.modal)["style"], field(question.modal)["style"]) == (1, 2)
+
+
+async def test_a_window_is_answered_by_the_process_after_the_one_that_opened_it(table: Table) -> None:
+    opened = await table.ana.slash(table.general, "rules ask", k=2)
+    world = table.world
+    world.client = Client(world.app, world.config)
+    await table.env.restart_bot(world.client)
+    await table.ana.submit_modal(opened, {"text": QUESTION})
+    assert (table.asked.text, table.asked.options) == (QUESTION, {"k": 2})
+
+
+async def test_nobody_finishes_what_somebody_else_began(table: Table) -> None:
+    opened = await table.ana.slash(table.general, "rules ask")
+    assert opened.modal is not None
+    refused = await table.deliver(
+        InteractionType.MODAL_SUBMIT, submitted(opened.modal["custom_id"], QUESTION), by=table.bia.id
+    )
+    assert "no longer" in said(refused)
+    assert table.requests == []
+
+
+async def test_a_window_that_nobody_remembers_is_told_of(table: Table) -> None:
+    window = submitted(custom_ids.modal("0" * 32), QUESTION)
+    refused = await table.deliver(InteractionType.MODAL_SUBMIT, window)
+    assert "no longer" in said(refused)
+
+
+async def test_a_prompt_is_edited_from_todays_text(table: Table) -> None:
+    opened = await table.bia.slash(table.general, "prompts edit", name="rag")
+    prompts = table.world.app.house.prompts
+    today = as_yaml((await prompts.wording(table.space, "rag")).text)
+    assert field(opened.modal)["value"] == today
+    await table.bia.submit_modal(opened, {"text": today})
+    assert table.asked.text == f"rag {today}".strip()
+
+
+async def test_a_prompts_new_text_stands_in_this_space_alone(table: Table) -> None:
+    prompts = table.world.app.house.prompts
+    today = (await prompts.wording(table.space, "rag")).text
+    opened = await table.bia.slash(table.general, "prompts edit", name="rag")
+    new = as_yaml(today).replace(today.user.splitlines()[0], f"{today.user.splitlines()[0]} Kindly.", 1)
+    await table.bia.submit_modal(opened, {"text": new})
+    await table.ended()
+    assert "Kindly." in (await prompts.wording(table.space, "rag")).text.user
+    assert "Kindly." not in (await prompts.wording("another", "rag")).text.user
+
+
+async def test_a_prompt_comes_as_a_file_without_a_window(table: Table) -> None:
+    asked = await table.bia.slash(table.general, "prompts edit", name="rag", file=("rag.yml", b"user: x"))
+    assert asked.modal is None
+    assert (table.asked.text, [one.name for one in table.asked.files]) == ("rag", ["rag.yml"])
+
+
+async def test_who_is_not_in_charge_is_shown_no_prompt_to_edit(table: Table) -> None:
+    refused = await table.deliver(InteractionType.APPLICATION_COMMAND, command("prompts edit", name="rag"))
+    assert "those who manage" in said(refused)
+    assert refused.modal is None
+
+
+async def test_an_unknown_prompt_opens_no_window(table: Table) -> None:
+    refused = await table.bia.slash(table.general, "prompts edit", name="@everyone")
+    assert "There is no prompt" in said(refused)
+    assert "@everyone" not in said(refused), "and it calls nobody"
+
+
+async def test_a_message_is_asked_about_with_a_question_of_ones_own(table: Table) -> None:
+    message = await table.bia.send(table.general, "You can't cast while grappled.\nTrust me.")
+    before = len(table.requests)
+    opened = await table.ana.context_menu(table.general, ABOUT, message)
+    assert not field(opened.modal)["required"]
+    await table.ana.submit_modal(opened, {"text": "Is that so?"})
+    request = table.requests[before]
+    assert (request.work, request.verb) == ("rules", "ask")
+    assert request.text == "Is that so?\n\n> You can't cast while grappled.\n> Trust me."
+
+
+async def test_a_message_alone_is_a_question_too(table: Table) -> None:
+    message = await table.bia.send(table.general, "Who wins a tie?")
+    before = len(table.requests)
+    opened = await table.ana.context_menu(table.general, ABOUT, message)
+    await table.ana.submit_modal(opened, {"text": ""})
+    assert table.requests[before].text == "> Who wins a tie?"
+
+
+async def test_a_message_without_words_cannot_be_asked_about(table: Table) -> None:
+    message = await table.bia.send(table.general, "", attachments=[("map.png", b"PNG")])
+    refused = await table.ana.context_menu(table.general, ABOUT, message)
+    assert "no text" in said(refused)
+
+
+async def test_only_so_much_of_a_message_is_quoted() -> None:
+    quoted = menus.quotation("word " * 1000)
+    assert len(quoted) <= menus.QUOTED_CHARS + 2
+    assert quoted.startswith("> word")
+    assert quoted.endswith("…")
+
+
+async def test_nobody_opens_windows_without_end(table: Table) -> None:
+    opened = [await table.ana.slash(table.general, "rules ask") for _ in range(LOOKS + 1)]
+    assert all(one.modal for one in opened[:-1])
+    assert "seconds" in said(opened[-1])
+
+
+async def test_nothing_is_kept_of_a_window_that_was_answered(table: Table) -> None:
+    opened = await table.ana.slash(table.general, "rules ask")
+    assert opened.modal is not None
+    run = opened.modal["custom_id"].partition(":")[2]
+    offers = table.world.app.house.offers
+    assert await offers.all(table.space, run, modals.KIND)
+    await table.ana.submit_modal(opened, {"text": QUESTION})
+    assert await offers.all(table.space, run, modals.KIND) == []
+
+
+def submitted(custom_id: str, text: str) -> dict[str, Any]:
+    """A submission as an older client of Discord sends it, with rows instead of labels."""
+    typed = {"type": 4, "custom_id": "text", "value": text}
+    return {"custom_id": custom_id, "components": [{"type": 1, "components": [typed]}]}

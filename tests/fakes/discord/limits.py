@@ -1,0 +1,86 @@
+"""Rate limits in real time: Discord's buckets per channel or token, and the fifty requests a second in all.
+
+https://docs.discord.com/developers/topics/rate-limits. The figures of the buckets are not documented and
+change; these are of the order that the service sends. Knows no route.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """So many requests in so many seconds, for each channel (or webhook token)."""
+
+    name: str
+    limit: int
+    seconds: float
+
+    @property
+    def hash(self) -> str:
+        return hashlib.sha256(self.name.encode()).hexdigest()[:32]
+
+
+POST = Bucket("post", 5, 5.0)
+EDIT = Bucket("edit", 5, 5.0)
+DELETE = Bucket("delete", 5, 1.0)
+TYPING = Bucket("typing", 5, 5.0)
+READ = Bucket("read", 10, 5.0)
+THREADS = Bucket("threads", 50, 300.0)
+CHANNEL = Bucket("channel", 5, 5.0)
+# A second limit behind the same route: names and topics, twice in ten minutes.
+RENAME = Bucket("rename", 2, 600.0)
+FOLLOW_UP = Bucket("follow-up", 5, 2.0)
+EDIT_ANSWER = Bucket("edit-answer", 5, 2.0)
+DELETE_ANSWER = Bucket("delete-answer", 5, 2.0)
+READ_ANSWER = Bucket("read-answer", 5, 2.0)
+REACTION = Bucket("reaction", 1, 0.25)
+GLOBAL = Bucket("global", 50, 1.0)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a request may go on, and the headers that say how it stands."""
+
+    wait: float
+    headers: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A request that got a 429."""
+
+    at: float
+    method: str
+    path: str
+    bucket: str
+    retry_after: float
+
+
+class Limits:
+    """The windows of all buckets. A window opens with its first request and is full again when it has passed."""
+
+    def __init__(self) -> None:
+        self._windows: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def take(self, bucket: Bucket, major: str) -> Verdict:
+        now = time.monotonic()
+        ends, used = self._windows.get((bucket.name, major), (0.0, 0))
+        if now >= ends:
+            ends, used = now + bucket.seconds, 0
+        over = used >= bucket.limit
+        if not over:
+            used += 1
+            self._windows[bucket.name, major] = (ends, used)
+        left = ends - now
+        headers = {
+            "X-RateLimit-Limit": str(bucket.limit),
+            "X-RateLimit-Remaining": str(bucket.limit - used),
+            "X-RateLimit-Reset": f"{time.time() + left:.3f}",
+            "X-RateLimit-Reset-After": f"{left:.3f}",
+            "X-RateLimit-Bucket": bucket.hash,
+        }
+        return Verdict(left if over else 0.0, headers)

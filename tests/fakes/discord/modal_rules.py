@@ -1,0 +1,79 @@
+"""What Discord refuses in a form that a bot opens.
+
+https://docs.discord.com/developers/components/reference. Knows no interaction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.fakes.discord.component_rules import (
+    ROW,
+    SELECTS,
+    TEXT,
+    TEXTS,
+    Seen,
+    custom_id_of,
+    kind_of,
+    numbered,
+    once,
+    options_of,
+    select,
+)
+from tests.fakes.discord.messages import walk
+from tests.fakes.discord.refusal import bad, items, number, table, text
+
+INPUT, LABEL, UPLOAD, RADIO, CHECKBOXES, CHECKBOX = 4, 18, 19, 21, 22, 23
+CONTROLS = (INPUT, *SELECTS, UPLOAD, RADIO, CHECKBOXES, CHECKBOX)
+
+
+def check_modal(given: Any) -> dict[str, Any]:
+    data = table(given, "data")
+    text(data.get("custom_id"), "data.custom_id", 1, 100)
+    text(data.get("title"), "data.title", 1, 45)
+    components = items(data.get("components"), "data.components", 1, 5)
+    seen = Seen(set())
+    for index, one in enumerate(components):
+        path = f"data.components.{index}"
+        kind = kind_of(one, path, (ROW, TEXT, LABEL))
+        if kind == TEXT:
+            text(one.get("content"), f"{path}.content", 1, TEXTS)
+        elif kind == LABEL:
+            text(one.get("label"), f"{path}.label", 1, 45)
+            text(one.get("description"), f"{path}.description", 0, 100)
+            inner = table(one.get("component"), f"{path}.component")
+            _control(
+                inner, kind_of(inner, f"{path}.component", CONTROLS), f"{path}.component", seen, labelled=True
+            )
+        else:
+            inner = table(items(one.get("components"), f"{path}.components", 1, 1)[0], f"{path}.components.0")
+            _control(
+                inner,
+                kind_of(inner, f"{path}.components.0", (INPUT, *SELECTS)),
+                f"{path}.components.0",
+                seen,
+                labelled=False,
+            )
+    numbered(list(walk(components)), seen)
+    return data
+
+
+def _control(one: dict[str, Any], kind: int, path: str, seen: Seen, labelled: bool) -> None:
+    once(one.get("id"), path, seen)
+    if kind in SELECTS:
+        select(one, kind, path, seen)
+        return
+    custom_id_of(one, path, seen)
+    if kind in (RADIO, CHECKBOXES):
+        options_of(one, path, 10)
+    if kind != INPUT:
+        return
+    number(one.get("style"), f"{path}.style", 1, 2)
+    # Under a label it has no label of its own.
+    text(one.get("label"), f"{path}.label", 0 if labelled else 1, 45)
+    text(one.get("placeholder"), f"{path}.placeholder", 0, 100)
+    low = number(one.get("min_length") or 0, f"{path}.min_length", 0, TEXTS)
+    high = number(one.get("max_length") or TEXTS, f"{path}.max_length", 1, TEXTS)
+    if low > high:
+        raise bad(f"{path}.min_length", "TEXT_INPUT_LENGTHS", "min_length may not exceed max_length.")
+    text(one.get("value"), f"{path}.value", 0, high)

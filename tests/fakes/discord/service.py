@@ -1,0 +1,241 @@
+"""Discord on a loopback port: REST, the gateway and the files, and people who use it.
+
+A model of the real service, from its documentation and from what discord.py 2.7.1 speaks. `discord.api`,
+`discord.gateway_url` and `discord.token` are what a client needs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, Self, TypeVar
+
+from aiohttp import web
+
+from tests.fakes.discord import (
+    intents,
+    rest_applications,
+    rest_channels,
+    rest_guilds,
+    rest_interactions,
+    rest_threads,
+)
+from tests.fakes.discord.asked import Asked
+from tests.fakes.discord.channels import THREAD, Channel, Thread
+from tests.fakes.discord.commands import Commands
+from tests.fakes.discord.faults import Fault, Faults
+from tests.fakes.discord.files import Files
+from tests.fakes.discord.gateway import Gateway
+from tests.fakes.discord.limits import Limited, Limits
+from tests.fakes.discord.messages import Message
+from tests.fakes.discord.network import Network
+from tests.fakes.discord.people import People
+from tests.fakes.discord.post import Post
+from tests.fakes.discord.rest import BASE, REQUEST_BYTES, Call, Refused, Rest
+from tests.fakes.discord.story import story
+from tests.fakes.discord.world import Guild, User, World
+
+LOOK_AGAIN = 0.05
+T = TypeVar("T")
+ROUTES = (
+    *rest_applications.ROUTES,
+    *rest_channels.ROUTES,
+    *rest_threads.ROUTES,
+    *rest_interactions.ROUTES,
+    *rest_guilds.ROUTES,
+)
+
+
+class FakeDiscord:
+    """`portal` names the privileged intents that are ticked in the developer portal."""
+
+    def __init__(
+        self,
+        port: int = 0,
+        token: str = "MTAwMDAw.Fake.loopback-token",
+        portal: Iterable[str] = ("MESSAGE_CONTENT",),
+        shards: int = 1,
+        max_concurrency: int = 16,
+    ) -> None:
+        self.port = port
+        self.token = token
+        self.portal = set(portal)
+        self.interactions_endpoint_url: str | None = None
+        self.world = World()
+        self.asked: dict[str, Asked] = {}
+        self.tokens: dict[str, Asked] = {}
+        self.calls: list[Call] = []
+        self.refused: list[Refused] = []
+        self.limited: list[Limited] = []
+        self.commands = Commands()
+        self.limits = Limits()
+        self.faults = Faults()
+        self.files = Files(self)
+        self.post = Post(self)
+        self.gateway = Gateway(self)
+        self.gateway.shards = shards
+        self.gateway.max_concurrency = max_concurrency
+        self.world.emit = self.gateway.emit
+        self.world.touch = self.touch
+        self.people = people = People(self)
+        network = Network(self)
+        self.slash, self.autocomplete, self.menu = people.slash, people.autocomplete, people.menu
+        self.press, self.submit = people.press, people.submit
+        self.say, self.edit, self.delete = people.say, people.edit, people.delete
+        self.connected, self.reconnect, self.drop = network.connected, network.reconnect, network.drop
+        self.invalidate, self.replay, self.send_raw = network.invalidate, network.replay, network.send_raw
+        self._changed = asyncio.Event()
+        self._runner: web.AppRunner | None = None
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=2 * REQUEST_BYTES)
+        app.router.add_get("/gateway", self.gateway.connect)
+        app.router.add_get("/gateway/", self.gateway.connect)
+        app.router.add_get("/attachments/{channel}/{file}/{name}", self.files.serve)
+        Rest(self, ROUTES).add_to(app)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        for socket in list(self.gateway.sockets):
+            socket.cut()
+        assert self._runner is not None
+        await self._runner.cleanup()
+
+    @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def api(self) -> str:
+        return self.root + BASE
+
+    @property
+    def gateway_url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/gateway"
+
+    @property
+    def application_id(self) -> int:
+        return self.world.application
+
+    @property
+    def flags(self) -> int:
+        """The application's, which tell what is ticked in the portal."""
+        return intents.flags(self.portal)
+
+    # The world
+
+    def guild(
+        self, name: str, permissions: Iterable[str] | None = None, *, bot: bool = True, locale: str = "en-US"
+    ) -> Guild:
+        """A guild; the bot's role has `permissions`. With `bot=False` the bot was never invited there."""
+        return self.world.guild(name, permissions, bot, locale)
+
+    def user(self, name: str, locale: str = "en-US") -> User:
+        return self.world.user(name, locale)
+
+    def dm(self, user: User) -> Channel:
+        return self.world.private(user)
+
+    def private(self, *people: User) -> Channel:
+        """A group of people without the bot, where only their own install brings it in."""
+        return self.world.private(*people, group=True)
+
+    def open_thread(
+        self, channel: Channel, id: int, type: int, name: str, auto_archive: int, owner: User
+    ) -> Thread:
+        thread = Thread(
+            self.world, id, type, name, channel.guild, up=channel, owner=owner.id, auto_archive=auto_archive
+        )
+        thread.people = {owner.id: time.time()}
+        self.world.channels[thread.id] = thread
+        channel.threads.append(thread)
+        created = thread.payload() | {"newly_created": True}
+        if owner is self.world.bot:
+            created["member"] = thread.member_payload(owner.id)
+        self.gateway.emit("THREAD_CREATE", created, channel=thread)
+        return thread
+
+    def thread(self, user: User, channel: Channel, name: str, text: str = "") -> Thread:
+        """A thread that a person opens; in a forum, a post that begins with `text`."""
+        thread = self.open_thread(channel, self.world.ids.next(), THREAD, name, 1440, user)
+        if text:
+            first = Message(thread.id, thread, user, text, created=time.time())
+            self.post.mention(first, {})
+            self.post.put(first)
+        return thread
+
+    def remove_channel(self, channel: Channel) -> None:
+        event = "CHANNEL_DELETE"
+        if isinstance(channel, Thread):
+            event = "THREAD_DELETE"
+            channel.parent.threads.remove(channel)
+        elif channel.guild is not None:
+            channel.guild.channels.remove(channel)
+        payload = channel.payload()
+        self.gateway.emit(event, payload, channel=channel)
+        self.world.channels.pop(channel.id, None)
+        self.touch()
+
+    def kick(self, guild: Guild) -> None:
+        """The bot is taken out of a guild."""
+        self.gateway.emit("GUILD_DELETE", {"id": str(guild.id)}, guild=guild)
+        guild.home = False
+        guild.members.pop(self.world.bot.id, None)
+        self.touch()
+
+    async def archive(self, thread: Thread, archived: bool = True) -> None:
+        thread.set_archived(archived)
+
+    # What the network does
+
+    def fail(
+        self,
+        method: str,
+        pattern: str,
+        status: int = 500,
+        code: int = 0,
+        times: int = 1,
+        retry_after: float | None = None,
+        delay: float = 0.0,
+        lost: bool = False,
+    ) -> Fault:
+        fault = Fault(method, pattern, status, code, times, retry_after, delay, lost)
+        self.faults.waiting.append(fault)
+        return fault
+
+    async def expire(self, asked: Asked) -> None:
+        """Its fifteen minutes are over."""
+        asked.dead = True
+
+    # Waiting and telling
+
+    def touch(self) -> None:
+        """Something has changed: whoever waits looks again."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def until(self, met: Callable[[], T], seconds: float = 10.0) -> T:
+        """Wait for it; it is looked at after every change, and now and then. Raises with what there is."""
+        ends = time.monotonic() + seconds
+        while not (value := met()):
+            left = ends - time.monotonic()
+            if left <= 0:
+                raise AssertionError(f"not within {seconds} s. This is what there is:\n{story(self)}")
+            with suppress(TimeoutError):
+                # What is awaited may be the test's own, of which nobody tells the fake.
+                await asyncio.wait_for(self._changed.wait(), min(left, LOOK_AGAIN))
+        return value
+
+    def readable(self, message: Message) -> dict[str, Any]:
+        """A message as REST shows it: without the intent in the portal, only what concerns the bot."""
+        payload = message.payload()
+        if "MESSAGE_CONTENT" in self.portal or message.channel.guild is None:
+            return payload
+        return intents.blanked(payload, self.world.bot.id)

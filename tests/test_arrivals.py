@@ -1,0 +1,204 @@
+"""How a request comes in: kept first, acknowledged then, begun last; many at once, none twice, none lost."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.app import App
+from bot.arrivals import Arrivals
+from bot.doorway import PATIENCE_S, Doorway
+from bot.events import Author, Event, Request, Run, Sorry, Text
+from bot.requests import event_id
+from storage.db import Database
+from storage.inbox import Inbox
+from tests.fakes.house import Recorder, asked, open_scripted
+
+
+async def hello(run: Run) -> AsyncGenerator[Event, None]:
+    yield Text("hello")
+
+
+@asynccontextmanager
+async def running(data: Path, recorder: Recorder) -> AsyncIterator[App]:
+    app = await open_scripted(data, {"hello": hello}, recorder)
+    try:
+        await app.start()
+        yield app
+    finally:
+        await app.close()
+
+
+def kept(data: Path) -> list[str]:
+    """The ids of all requests, read as another process would."""
+    with closing(sqlite3.connect(data / "sutradhar.db")) as connection:
+        return [id for (id,) in connection.execute("SELECT id FROM inbox ORDER BY seq")]
+
+
+async def test_a_request_is_kept_before_it_is_acknowledged_and_begun_afterwards(tmp_path: Path) -> None:
+    recorder = Recorder()
+    seen: list[object] = []
+
+    async def acknowledge() -> None:
+        seen.append((kept(tmp_path), list(recorder.events)))
+
+    async with running(tmp_path, recorder) as app:
+        assert await (await app.perform(asked("one", "hello"), acknowledge)).wait() == "done"
+        again = await app.perform(asked("one", "hello"), acknowledge)
+        assert not again.fresh
+    assert seen == [(["one"], [])]
+    assert recorder.events["one"] == [Text("hello")]
+
+
+async def test_a_run_whose_acknowledgement_fails_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails() -> None:
+        raise RuntimeError("Unknown interaction")
+
+    async with running(tmp_path, recorder := Recorder()) as app:
+        assert await (await app.perform(asked("one", "hello"), fails)).wait() == "done"
+    assert recorder.events["one"] == [Text("hello")]
+    assert "run one was not acknowledged" in caplog.text
+
+
+async def test_a_request_whose_asker_is_cut_off_is_done_all_the_same(tmp_path: Path) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> None:
+        begun.set()
+        await go_on.wait()
+
+    async with running(tmp_path, recorder := Recorder()) as app:
+        asking = asyncio.create_task(app.perform(asked("one", "hello"), slow))
+        await begun.wait()
+        asking.cancel()
+        await asyncio.wait({asking})
+        go_on.set()
+        assert await app.ended("one") == "done"
+    assert recorder.events["one"] == [Text("hello")]
+
+
+async def test_a_hundred_at_once_are_acknowledged_and_shown_once_each(tmp_path: Path) -> None:
+    acknowledged: list[int] = []
+
+    def acknowledge(n: int) -> AcknowledgeN:
+        return AcknowledgeN(acknowledged, n)
+
+    async with running(tmp_path, recorder := Recorder()) as app:
+        requests = [asked(f"r{n:03}", "hello", thread=str(n % 7)) for n in range(100)]
+        tickets = await asyncio.gather(
+            *(app.perform(one, acknowledge(n)) for n, one in enumerate([*requests, *requests]))
+        )
+        assert {await ticket.wait() for ticket in tickets} == {"done"}
+    assert sum(ticket.fresh for ticket in tickets) == 100
+    assert len(acknowledged) == 100
+    assert kept(tmp_path) == [one.id for one in requests]
+    assert all(events[-1] == Text("hello") for events in recorder.events.values())
+
+
+class AcknowledgeN:
+    """Notes which request it acknowledged."""
+
+    def __init__(self, acknowledged: list[int], n: int) -> None:
+        self._acknowledged = acknowledged
+        self._n = n
+
+    async def __call__(self) -> None:
+        self._acknowledged.append(self._n)
+
+
+async def test_those_that_wait_for_a_commit_share_the_next_in_the_order_they_came(tmp_path: Path) -> None:
+    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db")
+    batches: list[int] = []
+
+    class Counting(Inbox):
+        async def receive(self, rows):  # type: ignore[no-untyped-def]
+            batches.append(len(rows))
+            return await super().receive(rows)
+
+    arrived: list[str] = []
+    arrivals = Arrivals(Counting(database), lambda request, seq: arrived.append(request.id))
+    ids = [f"r{n}" for n in range(20)]
+    numbers = await asyncio.gather(*(arrivals.receive(asked(id, "hello")) for id in ids))
+    assert await arrivals.receive(asked("r3", "hello")) is None
+    await database.close()
+    assert batches == [1, 19, 1]
+    assert arrived == ids
+    assert numbers == sorted(number for number in numbers if number is not None)
+
+
+async def test_one_that_cannot_be_written_does_not_take_the_others_along(tmp_path: Path) -> None:
+    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db")
+    arrivals = Arrivals(Inbox(database), lambda request, seq: None)
+    broken: Request = asked("broken", "half a letter: \ud800")
+    got = await asyncio.gather(
+        *(arrivals.receive(one) for one in (asked("a", "hello"), broken, asked("b", "hello"))),
+        return_exceptions=True,
+    )
+    await database.close()
+    assert [isinstance(one, int) for one in got] == [True, False, True]
+    assert isinstance(got[1], UnicodeEncodeError)
+
+
+@pytest.mark.parametrize(("work", "verb"), [("library", "add"), ("library", "remove"), ("prompts", "reset")])
+async def test_what_only_admins_may_do_is_refused_before_anything_is_kept(
+    tmp_path: Path, work: str, verb: str
+) -> None:
+    request = replace(asked("one", "hello", work=work, verb=verb), author=Author("g", "Guest"))
+    async with running(tmp_path, Recorder()) as app:
+        with pytest.raises(Sorry) as refused:
+            await app.perform(request)
+        assert await (await app.perform(asked("two", "hello"))).wait() == "done"
+    assert (refused.value.key, refused.value.values) == ("app.admins", {"verb": f"{work} {verb}"})
+    assert kept(tmp_path) == ["two"]
+
+
+def test_an_event_has_one_id_in_its_space_and_platform() -> None:
+    id = event_id("discord", "1", "23")
+    assert id == event_id("discord", "1", "23")
+    assert len(id) == 32
+    assert int(id, 16) >= 0
+    others = [("discord", "12", "3"), ("slack", "1", "23"), ("discord", "1", "24"), ("discord1", "", "23")]
+    assert id not in {event_id(*other) for other in others}
+
+
+async def test_what_need_not_be_acknowledged_lets_who_waits_at_the_door_go_first(tmp_path: Path) -> None:
+    recorder, standing, answered = Recorder(), asyncio.Event(), asyncio.Event()
+
+    async def slowly() -> None:
+        standing.set()
+        await answered.wait()
+
+    async with running(tmp_path, recorder) as app:
+        first = asyncio.create_task(app.perform(asked("one", "hello"), slowly))
+        await standing.wait()
+        loop = asyncio.get_running_loop()
+        before = loop.time()
+        second = await app.perform(asked("two", "hello"))
+        assert loop.time() - before >= PATIENCE_S * 0.9  # but not for ever
+        answered.set()
+        assert await second.wait() == await (await first).wait() == "done"
+
+
+async def test_nothing_begins_before_the_door_is_clear() -> None:
+    door, order = Doorway(), list[str]()
+
+    async def begin() -> None:
+        await door.clear()
+        order.append("begun")
+
+    async with asyncio.TaskGroup() as tasks:
+        with door.waiting():
+            with door.waiting():
+                tasks.create_task(begin())
+                await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            order.append("acknowledged")
+    assert order == ["acknowledged", "begun"]

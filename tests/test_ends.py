@@ -1,0 +1,362 @@
+"""How a run ends: all of it on the screen, then written down, then closed; whatever its view does."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot import app as the_app
+from bot.app import App
+from bot.events import Ended, Event, Request, Run, Text, View
+from bot.patience import wait_a_while
+from bot.requests import row_of
+from storage.outbox import Outbox
+from tests.fakes.house import Recorder, Script, asked, open_scripted
+
+
+async def hello(run: Run) -> AsyncGenerator[Event, None]:
+    yield Text("hello")
+
+
+class Moody:
+    """A view of run "one" whose end does what the test says; other runs are shown well."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.seen: list[tuple[str, str, str]] = []
+        self.flushing = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+        self.broken = ""
+
+    def view(self, run: str, request: Request, outbox: Outbox) -> View:
+        return _MoodyView(self, run)
+
+    def state(self, run: str) -> str:
+        with closing(sqlite3.connect(self.data / "sutradhar.db")) as connection:
+            ((state,),) = connection.execute("SELECT state FROM inbox WHERE id = ?", (run,))
+            return str(state)
+
+
+class _MoodyView:
+    def __init__(self, moody: Moody, run: str) -> None:
+        self._moody = moody
+        self._run = run
+
+    async def show(self, event: Event) -> None:
+        pass
+
+    async def flush(self, status: Ended) -> None:
+        await self._do("flush", status)
+
+    async def close(self, status: Ended) -> None:
+        await self._do("close", status)
+
+    async def _do(self, what: str, status: Ended) -> None:
+        moody = self._moody
+        moody.seen.append((what, status, moody.state(self._run)))
+        if self._run != "one":
+            return
+        if what == "flush":
+            moody.flushing.set()
+            await moody.go_on.wait()
+        if what == moody.broken:
+            raise RuntimeError("the platform is gone")
+
+
+@asynccontextmanager
+async def running(moody: Moody, **scripts: Script) -> AsyncIterator[App]:
+    app = await open_scripted(moody.data, {"hello": hello, **scripts}, Recorder())
+    app.attach("terminal", moody.view)
+    try:
+        await app.start()
+        yield app
+    finally:
+        await app.close()
+
+
+async def test_a_run_is_shown_to_its_end_then_written_down_then_closed(tmp_path: Path) -> None:
+    async with running(moody := Moody(tmp_path)) as app:
+        assert await (await app.perform(asked("one", "hello"))).wait() == "done"
+    assert moody.seen == [("flush", "done", "running"), ("close", "done", "done")]
+
+
+async def test_a_stopped_run_is_written_down_before_it_dies(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def slow(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("begun")
+        begun.set()
+        await asyncio.Event().wait()
+
+    async with running(moody := Moody(tmp_path), slow=slow) as app:
+        ticket = await app.perform(asked("one", "slow"))
+        await begun.wait()
+        assert await app.stop(asked("x", "").place) == 1
+        assert await ticket.wait() == "stopped"
+    assert moody.seen == [("flush", "stopped", "stopped"), ("close", "stopped", "stopped")]
+
+
+@pytest.mark.parametrize("broken", ["flush", "close"])
+async def test_a_view_that_fails_loses_neither_the_end_nor_the_next_run(
+    tmp_path: Path, broken: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    moody = Moody(tmp_path)
+    moody.broken = broken
+    async with running(moody) as app:
+        first, second = [await app.perform(asked(id, "hello")) for id in ("one", "two")]
+        assert [await first.wait(), await second.wait()] == ["done", "done"]
+    assert moody.state("one") == "done"
+    assert moody.seen[1][0] == "close"
+    assert "the platform is gone" in caplog.text
+
+
+async def test_the_next_run_waits_until_the_one_before_is_shown(tmp_path: Path) -> None:
+    moody = Moody(tmp_path)
+    moody.go_on.clear()
+    async with running(moody) as app:
+        first, second = [await app.perform(asked(id, "hello")) for id in ("one", "two")]
+        await moody.flushing.wait()
+        assert moody.state("one") == "running"
+        assert await app.stop_run("local", "one") == 0
+        assert [what for what, _, _ in moody.seen] == ["flush"]
+        moody.go_on.set()
+        assert [await first.wait(), await second.wait()] == ["done", "done"]
+
+
+async def test_what_is_not_on_the_screen_when_the_process_leaves_is_shown_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    moody = Moody(tmp_path)
+    moody.go_on.clear()
+    app = await open_scripted(tmp_path, {"hello": hello}, Recorder())
+    app.attach("terminal", moody.view)
+    await app.start()
+    await app.perform(asked("one", "hello"))
+    await moody.flushing.wait()
+    await app.close()
+    assert moody.state("one") == "running"
+    async with running(again := Moody(tmp_path)) as app:
+        assert await app.ended("one") == "done"
+    assert [what for what, _, _ in again.seen] == ["flush", "close"]
+
+
+async def test_nobody_is_waited_for_for_ever(caplog: pytest.LogCaptureFixture) -> None:
+    stubborn = asyncio.Event()
+
+    async def hangs() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stubborn.set()
+            await asyncio.Event().wait()
+
+    assert not await wait_a_while(hangs(), 0.05, "the view of run one")
+    assert "the view of run one: not in time" in caplog.text
+    await stubborn.wait()
+    assert the_app.VIEW_S == 30
+
+
+def attempts(data: Path, run: str) -> int:
+    """How often the engine has taken the run up."""
+    with closing(sqlite3.connect(data / "engine.db")) as connection:
+        query = "SELECT recovery_attempts FROM workflow_status WHERE workflow_uuid = ?"
+        return int(connection.execute(query, (run,)).fetchone()[0])
+
+
+async def test_a_run_waits_for_a_process_that_is_on_its_platform(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+
+    async def slow(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("begun")
+        await gate.wait()
+
+    recorder = Recorder()
+    request = asked("one", "slow")
+    request = replace(request, place=replace(request.place, platform="discord"))
+    app = await open_scripted(tmp_path, {"slow": slow}, recorder)
+    app.attach("discord", recorder.view)
+    await app.start()
+    await app.perform(request)
+    await recorder.until("one", Text("begun"))
+    await app.close()
+    async with running(moody := Moody(tmp_path)) as app:  # in the terminal only
+        assert await (await app.perform(asked("two", "hello"))).wait() == "done"
+        async with asyncio.timeout(20):
+            while attempts(tmp_path, "one") < 2:  # noqa: ASYNC110 (the condition is in a file)
+                await asyncio.sleep(0.02)
+    assert moody.state("one") == "running"
+    gate.set()
+    app = await open_scripted(tmp_path, {"slow": slow}, again := Recorder())
+    app.attach("discord", again.view)
+    await app.start()
+    async with asyncio.timeout(20):
+        assert await app.ended("one") == "done"
+    await app.close()
+    assert again.events["one"] == [Text("begun")]
+
+
+async def test_a_run_that_cannot_be_shown_lets_the_next_one_go(tmp_path: Path) -> None:
+    def views(run: str, request: Request, outbox: Outbox) -> View:
+        if run == "one":
+            raise ValueError("not an origin")
+        return Moody(tmp_path).view(run, request, outbox)
+
+    app = await open_scripted(tmp_path, {"hello": hello}, Recorder())
+    app.attach("terminal", views)
+    await app.start()
+    first, second = [await app.perform(asked(id, "hello")) for id in ("one", "two")]
+    assert [await first.wait(), await second.wait()] == ["failed", "done"]
+    await app.close()
+
+
+async def test_what_a_person_takes_back_is_stopped_and_forgotten(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+    recorder = Recorder()
+    app = await open_scripted(tmp_path, {}, recorder)
+    sessions = app.house.sessions
+    session = await sessions.open("local", "terminal", "terminal", "t", "rules")
+
+    async def asking(run: Run) -> AsyncGenerator[Event, None]:
+        try:
+            yield Text("half")
+            begun.set()
+            await asyncio.Event().wait()
+        finally:
+            await sessions.add_exchange("local", session.id, run.id, "a secret", "half")
+
+    await app.close()
+    app = await open_scripted(tmp_path, {"a secret": asking}, recorder)
+    await app.start()
+    sessions = app.house.sessions
+    try:
+        ticket = await app.perform(asked("one", "a secret"))
+        await begun.wait()
+        await app.house.offers.keep("local", "one", "choice", ["a secret, too"])
+        assert not await app.forget("elsewhere", "one")
+        assert await app.forget("local", "one")
+        assert await ticket.wait() == "stopped"
+        assert await sessions.last_exchanges("local", session.id, 9) == []
+        assert await app.house.offers.all("local", "one", "choice") == []
+        past = await app.past("local", "one")
+        assert past is not None
+        assert past.text == ""
+        assert not await app.forget("local", "never asked")
+    finally:
+        await app.close()
+    with closing(sqlite3.connect(tmp_path / "sutradhar.db")) as connection:
+        assert "a secret" not in str(connection.execute("SELECT * FROM inbox").fetchall())
+
+
+async def test_what_is_taken_back_is_not_offered_by_the_end_of_its_view(tmp_path: Path) -> None:
+    moody, begun = Moody(tmp_path), asyncio.Event()
+
+    async def endless(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("half")
+        begun.set()
+        await asyncio.Event().wait()
+
+    async with running(moody, secret=endless) as app:
+        moody.go_on.clear()
+        await app.perform(asked("one", "secret"))
+        await begun.wait()
+        forgetting = asyncio.create_task(app.forget("local", "one"))
+        await moody.flushing.wait()
+        await app.house.offers.keep("local", "one", "choice", ["a secret, too"])
+        moody.go_on.set()
+        assert await forgetting
+        assert await app.house.offers.all("local", "one", "choice") == []
+
+
+async def test_the_engine_keeps_nothing_of_what_is_taken_back(tmp_path: Path) -> None:
+    async def asking(run: Run) -> AsyncGenerator[Event, None]:
+        async def said() -> str:
+            return "a secret"
+
+        yield Text(await run.step("said", said, str))
+
+    async with running(Moody(tmp_path), question=asking) as app:
+        for run in ("one", "two"):
+            await (await app.perform(asked(run, "question"))).wait()
+        assert await app.forget("local", "one")
+    with closing(sqlite3.connect(tmp_path / "engine.db")) as connection:
+        kept = connection.execute(
+            "SELECT workflow_uuid FROM operation_outputs WHERE output LIKE '%a secret%'"
+        )
+        assert kept.fetchall() == [("two",)]
+
+
+async def test_what_is_changed_while_it_is_answered_is_remembered_as_it_reads_now(tmp_path: Path) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    apps: list[App] = []
+
+    async def asking(run: Run) -> AsyncGenerator[Event, None]:
+        begun.set()
+        await go_on.wait()
+        sessions = apps[0].house.sessions
+        session = await sessions.open("local", "terminal", "terminal", "t", "rules")
+        await sessions.add_exchange("local", session.id, run.id, run.request.text, "hello")
+        yield Text("hello")
+
+    async with running(Moody(tmp_path), hullo=asking) as app:
+        apps.append(app)
+        ticket = await app.perform(asked("one", "hullo"))
+        await begun.wait()
+        assert await app.reword("local", "one", "hello")
+        go_on.set()
+        assert await ticket.wait() == "done"
+        session = await app.house.sessions.active("local", "terminal", "terminal", "t")
+        assert session is not None
+        (exchange,) = await app.house.sessions.last_exchanges("local", session.id, 9)
+        assert exchange.question == "hello"
+
+
+async def test_a_request_that_cannot_be_read_any_more_does_not_keep_the_others_from_starting(
+    tmp_path: Path,
+) -> None:
+    moody = Moody(tmp_path)
+    app = await open_scripted(tmp_path, {"hello": hello}, Recorder())
+    app.attach("terminal", moody.view)
+    odd = row_of(asked("odd", "hello"))
+    gone = row_of(asked("gone", "hello"))
+    gone = replace(gone, payload=gone.payload.replace('"ask"', '"a verb of an earlier release"'))
+    await app.house.inbox.receive([replace(odd, payload="{}"), gone, row_of(asked("two", "hello"))])
+    assert [one.id for one in await app.start()] == ["two"]
+    assert await app.ended("two") == "done"
+    assert [moody.state(one) for one in ("odd", "gone")] == ["failed", "failed"]
+    await app.close()
+
+
+async def test_files_of_a_run_that_waits_for_another_platform_stay(tmp_path: Path) -> None:
+    app = await open_scripted(tmp_path, {}, Recorder())
+    there = asked("waits", "x")
+    there = replace(there, place=replace(there.place, platform="discord"))
+    await app.house.inbox.receive([row_of(there)])
+    for run in ("waits", "ended"):
+        (tmp_path / "incoming" / run).mkdir(parents=True)
+    assert await app.start() == []
+    assert [one.name for one in (tmp_path / "incoming").iterdir()] == ["waits"]
+    await app.close()
+
+
+async def test_what_a_person_changes_is_kept_as_it_reads_now(tmp_path: Path) -> None:
+    async with running(Moody(tmp_path)) as app:
+        await (await app.perform(asked("one", "hello"))).wait()
+        sessions = app.house.sessions
+        session = await sessions.open("local", "terminal", "terminal", "t", "rules")
+        await sessions.add_exchange("local", session.id, "one", "hello", "hello")
+        assert not await app.reword("elsewhere", "one", "good day")
+        assert await app.reword("local", "one", "good day")
+        (exchange,) = await sessions.last_exchanges("local", session.id, 9)
+        assert (exchange.question, exchange.answer) == ("good day", "hello")
+        past = await app.past("local", "one")
+        assert past is not None
+        assert past.text == "good day"
+        assert await app.past("elsewhere", "one") is None
+        assert await app.past("local", "two") is None

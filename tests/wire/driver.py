@@ -1,0 +1,98 @@
+"""What a story may do, and what a person then sees: the same words for every platform.
+
+A platform has one driver, over its fake and the bot's process. Stories know no more than this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from tests.wire.model import Answerer
+from tests.wire.process import BotProcess
+
+
+class Post(NamedTuple):
+    """A message as somebody sees it now. `actions` are its buttons: "stop", "retry", "share", "sources" …"""
+
+    by: str
+    text: str
+    actions: tuple[str, ...] = ()
+
+
+class Talk(Protocol):
+    """One conversation: a thread, a direct one, or an answer that one person sees."""
+
+    def posts(self) -> list[Post]:
+        """What stands there, oldest first, without what was deleted."""
+        ...
+
+    def said(self) -> list[str]:
+        """The texts of what the bot has said there."""
+        ...
+
+
+class Driver(Protocol):
+    """A platform with a table in it, at which Ana plays and Bia is in charge; the bot has come along.
+
+    `talk` is always one of this driver's own.
+    """
+
+    process: BotProcess
+    model: Answerer
+
+    async def ask(self, who: str, question: str, *, table: int = 0, **options: Any) -> Talk:
+        """Ask by the platform's own command, at the root of a channel; `private=True` for nobody else to see."""
+        ...
+
+    async def command(self, who: str, line: str, *, talk: Any = None, **options: Any) -> Talk:
+        """Give any command: "rules roll", with its options by name. In a conversation, or in the channel."""
+        ...
+
+    async def mention(self, who: str, talk: Any, text: str) -> None:
+        """Write to the bot in a conversation."""
+        ...
+
+    async def say(self, who: str, talk: Any, text: str) -> None:
+        """Write in a conversation, to nobody in particular."""
+        ...
+
+    async def direct(self, who: str, text: str) -> Talk:
+        """Write to the bot alone."""
+        ...
+
+    async def press(self, who: str, talk: Any, action: str) -> Talk:
+        """Press the newest button of that kind; what is said to this person alone for it."""
+        ...
+
+    async def delete(self, talk: Any, text: str) -> None:
+        """Take back the message with that text."""
+        ...
+
+    async def attach(self, who: str, name: str, data: bytes, *, shelf: str) -> Talk:
+        """Give the library a file."""
+        ...
+
+    async def redeliver(self) -> None:
+        """Have the platform deliver what it has delivered once more."""
+        ...
+
+    async def restart(self, *, kill: bool = True) -> None:
+        """kill -9 (or a polite end) and another start, until it is connected again."""
+        ...
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        """Wait until something is to be seen."""
+        ...
+
+    async def rest(self, runs: int) -> None:
+        """Wait until this many requests have been received in all, and each has ended."""
+        ...
+
+    def channel(self, table: int = 0) -> Talk:
+        """What stands at the root of a table's channel."""
+        ...
+
+    def check(self) -> None:
+        """What holds at the end of every story: nobody was pinged, nothing refused, no limit hit, no traceback."""
+        ...

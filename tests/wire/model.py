@@ -1,0 +1,54 @@
+"""The model that plays in the stories: the strict fake service, answering what the queue says, else the same thing.
+
+Knows no platform.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.fakes.chat_completions import ChatService, Reply
+
+ANSWER = (
+    "A candle burns for four hours of walking or one hour of running [1]. "
+    "When the last candle goes out, the Night takes the next turn [1]."
+)
+ALONE = "How many hours of running does a candle burn?"
+"""What a follow-up is rewritten to."""
+
+
+@dataclass
+class Answerer:
+    """What is answered next: `queue` first, then `usual`. A question is made to stand alone without either."""
+
+    usual: Reply = field(default_factory=lambda: Reply(ANSWER, delay_s=0.02))
+    queue: list[Reply] = field(default_factory=list)
+    prompts: list[str] = field(default_factory=list)
+    """What each answer was asked by, the passages and the exchanges before it included."""
+
+    def __call__(self, body: dict[str, Any]) -> Reply:
+        if "response_format" in body:
+            return Reply(pieces=[json.dumps({"question": ALONE, "translations": []})])
+        self.prompts.append("\n".join(str(one["content"]) for one in body["messages"]))
+        return self.queue.pop(0) if self.queue else self.usual
+
+    def hold(self, text: str = ANSWER, at: int = 5) -> asyncio.Event:
+        """The next answer stands still after `at` pieces, until the event is set."""
+        gate = asyncio.Event()
+        self.queue.append(Reply(text, gates={at: gate}, delay_s=0.01))
+        return gate
+
+
+def service(answerer: Answerer) -> ChatService:
+    return ChatService(answerer)
+
+
+def settings(base_url: str) -> str:
+    """The part of config.toml that has this service answer, and books searched by their words."""
+    return (
+        f'[providers.local]\nkind = "openai-compatible"\nbase_url = "{base_url}"\n'
+        '[roles]\nanswerer = "local:small"\n[embedding]\nmodel = "none"\n'
+    )

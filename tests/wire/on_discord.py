@@ -1,0 +1,217 @@
+"""The driver of the stories on Discord: its fake, and the bot as a process beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.fakes.discord import FakeDiscord, Member
+from tests.fakes.discord.story import story
+from tests.kill.remains import live
+from tests.wire.driver import Post
+from tests.wire.model import Answerer
+from tests.wire.process import BotProcess
+
+PATIENCE_S = 25.0
+"""For anything to be seen."""
+REST_S = 75.0
+"""For all to be done: a long answer is twenty messages, and no more than five go out in five seconds."""
+TOKEN_ENV = "WIRE_TOKEN"
+LOG_CHARS = 4_000
+
+
+class DiscordTalk:
+    """Messages of the fake, as a conversation. `messages` finds them whenever somebody looks."""
+
+    def __init__(self, messages: Callable[[], list[Any]], home: Callable[[], Any], asked: Any = None) -> None:
+        self._messages = messages
+        self.home = home
+        self.asked = asked
+
+    def messages(self) -> list[Any]:
+        return [one for one in self._messages() if not one.deleted]
+
+    def posts(self) -> list[Post]:
+        return [Post(one.author.name, one.text, actions(one)) for one in self.messages()]
+
+    def said(self) -> list[str]:
+        return [one.text for one in self.messages() if one.author.bot]
+
+
+def actions(message: Any) -> tuple[str, ...]:
+    """What its buttons do: the first word of their custom_ids."""
+    return tuple(one.custom_id.split(":")[0] for one in message.buttons if one.custom_id)
+
+
+class OnDiscord:
+    """A guild "Table" with a channel "general", twice, at which Ana plays and Bia is in charge."""
+
+    def __init__(self, discord: FakeDiscord, answerer: Answerer) -> None:
+        self.discord = discord
+        self.model = answerer
+        self.people = {"Ana": discord.user("Ana"), "Bia": discord.user("Bia")}
+        self.guilds = [discord.guild("Table"), discord.guild("Table")]
+        self.channels = [guild.text("general") for guild in self.guilds]
+        for guild in self.guilds:
+            guild.join(self.people["Ana"], manage=False)
+            guild.join(self.people["Bia"], manage=True)
+        self.process: BotProcess
+
+    def crowd(self, number: int) -> list[Any]:
+        """So many people of the first guild: nobody is asked to slow down who asks but once."""
+        people = [self.discord.user(f"Guest {n}") for n in range(number)]
+        for one in people:
+            self.guilds[0].join(one)
+        return people
+
+    def settings(self) -> str:
+        """The part of config.toml that leads the client here."""
+        return (
+            f'[discord]\ntoken_env = "{TOKEN_ENV}"\napplication_id = {self.discord.application_id}\n'
+            f'api_base = "{self.discord.api}"\ngateway_url = "{self.discord.gateway_url}"\n'
+        )
+
+    def environ(self) -> dict[str, str]:
+        return {TOKEN_ENV: self.discord.token}
+
+    def invite(self, guild: Any) -> None:
+        """The bot joins a guild that has its channels already."""
+        bot = self.discord.world.bot
+        guild.home, guild.members[bot.id] = True, Member(bot, [guild.bot_role], frozenset(), time.time())
+        # Only of guilds that were there already Discord says whether they are available.
+        joined = {name: value for name, value in guild.create_payload().items() if name != "unavailable"}
+        self.discord.gateway.emit("GUILD_CREATE", joined, guild=guild)
+
+    async def begin(self, process: BotProcess) -> None:
+        """Start the process, and wait until it is connected."""
+        self.process = process
+        await process.start()
+        await self.connected()
+
+    async def connected(self) -> None:
+        """Wait for a client that has been let in; a process that ends instead is told of with its log."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not self.discord.gateway.live:
+                assert self.process.alive, self.process.log()
+                await asyncio.sleep(0.02)
+
+    async def settled(self) -> None:
+        """Wait until the client has taken stock of its guilds: only from then on one is new to it."""
+        async with asyncio.timeout(PATIENCE_S):
+            while "On Discord as" not in self.process.log():  # noqa: ASYNC110 - a process shows no more
+                await asyncio.sleep(0.02)
+
+    # What a story does.
+
+    async def ask(self, who: str, question: str, *, table: int = 0, **options: Any) -> DiscordTalk:
+        channel = self.channels[table]
+        asked = await self.discord.slash(self.people[who], channel, "rules ask", question=question, **options)
+        return self.talk(asked, channel)
+
+    async def command(
+        self, who: str, line: str, *, talk: DiscordTalk | None = None, **options: Any
+    ) -> DiscordTalk:
+        place = talk.home() if talk else self.channels[0]
+        asked = await self.discord.slash(self.people[who], place, line, **options)
+        return self.talk(asked, place, private=True)
+
+    async def mention(self, who: str, talk: DiscordTalk, text: str) -> None:
+        await self.discord.say(self.people[who], talk.home(), text, mention=True)
+
+    async def say(self, who: str, talk: DiscordTalk, text: str) -> None:
+        await self.discord.say(self.people[who], talk.home(), text)
+
+    async def direct(self, who: str, text: str) -> DiscordTalk:
+        dm = self.discord.dm(self.people[who])
+        first = len(dm.messages)
+        await self.discord.say(self.people[who], dm, text)
+        return DiscordTalk(lambda: dm.messages[first:], lambda: dm)
+
+    async def press(self, who: str, talk: DiscordTalk, action: str) -> DiscordTalk:
+        await self.until(lambda: any(action in actions(one) for one in talk.messages()))
+        message = [one for one in talk.messages() if action in actions(one)][-1]
+        custom_id = next(
+            one.custom_id for one in message.buttons if str(one.custom_id).startswith(f"{action}:")
+        )
+        pressed = await self.discord.press(self.people[who], message, custom_id)
+        return self.talk(pressed, talk.home(), private=True)
+
+    async def delete(self, talk: DiscordTalk, text: str) -> None:
+        (message,) = [one for one in talk.messages() if one.text == text]
+        await self.discord.delete(message)
+
+    async def attach(self, who: str, name: str, data: bytes, *, shelf: str) -> DiscordTalk:
+        return await self.command(who, "library add", file=(name, data), shelf=shelf)
+
+    async def redeliver(self) -> None:
+        await self.discord.replay(20)
+        await self.connected()
+
+    async def restart(self, *, kill: bool = True) -> None:
+        if kill:
+            await self.kill()
+        else:
+            assert await self.process.leave() == 143, self.process.log()
+            await self.until(lambda: not self.discord.gateway.live)
+        await self.begin(self.process)
+
+    async def kill(self) -> None:
+        """kill -9; returns once its connection is seen to be gone."""
+        await self.process.kill()
+        await self.until(lambda: not self.discord.gateway.live)
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        await self.discord.until(true, seconds=PATIENCE_S)
+
+    async def rest(self, runs: int) -> None:
+        async with asyncio.timeout(REST_S):
+            while "" in (states := self.states()) or len(states) < runs:
+                assert self.process.alive, self.process.log()
+                await asyncio.sleep(0.02)
+
+    def channel(self, table: int = 0) -> DiscordTalk:
+        channel = self.channels[table]
+        return DiscordTalk(lambda: channel.messages, lambda: channel)
+
+    # What can be seen.
+
+    def talk(self, asked: Any, channel: Any, *, private: bool = False) -> DiscordTalk:
+        """Where an interaction is answered: its own response, or the thread that was opened from it."""
+
+        def home() -> Any:
+            return asked.response.thread or channel if asked.response else channel
+
+        def messages() -> list[Any]:
+            if private or asked.ephemeral:
+                return [*filter(None, (asked.response,)), *asked.followups]
+            return list(home().messages) if asked.response else []
+
+        return DiscordTalk(messages, home, asked)
+
+    def states(self) -> list[str]:
+        """How each request of a person's has ended, "" while it has not."""
+        rows = live(self.process.data / "sutradhar.db", "SELECT state FROM inbox WHERE id NOT LIKE 'stock-%'")
+        return [state if state in ("done", "failed", "stopped") else "" for (state,) in rows]
+
+    def check(self) -> None:
+        log = self.process.log()
+        assert self.process.alive, log
+        assert "Traceback" not in log, log
+        kept = log + (self.process.data / "sutradhar.log").read_text(encoding="utf-8")
+        secrets = [self.discord.token, *(asked.token for asked in self.discord.asked.values())]
+        assert not [one for one in secrets if one in kept], "tokens are never written down"
+        assert not self.discord.refused, self.discord.refused
+        assert not self.discord.limited, [one for one in self.discord.calls if one.status == 429]
+        pinged = [one.text for one in self.everything() if one.author.bot and one.mentions]
+        assert not pinged, pinged
+
+    def story(self) -> str:
+        """All that there is, for whoever reads of a failure."""
+        return f"{story(self.discord)}\n{self.process.log()[-LOG_CHARS:]}"
+
+    def everything(self) -> list[Any]:
+        """Every message that anybody can see."""
+        places = [*self.channels, *(thread for one in self.channels for thread in one.threads)]
+        return [message for place in places for message in place.messages]

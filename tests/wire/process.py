@@ -1,0 +1,76 @@
+"""`python -m bot run` in a process of its own, started as a user starts it, which a test may kill at any instant.
+
+Knows no platform: what is said over the wire is the fakes' business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from tests.kill.process import PATIENCE_S, ROOT, environment
+
+
+class BotProcess:
+    """One data folder and one file of settings, over any number of starts. All of them write one log."""
+
+    def __init__(self, data: Path, config: Path, environ: Mapping[str, str]) -> None:
+        self.data = data
+        self._command = (sys.executable, "-m", "bot", "run", "--config", str(config), "--data", str(data))
+        self._environ = {**environment(), **environ}
+        self._log = data.with_name(data.name + ".log")
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def __aenter__(self) -> BotProcess:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.kill()
+
+    async def start(self) -> None:
+        """Start it; it need not have connected yet when this returns."""
+        with self._log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=ROOT,
+                env=self._environ,
+            )
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    async def kill(self) -> None:
+        """kill -9, if it is alive."""
+        if self.alive:
+            await self._end(signal.SIGKILL)
+
+    async def leave(self) -> int:
+        """Ask it to leave, as a container's keeper does; its exit code."""
+        return await self._end(signal.SIGTERM)
+
+    def log(self) -> str:
+        """All that it and those before it on the same data wrote."""
+        return self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
+
+    async def _end(self, number: int) -> int:
+        assert self._process is not None
+        if self.alive:
+            self._process.send_signal(number)
+        async with asyncio.timeout(PATIENCE_S):
+            return await self._process.wait()

@@ -1,0 +1,273 @@
+"""What only Discord has: threads that fill up, fall asleep or may not be opened, tokens that die, guests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.reply import Reply
+from tests.wire.conftest import Opened
+from tests.wire.on_discord import DiscordTalk, OnDiscord, actions
+from tests.wire.stories import ANA, BIA, QUESTION, count
+
+pytestmark = pytest.mark.timeout(180)
+
+
+async def test_a_user_install_in_a_guild_where_the_bot_is_not(driver: OnDiscord) -> None:
+    d, discord = driver, driver.discord
+    elsewhere = d.channels[0]
+    asked = await discord.slash(d.people[ANA], elsewhere, "rules ask", question=QUESTION, guest=True)
+    await d.rest(1)
+    await d.until(lambda: count([asked.text], "four hours of walking") == 1)
+    assert len(asked.followups) <= 5
+    assert not [one for one in elsewhere.messages if one is not asked.response and one.author.bot]
+    assert not elsewhere.threads
+    d.check()
+
+
+async def test_a_guest_does_not_read_the_books_of_the_guild(driver: OnDiscord) -> None:
+    """Bia has no books of her own; the guild's are not hers just because she asks from there."""
+    d = driver
+    asked = await d.discord.slash(d.people[BIA], d.channels[0], "rules ask", question=QUESTION, guest=True)
+    await d.rest(1)
+    talk = d.talk(asked, d.channels[0], private=True)
+    await d.until(lambda: bool(talk.said()))
+    assert "four hours" not in "".join(talk.said())
+    assert not d.model.prompts
+    d.check()
+
+
+async def test_an_archived_thread_is_resumed(driver: OnDiscord) -> None:
+    d = driver
+    talk = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    thread = talk.home()
+    (name,) = [one["value"] for one in await d.discord.autocomplete(
+        d.people[ANA], d.channels[0], "sessions resume", focused="session", session=""
+    )]  # fmt: skip
+    await d.discord.archive(thread)
+    told = await d.command(ANA, "sessions resume", session=name)
+    await d.rest(2)
+    assert f"<#{thread.id}>" in told.said()[-1], "it says where"
+    await d.until(lambda: not thread.archived)
+    await d.mention(ANA, talk, "and while running?")
+    await d.rest(3)
+    assert QUESTION in d.model.prompts[-1]
+    d.check()
+
+
+async def test_a_message_in_an_archived_thread_is_answered(driver: OnDiscord) -> None:
+    d = driver
+    talk = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    await d.discord.archive(talk.home())
+    await d.mention(ANA, talk, "and while running?")
+    await d.rest(2)
+    assert count(talk.said(), "four hours of walking") == 2
+    d.check()
+
+
+@pytest.mark.parametrize(
+    "missing",
+    ["CREATE_PUBLIC_THREADS", "SEND_MESSAGES_IN_THREADS", "SEND_MESSAGES", "EMBED_LINKS", "VIEW_CHANNEL"],
+)
+async def test_missing_permissions(missing: str, driver: OnDiscord) -> None:
+    """The answer comes all the same, in the channel or as the answer to the command itself."""
+    d = driver
+    d.guilds[0].forbid(missing)
+    asked = await d.discord.slash(d.people[ANA], d.channels[0], "rules ask", question=QUESTION)
+    await d.rest(1)
+    seen = [one.text for one in (*d.everything(), *asked.followups, *filter(None, (asked.response,)))]
+    assert count(list(dict.fromkeys(seen)), "four hours of walking") == 1, (seen, d.discord.refused)
+    assert len(d.discord.refused) <= 2, "what is forbidden is not tried again and again"
+    assert "Traceback" not in d.process.log()
+
+
+async def test_too_many_threads(driver: OnDiscord) -> None:
+    d = driver
+    d.discord.fail("POST", "*/threads", status=400, code=160006)
+    await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    assert count(d.channel().said(), "four hours of walking") == 1, "then it is answered in the channel"
+    assert not d.channels[0].threads
+
+
+async def test_the_token_died_at_15_minutes(driver: OnDiscord) -> None:
+    d = driver
+    held = d.model.hold()
+    asked = await d.discord.slash(d.people[ANA], d.channels[0], "rules ask", question=QUESTION)
+    talk = d.talk(asked, d.channels[0])
+    await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
+    await d.discord.expire(asked)
+    held.set()
+    await d.rest(1)
+    assert count(talk.said(), "the Night takes the next turn") == 1
+    assert not [one for one in talk.messages() if "stop" in actions(one)]
+    assert "Traceback" not in d.process.log()
+
+
+async def test_a_private_answer_whose_token_died_does_not_crash(driver: OnDiscord) -> None:
+    d = driver
+    held = d.model.hold()
+    talk = await d.ask(ANA, QUESTION, private=True)
+    await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
+    await d.discord.expire(talk.asked)
+    held.set()
+    await d.rest(1)
+    assert d.process.alive
+    assert "Traceback" not in d.process.log()
+    again = await d.ask(ANA, QUESTION)
+    await d.rest(2)
+    assert count(again.said(), "four hours of walking") == 1
+
+
+async def test_an_answer_that_somebody_deletes_while_it_grows(driver: OnDiscord) -> None:
+    d = driver
+    held = d.model.hold()
+    talk = await d.ask(ANA, QUESTION)
+    await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
+    (growing,) = [one for one in talk.messages() if "A candle burns for" in one.text]
+    await d.discord.delete(growing)
+    held.set()
+    await d.rest(1)
+    assert count(talk.said(), "the Night takes the next turn") <= 1
+    await d.mention(ANA, talk, "and while running?")
+    await d.rest(2)
+    assert count(talk.said()[-1:], "four hours of walking") == 1
+    assert "Traceback" not in d.process.log()
+
+
+async def test_free_chat_on(opened: Opened) -> None:
+    d = await opened("free_chat = true\n")
+    talk = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    await d.say(ANA, talk, "and while running?")
+    await d.rest(2)
+    assert count(talk.said(), "four hours of walking") == 2
+    channel = d.channel()
+    before = len(channel.posts())
+    await d.say(BIA, channel, "Who brings the crisps on Friday?")
+    await d.mention(ANA, talk, "and while standing?")
+    await d.rest(3)
+    assert len(channel.posts()) == before + 1, "outside its threads the bot does not join in"
+    d.check()
+
+
+async def test_free_chat_off(driver: OnDiscord) -> None:
+    """People talk among themselves in the thread; the bot is asked by its name."""
+    d = driver
+    talk = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    before = len(talk.said())
+    await d.say(BIA, talk, "Who brings the crisps on Friday?")
+    await d.mention(ANA, talk, "and while running?")
+    await d.rest(2)
+    assert len(d.model.prompts) == 2
+    assert len(talk.said()) > before
+    assert "crisps" not in "".join(d.model.prompts)
+    d.check()
+
+
+async def test_welcome_and_setup(driver: OnDiscord) -> None:
+    d = driver
+    await d.settled()
+    guild = d.discord.guild("Newcomers", bot=False)
+    guild.join(d.people[BIA], manage=True)
+    channel = guild.text("general")
+    d.invite(guild)
+    talk = DiscordTalk(lambda: channel.messages, lambda: channel)
+    await d.until(lambda: bool(talk.said()))
+    (welcome,) = talk.said()
+    assert welcome.count("/") >= 3, "three examples"
+    setup = await d.discord.slash(d.people[BIA], channel, "setup")
+    await d.until(lambda: bool(setup.text))
+    assert setup.ephemeral
+    await d.restart()
+    asked = await d.discord.slash(d.people[BIA], channel, "rules roll", expression="1d1")
+    await d.until(lambda: bool(asked.text))
+    assert len([one for one in talk.said() if one == welcome]) == 1, "nobody is welcomed twice"
+    d.check()
+
+
+async def test_a_question_in_a_forum_post(driver: OnDiscord) -> None:
+    d = driver
+    forum = d.guilds[0].forum("questions")
+    post = d.discord.thread(d.people[ANA], forum, "Candles")
+    talk = DiscordTalk(lambda: post.messages, lambda: post)
+    await d.mention(ANA, talk, QUESTION)
+    await d.rest(1)
+    assert count(talk.said(), "four hours of walking") == 1
+    d.check()
+
+
+async def test_ask_about_this_message(driver: OnDiscord) -> None:
+    d = driver
+    message = await d.discord.say(d.people[BIA], d.channels[0], QUESTION)
+    asked = await d.discord.menu(d.people[ANA], message, "Ask about this message")
+    if asked.modal:
+        fields = dict.fromkeys(modal_fields(asked.modal), QUESTION)
+        asked = await d.discord.submit(d.people[ANA], asked, fields)
+    await d.rest(1)
+    talk = d.talk(asked, d.channels[0])
+    assert count(talk.said(), "four hours of walking") == 1
+    d.check()
+
+
+def modal_fields(modal: Any) -> list[str]:
+    """The custom_ids of what can be typed into a modal."""
+    found = []
+
+    def look(component: Any) -> None:
+        if component.get("type") == 4:
+            found.append(component["custom_id"])
+        for inner in (*component.get("components", ()), *filter(None, (component.get("component"),))):
+            look(inner)
+
+    look(modal)
+    return found
+
+
+async def test_a_mention_at_the_root_of_a_channel(driver: OnDiscord) -> None:
+    d = driver
+    message = await d.discord.say(d.people[ANA], d.channels[0], QUESTION, mention=True)
+    await d.rest(1)
+    place = message.thread or d.channels[0]
+    talk = DiscordTalk(lambda: place.messages, lambda: place)
+    assert count(talk.said(), "the Night takes the next turn") == 1
+    await d.mention(ANA, talk, "and while running?")
+    await d.rest(2)
+    assert QUESTION in d.model.prompts[-1]
+    d.check()
+
+
+async def test_a_person_whose_discord_is_portuguese(driver: OnDiscord) -> None:
+    d = driver
+    bia = d.discord.user("Bia", locale="pt-BR")
+    d.guilds[0].join(bia)
+    asked = await d.discord.slash(bia, d.channels[0], "rules ask", question=QUESTION)
+    await d.rest(1)
+    assert "perguntou" in asked.text
+    wrong = await d.discord.slash(bia, d.channels[0], "library add", file=("a.md", b"# A"), shelf="a")
+    await d.until(lambda: bool(wrong.text))
+    assert "administra" in wrong.text.lower() or "admin" in wrong.text.lower()
+    assert "Only" not in wrong.text
+    d.check()
+
+
+async def test_a_line_of_three_is_answered_in_order(driver: OnDiscord) -> None:
+    d = driver
+    talk = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    held = d.model.hold("The first burns four hours of walking [1].", 2)
+    d.model.queue += [Reply(f"The {n} burns four hours of walking [1].") for n in ("second", "third")]
+    for n in ("first", "second", "third"):
+        await d.mention(ANA, talk, f"How long does the {n} candle burn while walking?")
+    await d.until(lambda: count(talk.said(), "in line") + count(talk.said(), "next") > 0)
+    held.set()
+    await d.rest(4)
+    told = "".join(talk.said())
+    places = [told.index(f"The {n} burns") for n in ("first", "second", "third")]
+    assert places == sorted(places)
+    assert "in line" not in told
+    d.check()

@@ -1,0 +1,53 @@
+"""The fake Discord as a process of its own, with somebody at its keyboard."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import AsyncGenerator
+
+import yarl
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+
+from tests.wire.small_bot import SmallBot
+
+
+@contextlib.asynccontextmanager
+async def started() -> AsyncGenerator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.fakes.discord"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def test_what_is_typed_is_done_and_what_the_bot_says_is_printed() -> None:
+    async with started() as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        where = json.loads(await process.stdout.readline())
+        base, gateway = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
+        Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = where["api"], yarl.URL(where["gateway_url"])
+        bot = SmallBot()
+        try:
+            await bot.login(where["token"])
+            await bot.tree.sync()
+            running = asyncio.create_task(bot.connect())
+            await asyncio.wait_for(bot.wait_until_ready(), 10)
+            process.stdin.write(b"/rules ask question=What is a bonus? shelf=srd\n/nothing\n")
+            printed = [(await asyncio.wait_for(process.stdout.readline(), 10)).decode() for _ in range(2)]
+            assert bot.question == ("What is a bonus?", "srd")
+            assert "general: What is a bonus?\n" in printed
+            assert any(line.startswith("! nobody registered 'nothing'") for line in printed)
+        finally:
+            await bot.close()
+            await asyncio.wait([running], timeout=5)
+            Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = base, gateway

@@ -1,0 +1,132 @@
+"""What goes wrong on the way to Discord: the same messages stand there in the end, each once.
+
+A sample by default, all with SUTRADHAR_KILLS=all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from tests.kill.instants import ALL
+from tests.wire.on_discord import DiscordTalk, OnDiscord
+from tests.wire.stories import ANA, QUESTION, count
+
+pytestmark = pytest.mark.timeout(180)
+
+
+async def reconnect(d: OnDiscord) -> None:
+    """Op 7."""
+    await d.discord.reconnect()
+
+
+async def invalidate(d: OnDiscord) -> None:
+    """Op 9: the session is gone, everything is sent anew."""
+    await d.discord.invalidate(False)
+
+
+async def invalidate_resumably(d: OnDiscord) -> None:
+    await d.discord.invalidate(True)
+
+
+async def drop(d: OnDiscord) -> None:
+    """The socket breaks; the events of before come a second time with the RESUME."""
+    await d.discord.replay(20)
+
+
+async def limit_edits(d: OnDiscord) -> None:
+    d.discord.fail("PATCH", "*/messages/*", status=429, times=2, retry_after=0.7)
+
+
+async def limit_posts(d: OnDiscord) -> None:
+    d.discord.fail("POST", "*/messages", status=429, times=2, retry_after=0.7)
+
+
+async def break_edits(d: OnDiscord) -> None:
+    d.discord.fail("PATCH", "*/messages/*", status=502, times=2)
+
+
+async def break_posts(d: OnDiscord) -> None:
+    d.discord.fail("POST", "*/messages", status=500, times=2)
+
+
+async def lose_answers_to_posts(d: OnDiscord) -> None:
+    """The message stands there, but the bot is not told."""
+    d.discord.fail("POST", "*/messages", times=1, lost=True)
+
+
+async def lose_answers_to_edits(d: OnDiscord) -> None:
+    d.discord.fail("PATCH", "*/messages/*", times=2, lost=True)
+
+
+async def cut_posts(d: OnDiscord) -> None:
+    """The connection breaks before anything was done."""
+    d.discord.fail("POST", "*/messages", status=0, times=2)
+
+
+async def slow(d: OnDiscord) -> None:
+    """Calls take longer than the pause between two edits."""
+    for method in ("PATCH", "POST"):
+        d.discord.fail(method, "*/messages*", status=200, times=4, delay=1.6)
+
+
+async def slow_thread(d: OnDiscord) -> None:
+    d.discord.fail("POST", "*/threads", status=200, delay=2.5)
+
+
+async def break_thread(d: OnDiscord) -> None:
+    d.discord.fail("POST", "*/threads", status=500, times=2)
+
+
+FAULTS: tuple[Callable[[OnDiscord], Awaitable[None]], ...] = (
+    *(reconnect, invalidate, invalidate_resumably, drop),
+    *(limit_edits, limit_posts, break_edits, break_posts, lose_answers_to_posts, lose_answers_to_edits),
+    *(cut_posts, slow, slow_thread, break_thread),
+)
+
+
+SOME = FAULTS if ALL else (invalidate, drop, limit_edits, slow)
+OTHERS = FAULTS if ALL else (drop, limit_posts, lose_answers_to_posts, break_thread)
+
+
+@pytest.mark.parametrize("fault", SOME, ids=lambda fault: fault.__name__)
+async def test_a_fault_in_the_middle_of_an_answer(
+    fault: Callable[[OnDiscord], Awaitable[None]], driver: OnDiscord
+) -> None:
+    d = driver
+    held = d.model.hold()
+    talk = await d.ask(ANA, QUESTION)
+    await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
+    await fault(d)
+    held.set()
+    await d.rest(1)
+    await whole(d, talk)
+
+
+@pytest.mark.parametrize("fault", OTHERS, ids=lambda fault: fault.__name__)
+async def test_a_fault_before_the_answer_has_begun(
+    fault: Callable[[OnDiscord], Awaitable[None]], driver: OnDiscord
+) -> None:
+    d = driver
+    held = d.model.hold(at=0)
+    talk = await d.ask(ANA, QUESTION)
+    await fault(d)
+    held.set()
+    await d.rest(1)
+    await whole(d, talk)
+
+
+async def whole(d: OnDiscord, talk: DiscordTalk) -> None:
+    """One answer, whole; and the bot hears what is said afterwards."""
+    said = talk.said()
+    assert count(said, "four hours of walking") == 1, said
+    assert count(said, "the Night takes the next turn") == 1, said
+    assert not [post for post in talk.posts() if "stop" in post.actions]
+    await d.connected()
+    await d.mention(ANA, talk, "and while running?")
+    await d.rest(2)
+    assert count(talk.said(), "four hours of walking") == 2
+    assert len(d.model.prompts) == 2
+    assert not d.discord.limited, "a limit that was told of is not run into again"
+    assert "Traceback" not in d.process.log(), d.process.log()

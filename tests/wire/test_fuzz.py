@@ -1,0 +1,42 @@
+"""Payloads that no sane client sends: the bot stays up, pings nobody, shows no traceback, and goes on answering."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.fakes.discord import fuzz
+from tests.kill.instants import ALL
+from tests.wire.on_discord import OnDiscord
+from tests.wire.stories import ANA, QUESTION, count
+
+pytestmark = pytest.mark.timeout(240)
+
+PEOPLE, EACH = 40, 5
+"""A person's requests are counted, so that one alone would soon be asked to wait, and nothing tried."""
+
+
+@pytest.mark.parametrize("seed", range(5 if ALL else 1))
+async def test_two_hundred_hostile_payloads(seed: int, driver: OnDiscord) -> None:
+    d, discord = driver, driver.discord
+    before = await d.ask(ANA, QUESTION)  # buttons to press, and a thread to write into
+    await d.rest(1)
+    for number, who in enumerate(d.crowd(PEOPLE)):
+        place = before.home() if number % 2 else d.channels[0]
+        for event, data in fuzz.payloads(seed * PEOPLE + number, EACH, (discord, who, place)):
+            await discord.send_raw(event, data)
+        await asyncio.sleep(0)
+    after = await d.ask(ANA, QUESTION, table=1)
+    assert after.asked.acked is not None, "a sane question is heard among them"
+    await d.until(lambda: count(after.said(), "the Night takes the next turn") == 1)
+    await d.rest(2)
+    everything = [*d.everything(), *(one for asked in discord.asked.values() for one in asked.followups)]
+    everything += [asked.response for asked in discord.asked.values() if asked.response]
+    told = [one for one in everything if one.author.bot]
+    assert not [one.text for one in told if "Traceback" in one.text or 'File "' in one.text]
+    assert not [one.text for one in told if one.mentions]
+    assert d.process.alive
+    log = d.process.log()
+    assert "Traceback" not in log, log
+    assert discord.gateway.resumed == 0, "the client's own reader did not break"

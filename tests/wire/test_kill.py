@@ -1,0 +1,207 @@
+"""kill -9 from the command to the last edit: the same run ends in the same messages, and nothing is paid twice."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bot.adapters.discord.render import CURSOR
+from tests.fakes.reply import Reply
+from tests.kill.instants import ALL, sequences
+from tests.kill.remains import rows, steps
+from tests.wire.model import ANSWER
+from tests.wire.on_discord import DiscordTalk, OnDiscord, actions
+from tests.wire.stories import ANA, QUESTION, count
+
+pytestmark = pytest.mark.timeout(300)
+
+UNAVOIDABLE = (160004, 10062, 40060, 10015)
+"""What a call made a second time is told: that thread is there, that interaction has been answered. And what
+an interaction answers that was never acknowledged: Unknown Webhook.
+"""
+
+LEDGER = "SELECT state, input_tokens, output_tokens FROM ledger WHERE run_id = ? ORDER BY id"
+INBOX = "SELECT id, state FROM inbox WHERE id NOT LIKE 'stock-%' ORDER BY seq"
+
+
+@pytest.mark.parametrize(("seed", "shares"), sequences("wire", kills=2, some=2, every=18))
+async def test_a_killed_answer_is_finished_in_its_messages(
+    seed: int, shares: tuple[float, ...], driver: OnDiscord
+) -> None:
+    d, chance = driver, random.Random(f"wire {seed}")
+    d.model.usual = Reply(ANSWER, delay_s=0.06)
+    began = time.monotonic()
+    reference = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    course_s = time.monotonic() - began
+    paid = len(d.model.prompts)
+    stood = len(d.channels[0].messages)
+
+    talk, asked = await asked_and_struck(d, shares[0] * course_s)
+    received = await stored(d, 2)
+    kept = calls_when_kept(d, paid)
+    for share in shares[1:]:  # anywhere from the start of the process to the end of the answer
+        await d.process.start()
+        await asyncio.sleep(share * (chance.random() + course_s))
+        await d.kill()
+        kept = kept or calls_when_kept(d, paid)
+    await d.begin(d.process)
+    if not received:  # it was never acknowledged, so Ana was told that nothing came of it
+        assert asked.acked is None
+        talk = await d.ask(ANA, QUESTION)
+    await d.rest(2)
+
+    if asked.acked is not None or not received:
+        assert plain(talk.said()) == plain(reference.said())
+        assert len(d.channels[0].messages) == stood + 1, "the line that says who asked what, once"
+    else:
+        said = [one.text for one in d.everything()[stood:] if one not in reference.messages()]
+        assert count(said, "the Night takes the next turn") == 1, said
+    assert not [post for post in talk.posts() if "stop" in post.actions]
+    calls = len(d.model.prompts) - paid
+    assert 1 <= calls <= (kept or 1 + len(shares)), "a call that had finished is not paid again"
+    settled(d, calls)
+    d.discord.refused[:] = [one for one in d.discord.refused if one.code not in UNAVOIDABLE]
+    d.check()
+
+
+PLACES: dict[str, Callable[[OnDiscord, int], bool]] = {
+    "kept": lambda d, before: len(d.states()) > before,
+    "acknowledged": lambda d, before: sum(one.acked is not None for one in d.discord.asked.values()) > before,
+    "asked": lambda d, before: len(d.channels[0].messages) > before,
+    "opened": lambda d, before: len(d.channels[0].threads) > before,
+    "posted": lambda d, before: bool(said_in_new(d, before)),
+    "answering": lambda d, before: count(said_in_new(d, before), "A candle") > 0,
+    "answered": lambda d, before: count(said_in_new(d, before), "the Night takes the next turn") > 0,
+}
+"""Between two steps of an answer on its way; the fake sees each as soon as it is done."""
+
+
+def said_in_new(d: OnDiscord, before: int) -> list[str]:
+    """What the bot has said in the threads that were not there before."""
+    threads = d.channels[0].threads[before:]
+    return [one.text for thread in threads for one in thread.messages if one.author.bot]
+
+
+@pytest.mark.parametrize("place", PLACES if ALL else ("kept", "opened", "answered"))
+async def test_a_kill_right_after(place: str, driver: OnDiscord) -> None:
+    d = driver
+    reference = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    threads = len(d.channels[0].threads)
+    asking = asyncio.create_task(
+        d.discord.slash(d.people[ANA], d.channels[0], "rules ask", question=QUESTION)
+    )
+    async with asyncio.timeout(20):
+        while not PLACES[place](d, threads):  # noqa: ASYNC110 - the file of the bot's database tells nobody
+            await asyncio.sleep(0.001)
+    await d.kill()
+    asked = await asking
+    assert await stored(d, 2)
+    await d.begin(d.process)
+    await d.rest(2)
+    if asked.acked is None:  # Ana has been told that nothing came; the answer stands there all the same
+        everything = "\n".join(one.text for one in d.everything())
+        assert everything.count("the Night takes the next turn") == 2
+    else:
+        assert plain(d.talk(asked, d.channels[0]).said()) == plain(reference.said())
+    settled(d, 1)
+    assert not [one.text for one in d.everything() if "stop" in actions(one)]
+    d.discord.refused[:] = [one for one in d.discord.refused if one.code not in UNAVOIDABLE]
+    d.check()
+
+
+async def asked_and_struck(d: OnDiscord, after_s: float) -> tuple[DiscordTalk, Any]:
+    """Ask, and kill the bot so many seconds after the question was sent."""
+    asking = asyncio.create_task(
+        d.discord.slash(d.people[ANA], d.channels[0], "rules ask", question=QUESTION)
+    )
+    await asyncio.sleep(after_s)
+    await d.kill()
+    asked = await asking
+    return d.talk(asked, d.channels[0]), asked
+
+
+async def stored(d: OnDiscord, number: int) -> bool:
+    return len(rows(d.process.data / "sutradhar.db", INBOX)) == number
+
+
+def calls_when_kept(d: OnDiscord, before: int) -> int | None:
+    """How many calls had been paid when the answer was kept, or None while it is not."""
+    run = rows(d.process.data / "sutradhar.db", INBOX)[-1][0]
+    return len(d.model.prompts) - before if (run, "answer") in steps(d.process.data) else None
+
+
+def settled(d: OnDiscord, calls: int) -> None:
+    """One entry that was counted, as for the undisturbed run; beside it only what was cut off."""
+    database = d.process.data / "sutradhar.db"
+    (reference, _), (run, state) = rows(database, INBOX)
+    assert state == "done"
+    ((_, *tokens),) = rows(database, LEDGER, reference)
+    paid = rows(database, LEDGER, run)
+    assert ("settled", *tokens) in paid, paid
+    assert all(row in (("settled", *tokens), ("reserved", 0, 0)) for row in paid), paid
+    assert calls <= len(paid)
+    assert len(rows(database, "SELECT 1 FROM exchanges WHERE run_id = ?", run)) == 1
+
+
+def plain(said: list[str]) -> list[str]:
+    """Texts without the ids of threads, which differ, and without the word that a message was begun anew."""
+    return [re.sub(r"\d{15,}", "ID", re.sub(r"\n?-# ↻ .*", "", text)) for text in said]
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_private_answer_killed_mid_stream_goes_on_while_its_token_lives(
+    seed: int, driver: OnDiscord
+) -> None:
+    d = driver
+    d.model.hold(at=4 + 5 * seed)
+    talk = await d.ask(ANA, QUESTION, private=True)
+    await d.until(lambda: count(talk.said(), "A candle") == 1)
+    await d.restart()
+    await d.rest(1)
+    said = talk.said()
+    assert count(said, "A candle burns for") == 1, said
+    assert count(said, "the Night takes the next turn") == 1, said
+    assert len(d.model.prompts) == 2
+    d.check()
+
+
+async def test_answers_in_several_channels_all_go_on(driver: OnDiscord) -> None:
+    d = driver
+    d.channels += [d.guilds[0].text(f"table-{n}") for n in range(4)]
+    for _ in d.channels[2:]:
+        d.model.hold()
+    talks = [await d.ask(ANA, QUESTION, table=n) for n in range(2, 6)]
+    await d.until(lambda: all(count(one.said(), "A candle burns for") == 1 for one in talks))
+    await d.restart()
+    await d.rest(4)
+    for talk in talks:
+        assert count(talk.said(), "A candle burns for") == 1
+        assert count(talk.said(), "the Night takes the next turn") == 1
+    d.check()
+
+
+async def test_a_stopped_answer_is_not_brought_back(driver: OnDiscord) -> None:
+    d = driver
+    d.model.hold()
+    talk = await d.ask(ANA, QUESTION)
+    await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
+    await d.press(ANA, talk, "stop")
+    await d.until(lambda: d.states() == ["stopped"])
+    await d.restart()
+    await d.until(lambda: not [post for post in talk.posts() if "stop" in post.actions])
+    assert [one for one in talk.said() if "What was shown so far is kept" in one]
+    assert not [one for one in talk.said() if CURSOR in one]
+    await d.mention(ANA, talk, "and while running?")
+    await d.rest(2)
+    assert count(talk.said(), "A candle burns for") == 2
+    assert len(d.model.prompts) == 2
+    assert not [post for post in talk.posts() if "stop" in post.actions]
+    d.check()

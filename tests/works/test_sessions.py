@@ -1,0 +1,182 @@
+"""/sessions through the real application: a person finds their own conversations again, and nobody else's."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.app import App
+from bot.events import Author, Choices, Elsewhere, Event, Failed, Place, Text
+from storage.sessions import SessionRow
+from tests.fakes.house import Recorder, asked, config
+
+HERE = Place("terminal", "local", "terminal", "here")
+THREAD = Place("discord", "guild", "channel", "4711")
+ANA = Author("ana", "Ana")
+
+
+class Asker:
+    """Asks as one person after another, in one place after another."""
+
+    def __init__(self, app: App, recorder: Recorder) -> None:
+        self.app = app
+        self._recorder = recorder
+        self._asked = 0
+
+    async def events(
+        self, verb: str, text: str = "", place: Place = HERE, author: Author = ANA, **options: str
+    ) -> list[Event]:
+        self._asked += 1
+        request = asked(f"r{self._asked}", text, work="sessions", verb=verb)
+        request = replace(request, place=place, author=author, options=options)
+        await (await self.app.perform(request)).wait()
+        return self._recorder.events[request.id]
+
+    async def __call__(
+        self, verb: str, text: str = "", place: Place = HERE, author: Author = ANA, **options: str
+    ) -> str:
+        events = await self.events(verb, text, place, author, **options)
+        return "".join(one.text for one in events if isinstance(one, Text | Failed))
+
+    async def began(self, title: str, place: Place = HERE, author: Author = ANA, *runs: str) -> SessionRow:
+        """A conversation of a person's, with a question and an answer for each run."""
+        sessions = self.app.house.sessions
+        at = (place.space, place.platform, place.channel, place.thread)
+        row = await sessions.open(*at, "rules", author_id=author.id, title=title)
+        for run in runs:
+            await sessions.add_exchange(place.space, row.id, run, "a question", "an answer")
+        return row
+
+    async def active(self, place: Place) -> str | None:
+        row = await self.app.house.sessions.active(place.space, place.platform, place.channel, place.thread)
+        return row.id if row else None
+
+
+@pytest.fixture
+async def ask(tmp_path: Path) -> AsyncIterator[Asker]:
+    recorder = Recorder()
+    app = await App.open(config(tmp_path / "data"))
+    for platform in ("terminal", "discord"):
+        app.attach(platform, recorder.view)
+    await app.start()
+    yield Asker(app, recorder)
+    await app.close()
+
+
+async def test_a_list_names_what_grew_last_first_and_offers_the_others(ask: Asker) -> None:
+    there = replace(HERE, thread="there")
+    siege = await ask.began("The *siege*", there)
+    await ask.began("Lanterns")
+    assert await ask.app.house.sessions.add_exchange("local", siege.id, "run", "q", "a")
+    events = await ask.events("list")
+    (text,) = [one.text for one in events if isinstance(one, Text)]
+    assert [line.split("**")[1] for line in text.splitlines()] == ["The siege", "Lanterns"]
+    assert "active here" in text.splitlines()[1]
+    (choices,) = [one for one in events if isinstance(one, Choices)]
+    assert [(one.label, one.command) for one in choices.choices] == [
+        ("The siege", f"/sessions resume {siege.alias}")
+    ]
+
+
+async def test_whoever_has_no_conversation_is_told_how_one_begins(ask: Asker) -> None:
+    assert "one begins" in await ask("list")
+    assert "No conversation of yours is active here" in await ask("archive")
+    assert "no conversation called “x”" in await ask("resume", "x")
+
+
+@pytest.mark.parametrize(
+    "place", [HERE, Place("discord", "user:7", "dm", "")], ids=["terminal", "direct message"]
+)
+async def test_without_threads_a_conversation_goes_on_where_the_person_is(ask: Asker, place: Place) -> None:
+    old = await ask.began("The siege", replace(place, channel="elsewhere"))
+    now = await ask.began("Lanterns", place)
+    assert "goes on here" in await ask("resume", "the SIEGE", place)
+    assert await ask.active(place) == old.id
+    assert "Lanterns" in await ask("resume", f"Lanterns ({now.alias})", place)
+    assert await ask.active(place) == now.id
+
+
+async def test_a_threads_conversation_goes_on_in_its_thread(ask: Asker) -> None:
+    row = await ask.began("The siege", THREAD)
+    await ask("archive", "", THREAD)
+    assert await ask.active(THREAD) is None
+    elsewhere = replace(THREAD, channel="other", thread="")
+    events = await ask.events("resume", row.alias, elsewhere)
+    assert Elsewhere(THREAD, "The siege") in events
+    assert await ask.active(THREAD) == row.id
+    assert await ask.active(elsewhere) is None
+
+
+async def test_a_private_conversation_is_not_carried_into_the_open(ask: Asker) -> None:
+    private = replace(THREAD, thread="private:ana")
+    row = await ask.began("A secret", private)
+    in_public = replace(THREAD, thread="")
+    events = await ask.events("resume", row.alias, in_public)
+    assert not [one for one in events if isinstance(one, Elsewhere)]
+    assert await ask.active(in_public) is None
+    assert await ask.active(private) == row.id
+
+
+async def test_a_new_name_is_the_threads_name_too(ask: Asker) -> None:
+    row = await ask.began("What is a gate?", THREAD)
+    events = await ask.events("rename", "The   siege\nof the mill", THREAD)
+    assert Elsewhere(THREAD, "The siege of the mill") in events
+    await ask("rename", "Gates", replace(THREAD, thread="9"), session=row.alias)
+    assert await ask.app.complete("guild", "session", "", author="ana") == [f"Gates ({row.alias})"]
+    assert "Give me the new name" in await ask("rename", " ", THREAD)
+
+
+async def test_an_archived_thread_is_archived_and_a_renamed_one_stays_so(ask: Asker) -> None:
+    await ask.began("The siege", THREAD)
+    assert Elsewhere(THREAD, "The siege", archived=True) in await ask.events("archive", "", THREAD)
+    renamed = await ask.events("rename", "Gates", THREAD, session="The siege")
+    assert Elsewhere(THREAD, "Gates", archived=True) in renamed
+
+
+async def test_what_is_deleted_is_gone_with_its_exchanges(ask: Asker) -> None:
+    row = await ask.began("The siege", HERE, ANA, "one", "two")
+    assert "deleted" in await ask("delete", row.alias)
+    assert await ask.app.house.sessions.last_exchanges("local", row.id, 9) == []
+    assert await ask.active(HERE) is None
+
+
+async def test_a_name_that_two_share_asks_for_the_code(ask: Asker) -> None:
+    first = await ask.began("Gates", replace(HERE, thread="1"))
+    second = await ask.began("Gates", replace(HERE, thread="2"))
+    said = await ask("delete", "gates")
+    assert first.alias in said
+    assert second.alias in said
+    assert len(await ask.app.house.owned.all("local", "ana")) == 2
+
+
+async def test_other_peoples_conversations_and_other_spaces_are_out_of_reach(ask: Asker) -> None:
+    row = await ask.began("The siege", THREAD)
+    bia = Author("bia", "Bia", admin=True)
+    same_name = replace(THREAD, space="another guild")
+    for verb, options in (
+        ("resume", {}),
+        ("rename", {"session": row.alias}),
+        ("archive", {}),
+        ("delete", {}),
+    ):
+        text = "mine now" if verb == "rename" else row.alias
+        assert "no conversation called" in await ask(verb, text, THREAD, bia, **options)
+        assert "no conversation called" in await ask(verb, text, same_name, ANA, **options)
+    assert "one begins" in await ask("list", "", THREAD, bia)
+    assert "one begins" in await ask("list", "", same_name)
+    assert await ask.app.complete("guild", "session", "", author="bia") == []
+    assert await ask.app.complete("another guild", "session", "", author="ana") == []
+    assert await ask.active(THREAD) == row.id
+
+
+async def test_sessions_complete_by_title_by_a_word_of_it_and_by_code(ask: Asker) -> None:
+    row = await ask.began("The siege of the mill " + "x" * 100)
+    name = (await ask.app.complete("local", "session", "", author="ana"))[0]
+    assert len(name) <= 100
+    for prefix in ("the sie", "mill", row.alias[:3], name):
+        assert await ask.app.complete("local", "session", prefix, author="ana") == [name], prefix
+    assert await ask.app.complete("local", "session", "iege", author="ana") == []
+    assert "goes on here" in await ask("resume", name)
