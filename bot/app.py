@@ -297,6 +297,7 @@ class App:
         if views is None:  # nobody can show it here: it waits for a process that is on its platform
             raise asyncio.CancelledError
         live = self._live.expect(request, row.seq)
+        await self._door.clear()
         view = self._view(views, request)
         if row.state in ENDED:
             if row.state == "stopped" and view is not None:  # kept before it was shown, unlike other ends
@@ -334,6 +335,7 @@ class App:
             # In this order: a crash before the end is written shows the run again, one after it does not.
             if view is not None:
                 await wait_a_while(view.flush(status), VIEW_S, f"run {run} was not shown to its end")
+            await self._door.clear()
             if one.reworded is not None:  # after it has remembered what it was asked at first
                 with suppress(StorageFault):
                     await self._past.reword(one.request.place.space, run, one.reworded)

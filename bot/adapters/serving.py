@@ -5,6 +5,7 @@ Opens the application, lets Discord in, and says in one sentence why it could no
 
 from __future__ import annotations
 
+import gc
 import logging
 import re
 import sys
@@ -79,6 +80,8 @@ async def _serve(config: Config, token: str, say: Words) -> int:
                 await client.login(token)
             if resumed := await app.start():
                 _log.info("taking up %d requests that were cut off", len(resumed))
+            # What is there by now stays: looking through it for garbage, again and again, would hold up the loop.
+            gc.freeze()
             async with in_words(config.discord):
                 await client.connect()
         finally:
