@@ -86,8 +86,8 @@ FAULTS: tuple[Callable[[OnDiscord], Awaitable[None]], ...] = (
 )
 
 
-SOME = FAULTS if ALL else (invalidate, drop, limit_edits, slow)
-OTHERS = FAULTS if ALL else (drop, limit_posts, lose_answers_to_posts, break_thread)
+SOME = FAULTS if ALL else (drop, limit_edits)
+OTHERS = FAULTS if ALL else (invalidate, lose_answers_to_posts)
 
 
 @pytest.mark.parametrize("fault", SOME, ids=lambda fault: fault.__name__)
