@@ -24,7 +24,7 @@ test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
 
 test-kill: $(VENV)/dev models ## kill -9 at every seeded instant; make test strikes at a sample of them
 	@SUTRADHAR_KILLS=all $(BIN)/python -m pytest -n auto --dist worksteal tests/kill \
-	  tests/wire/test_kill.py tests/wire/test_faults.py tests/wire/test_fuzz.py $(ARGS)
+	  tests/wire/test_kill.py tests/wire/test_council.py tests/wire/test_faults.py tests/wire/test_fuzz.py $(ARGS)
 
 test-extras: $(EXTRAS)/ready models ## test the large extras for real, in a venv of their own (1 GB and more)
 	@SUTRADHAR_EXTRAS=1 $(EXTRAS)/bin/python -m pytest tests/extras $(ARGS)

@@ -1,7 +1,8 @@
 """`make bench`: every figure, as Markdown tables. Arguments pick PARTS.
 
 What compares settings, and takes longer, are commands of their own: python -m benchmarks.variants, .strategies
-and .cross_lingual (docs/retrieval.md), and a long talk on Discord (python -m benchmarks.discord soak).
+and .cross_lingual (docs/retrieval.md), .council (docs/council.md), and a long talk on Discord (python -m
+benchmarks.discord soak).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 
 from benchmarks.figures import table
 
-PARTS = ("startup", "answering", "demo", "discord", "retrieval", "indexing")
+PARTS = ("startup", "answering", "demo", "discord", "council", "retrieval", "indexing")
 
 
 def main(parts: list[str]) -> int:

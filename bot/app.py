@@ -8,42 +8,37 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot import commands, watch
 from bot.arrivals import Arrivals
 from bot.doorway import Doorway
-from bot.engine import DurableRun, Engine
-from bot.events import Ended, Failed, Place, Request, Sorry, Status, View, Work
-from bot.faults import failure, in_words
-from bot.live import Live, LiveRuns
+from bot.engine import Engine
+from bot.events import Ended, Place, Request, Sorry
+from bot.execution import VIEW_S, Execution, Views
+from bot.faults import in_words
+from bot.live import LiveRuns
 from bot.order import Order
 from bot.past import Past
 from bot.patience import wait_a_while
-from bot.requests import ended_as, line_of, ordered, request_from_json
-from bot.words import words
+from bot.requests import line_of, ordered, request_from_json
 from storage.faults import StorageFault
 from storage.inbox import Inbox
-from storage.outbox import Outbox
 
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.house import House
     from bot.works.incoming import Fetch
 
-Views = Callable[[str, Request, Outbox], View]
 Acknowledge = Callable[[], Awaitable[object]]
-ENDED = ("done", "failed", "stopped")
 BUSY_TIMEOUT_S = 10.0
 """How long a database that another program holds is waited for, before a person is told."""
 ACKNOWLEDGE_S = 10.0
 """How long an acknowledgement may take before the run begins without it; platforms wait three seconds."""
-VIEW_S = 30.0
-"""How long a view may take to bring the rest to the screen before the next run goes all the same."""
 LEAVE_S = 5.0
-"""The same when the process leaves: what is not on the screen by then is shown at the next start."""
+"""How long leaving waits for views; what is not on the screen by then is shown at the next start."""
 
 _log = logging.getLogger(__name__)
 
@@ -67,9 +62,7 @@ class App:
     def __init__(self, house: House, engine_url: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._house = house
         self._inbox: Inbox = house.inbox
-        self._works: dict[str, Work] = house.works(self)
-        self._engine = Engine(engine_url, self._body, busy_timeout_s=busy_timeout_s)
-        self._started = self._leaving = False
+        self._started = False
         self._order = Order()
         self._arrivals = Arrivals(self._inbox, self._arrived)
         self._door = Doorway()
@@ -77,6 +70,16 @@ class App:
         self._views: dict[str, Views] = {}
         self._live = LiveRuns(self._inbox)
         self._past = Past(self._inbox, house.sessions, house.withdrawals)
+        self._execution = Execution(
+            house,
+            house.works(self),
+            self._views,
+            live=self._live,
+            order=self._order,
+            door=self._door,
+            past=self._past,
+        )
+        self._engine = Engine(engine_url, self._execution.body, busy_timeout_s=busy_timeout_s)
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> App:
@@ -136,7 +139,7 @@ class App:
                     pass
                 case ended:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
-                    await self._end(self._live.expect(request, 0), "failed")
+                    await self._execution.end(self._live.expect(request, 0), "failed")
         await self._engine.purge()
         return unfinished + await self._take_in_watched()
 
@@ -180,7 +183,7 @@ class App:
                 try:
                     await self._engine.start(request.id)
                 except StorageFault:  # it must neither hold up its line nor begin at the next start
-                    await self._end(self._live.expect(request, seq), "failed")
+                    await self._execution.end(self._live.expect(request, seq), "failed")
                     raise
         return Ticket(request.id, seq is not None, self.ended)
 
@@ -264,7 +267,7 @@ class App:
 
     async def close(self) -> None:
         """Leave in order. Runs that are still going are taken up at the next start."""
-        self._leaving = True
+        self._execution.leaving = True
         if self._begun:
             await asyncio.wait(set(self._begun))
         tasks = [one.task for one in self._live.all() if one.task is not None]
@@ -279,103 +282,3 @@ class App:
         with suppress(StorageFault):
             await self._live.keep_owed()
         await self._house.close()
-
-    async def _body(self, run_id: str) -> str:
-        """What the engine runs, once per execution of a run: from the stored request to its end."""
-        try:
-            row = await self._inbox.get(run_id)
-        except StorageFault:
-            if (known := self._live.get(run_id)) is not None:
-                await self._end(known, "failed")
-            raise
-        if self._leaving:  # it had not begun, and begins at the next start
-            raise asyncio.CancelledError
-        if row is None:
-            return "failed"
-        request = request_from_json(row.payload)
-        views = self._views.get(request.place.platform)
-        if views is None:  # nobody can show it here: it waits for a process that is on its platform
-            raise asyncio.CancelledError
-        live = self._live.expect(request, row.seq)
-        await self._door.clear()
-        view = self._view(views, request)
-        if row.state in ENDED:
-            if row.state == "stopped" and view is not None:  # kept before it was shown, unlike other ends
-                await wait_a_while(view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end")
-            self._leave(live, ended_as(row.state))
-            return row.state
-        if view is None:
-            await self._end(live, "failed")
-            return "failed"
-        live.task = asyncio.create_task(self._show(request, row.seq, view))
-        try:
-            if live.stopping:
-                live.task.cancel()
-            status = await live.task
-        except asyncio.CancelledError:
-            if not live.stopping:  # the process is leaving: the run stays unfinished
-                live.task.cancel()
-                raise
-            status = "stopped"
-        await self._end(live, status, view)
-        return status
-
-    def _view(self, views: Views, request: Request) -> View | None:
-        """None for a request that an earlier release wrote, perhaps; it must not hold up its line."""
-        try:
-            return views(request.id, request, self._house.outbox)
-        except Exception:
-            _log.exception("run %s has no view", request.id)
-            return None
-
-    async def _end(self, one: Live, status: Ended, view: View | None = None) -> None:
-        """Show all of a run, write down how it ended and let the next one go; the last of these always."""
-        run, one.ending, kept = one.request.id, True, False
-        try:
-            # In this order: a crash before the end is written shows the run again, one after it does not.
-            if view is not None:
-                await wait_a_while(view.flush(status), VIEW_S, f"run {run} was not shown to its end")
-            await self._door.clear()
-            if one.reworded is not None:  # after it has remembered what it was asked at first
-                with suppress(StorageFault):
-                    await self._past.reword(one.request.place.space, run, one.reworded)
-            try:
-                await self._live.keep(run, status)
-                kept = True
-            except StorageFault as fault:
-                _log.warning("run %s has ended as %s, which could not be kept: %s", run, status, fault)
-            if view is not None:
-                await wait_a_while(view.close(status), VIEW_S, f"the view of run {run} was not closed")
-            if kept:
-                await self._house.incoming.clear(run)
-        finally:
-            self._leave(one, status)
-
-    async def _show(self, request: Request, seq: int, view: View) -> Ended:
-        """Work on the request and show what happens. The one place that catches everything."""
-        status: Ended = "done"
-        try:
-            if ordered(request):
-                await self._turn(request, seq, view)
-            await self._live.keep(request.id, "running")
-            async with aclosing(self._works[request.work].run(DurableRun(request))) as events:
-                async for event in events:
-                    status = "failed" if isinstance(event, Failed) else status
-                    await view.show(event)
-        except Exception as error:
-            status = "failed"
-            with suppress(OSError):  # nobody may be there to read it
-                await view.show(failure(request, error))
-        return status
-
-    async def _turn(self, request: Request, seq: int, view: View) -> None:
-        """Wait for the run's turn, and say how far it is."""
-        say, line = words(request.locale), line_of(request)
-        while ahead := self._order.ahead(line, seq):
-            await view.show(Status(say("app.in_line", n=ahead + 1)))
-            await self._order.moved(line, seq)
-        await self._order.turn(line, seq)
-
-    def _leave(self, one: Live, status: Ended) -> None:
-        self._order.leave(line_of(one.request), one.seq)
-        self._live.over(one.request.id, status)

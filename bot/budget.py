@@ -1,6 +1,6 @@
-"""The ledger's hook: every paid call sets an estimate aside first, then settles what it used.
+"""The ledger's hook: every paid call sets an estimate aside first, within the caps, then settles what it used.
 
-Knows no provider and no prices: whoever calls says what tokens cost. Caps per space and user build on this.
+Knows no provider and no prices: whoever calls says what tokens cost.
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.events import Completion, Run, Usage
+from bot.events import Completion, Run, Sorry, Usage
 from bot.llm.base import Message, Meter, Prompt
+from storage.faults import StorageFault
+from storage.ledger import Caps, OverCap
 
 if TYPE_CHECKING:
+    from bot.config import BudgetConfig
     from storage.ledger import Ledger, Settled
 
 BYTES_PER_TOKEN = 4
@@ -40,6 +44,11 @@ def prompt_tokens(prompt: Prompt) -> int:
     return sum(text_tokens(text) + MESSAGE_TOKENS for text in texts if text) + sum(map(text_tokens, extra))
 
 
+def dollars(amount: Decimal) -> str:
+    """As people read it: cents, and of less than ten of them four digits after the point."""
+    return f"{amount:.2f}" if amount >= Decimal("0.1") or not amount else f"{amount:.4f}"
+
+
 def _text(message: Message) -> str:
     calls = [call.name + call.arguments for call in message.calls]
     return "".join([message.text, *calls, *(result.text for result in message.results)])
@@ -51,10 +60,11 @@ async def unknown(usage: Usage) -> Decimal | None:
 
 
 class Budget:
-    """Puts the ledger around paid calls."""
+    """Puts the ledger around paid calls, and minds the caps of `settings`."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, settings: BudgetConfig) -> None:
         self._ledger = ledger
+        self._settings = settings
 
     async def paid(
         self,
@@ -70,18 +80,11 @@ class Budget:
         Settles as "settled" (whole), "stopped" (closed or cancelled) or "failed", each with the
         tokens the meter shows, and the dollars that `price` gives for them. A process that dies here
         leaves the reservation, which counts as spent.
+
+        Raises Sorry ("budget.run", "budget.space") in the call's place where it could cost more than is left.
         """
         space = run.request.place.space
-        most = Usage(prompt_tokens(prompt), prompt.max_tokens)
-        entry = await self._ledger.reserve(
-            space,
-            run.id,
-            step,
-            run.request.author.id,
-            model,
-            most.input_tokens + most.output_tokens,
-            await price(most),
-        )
+        entry = await self._reserve(run, step, model, Usage(prompt_tokens(prompt), prompt.max_tokens), price)
         meter = Meter()
         state: Settled = "failed"
         try:
@@ -95,6 +98,50 @@ class Budget:
             raise
         finally:
             await self._settle(space, entry, meter.usage, price, state)
+
+    async def _reserve(
+        self,
+        run: Run,
+        step: str,
+        model: str,
+        most: Usage,
+        price: Callable[[Usage], Awaitable[Decimal | None]],
+    ) -> str:
+        space = run.request.place.space
+        reserving = asyncio.ensure_future(
+            self._ledger.reserve(
+                space,
+                run.id,
+                step,
+                run.request.author.id,
+                model,
+                most.input_tokens + most.output_tokens,
+                await price(most),
+                caps=self._caps(),
+            )
+        )
+        try:
+            return await asyncio.shield(reserving)
+        except asyncio.CancelledError:
+            # What nobody will ask for must not stand against the caps for as long as they look back.
+            with suppress(OverCap, StorageFault):
+                await self._settle(space, await reserving, Usage(), price, "stopped")
+            raise
+        except OverCap as over:
+            raise Sorry(
+                f"budget.{over.kind}",
+                cap=dollars(over.cap),
+                spent=dollars(over.spent),
+                days=self._settings.space_days,
+            ) from None
+
+    def _caps(self) -> Caps:
+        one = self._settings
+        return Caps(
+            Decimal(str(one.run_usd)),
+            None if one.space_usd is None else Decimal(str(one.space_usd)),
+            datetime.now(UTC) - timedelta(days=one.space_days),
+        )
 
     async def _settle(
         self,

@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bot.commands import HOUSE, MAX_LINE, TABLE, WORKS, Option, Verb, find, usage
+from bot.commands import DEFAULT_WORK, MAX_LINE, TABLE, WORKS, find
 from bot.events import OptionValue, Sorry
+from bot.verb import HOUSE, Option, Verb, usage
 
 _ESCAPED = re.compile(r"\\([\s\"'“”‘’\\])")
 _DASHES = re.compile(r"^(--|—|–)(?=\w)")  # a telephone's keyboard makes one long dash of two
@@ -97,10 +98,19 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
         if not second:
             return _row("help"), 0
         raise _unknown(f"{first} {second}", [row.path for row in TABLE if row.work == first])
-    alone = [row for row in TABLE if row.name == first]
-    if len(alone) == 1:  # only one work has it, so it needs no work's name
-        return alone[0], 1
+    meant = called(first)
+    if len(meant) == 1:
+        return meant[0], 1
+    if meant:
+        raise Sorry("commands.several", name=first, paths=", ".join(f"/{row.path}" for row in meant))
     raise _unknown(f"{first} {second}".strip(), [row.path for row in TABLE], first)
+
+
+def called(name: str) -> list[Verb]:
+    """The rows that a verb's name without a work's could mean: one where only one has it, or the default work."""
+    if row := find(HOUSE, name) or find(DEFAULT_WORK, name):
+        return [row]
+    return [row for row in TABLE if row.name == name]
 
 
 def _row(name: str) -> Verb:

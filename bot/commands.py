@@ -1,89 +1,27 @@
-"""THE table of verbs: the one place that says what can be asked for, and how a line becomes a request.
+"""THE table of verbs: the one place that says what can be asked for.
 
 Knows no platform and runs nothing. It drives the terminal's parser and completion, /help, the command
-line and docs/commands.md (`python -m bot.commands > docs/commands.md`).
+line, every platform's commands and docs/commands.md (`bot.manual`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 from bot.events import Sorry
-from bot.words import Words, words
+from bot.verb import HOUSE, Argument, Option, Verb
 
-HOUSE = "house"
-"""The work of the verbs that steer the conversation itself; they are typed without a work's name."""
 FOLLOW_UP = "follow_up"
 """The option that marks plain text: it may lean on what was said before, as a typed verb does not."""
 STRATEGIES = ("single", "multi-question", "multi-hop")
 """The ways to search, as in `[retrieval] strategy`."""
+LEVELS = ("single", "mini", "full")
+"""How many of a council are asked, as in `[council] level`: one, a few, all."""
 MAX_LINE = 8_000
 """Characters of one typed line: more than any question needs, less than any model's window."""
-
-Completes = Literal["", "section", "book", "shelf", "path", "command", "prompt", "session"]
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One `--name`, or a positional argument, of a verb.
-
-    `completes` says what App.complete (or the file system, for "path") offers for the value.
-    """
-
-    name: str
-    summary: str
-    kind: Literal["text", "number", "flag"] = "text"
-    required: bool = False
-    choices: tuple[str, ...] = ()
-    completes: Completes = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """What follows the verb: one text up to the end of the line, or a list of words (`many`).
-
-    The text becomes Request.text; a list becomes the option `name`.
-    """
-
-    name: str
-    summary: str
-    required: bool = True
-    many: bool = False
-    completes: Completes = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Verb:
-    """One row of the table. `plain` verbs take the plain text of a session of their work.
-
-    `ordered` runs of a place go one after another; `background` ones leave the prompt usable; `admin`
-    ones change what the whole space shares, and are for its admins.
-    """
-
-    work: str
-    name: str
-    summary: str
-    example: str
-    ordered: bool = False
-    plain: bool = False
-    background: bool = False
-    admin: bool = False
-    argument: Argument | None = None
-    options: tuple[Option, ...] = ()
-
-    @property
-    def path(self) -> str:
-        """What is typed after the slash: "rules ask", "help"."""
-        return self.name if self.work == HOUSE else f"{self.work} {self.name}"
-
-    def option(self, name: str) -> Option | None:
-        return next((option for option in self.options if option.name == name), None)
-
 
 _SHELF = Option("shelf", "verbs.option_shelf", completes="shelf")
 _PRIVATE = Option("private", "verbs.option_private", "flag")
 _SHELF_NEEDED = Option("shelf", "verbs.option_shelf", completes="shelf", required=True)
+_COUNCIL_RUN = Option("run", "verbs.option_run")
 
 TABLE: tuple[Verb, ...] = (
     Verb(
@@ -126,6 +64,60 @@ TABLE: tuple[Verb, ...] = (
         argument=Argument("ref", "verbs.arg_ref", completes="section"),
         options=(_SHELF, _PRIVATE),
     ),
+    Verb(
+        "council",
+        "ask",
+        "verbs.council_ask",
+        "/council ask Which ending serves the story better? --level full",
+        ordered=True,
+        plain=True,
+        argument=Argument("question", "verbs.arg_question"),
+        options=(
+            Option("level", "verbs.option_level", choices=LEVELS),
+            Option("research", "verbs.option_research", completes="research"),
+            Option("debate", "verbs.option_debate", "flag"),
+            Option("follow", "verbs.option_follow", "flag"),
+            Option("yes", "verbs.option_yes", "flag"),
+            _PRIVATE,
+        ),
+    ),
+    Verb(
+        "council",
+        "members",
+        "verbs.council_members",
+        '/council members openai:model-a effort=high, local:model-b persona="a sceptic"',
+        argument=Argument("list", "verbs.arg_members", required=False),
+    ),
+    Verb(
+        "council",
+        "chair",
+        "verbs.council_chair",
+        "/council chair openai:model-a, local:model-b",
+        argument=Argument("models", "verbs.arg_chair", required=False),
+    ),
+    Verb(
+        "council",
+        "criteria",
+        "verbs.council_criteria",
+        "/council criteria Is it true, and does it say what it rests on?",
+        argument=Argument("text", "verbs.arg_criteria", required=False),
+    ),
+    Verb(
+        "council",
+        "show",
+        "verbs.council_show",
+        "/council show ballots 2",
+        argument=Argument("what", "verbs.arg_what", completes="council"),
+        options=(_COUNCIL_RUN, _PRIVATE),
+    ),
+    Verb(
+        "council",
+        "export",
+        "verbs.council_export",
+        "/council export",
+        options=(_COUNCIL_RUN, _PRIVATE),
+    ),
+    Verb("council", "stats", "verbs.council_stats", "/council stats", options=(_PRIVATE,)),
     Verb(
         "library",
         "add",
@@ -243,69 +235,3 @@ def verb(work: str, name: str) -> Verb:
 def plain_verb(work: str) -> tuple[str, str]:
     """The work and verb that plain text means in a session of `work`."""
     return next((row.work, row.name) for row in TABLE if row.work == work and row.plain)
-
-
-def usage(verb: Verb) -> str:
-    """One line such as `/library add PATHS… --shelf SHELF [--replace]`."""
-    parts = [f"/{verb.path}"]
-    if verb.argument:
-        name = verb.argument.name.upper() + ("…" if verb.argument.many else "")
-        parts.append(name if verb.argument.required else f"[{name}]")
-    for option in verb.options:
-        value = (
-            "" if option.kind == "flag" else " " + ("N" if option.kind == "number" else option.name.upper())
-        )
-        shown = f"--{option.name}{value}"
-        parts.append(shown if option.required else f"[{shown}]")
-    return " ".join(parts)
-
-
-def help_text(say: Words, topic: str = "") -> str:
-    """Markdown for /help: everything, one work, or one verb. An unknown topic gets everything."""
-    path = topic.strip().lstrip("/").lower()
-    exact = [verb for verb in TABLE if path in (verb.path, verb.name)] if path else []
-    if exact:
-        return "\n\n".join(_verb_help(say, verb) for verb in exact)
-    shown = [verb for verb in TABLE if verb.work == path] or list(TABLE)
-    lines = [f"- `{usage(verb)}`  {say(verb.summary)}" for verb in shown]
-    return "\n".join([*lines, "", say("verbs.plain_text")])
-
-
-def _verb_help(say: Words, verb: Verb) -> str:
-    lines = [f"`{usage(verb)}`", "", say(verb.summary), ""]
-    if verb.argument:
-        lines.append(f"- `{verb.argument.name.upper()}`  {say(verb.argument.summary)}")
-    lines += [f"- `--{option.name}`  {say(option.summary)}" for option in verb.options]
-    return "\n".join([*lines, f"- {say('verbs.example')} `{verb.example}`"])
-
-
-def document() -> str:
-    """docs/commands.md, from the table."""
-    say = words("en")
-    parts = [
-        "# Commands",
-        "",
-        "Generated from `bot/commands.py` by `python -m bot.commands > docs/commands.md`: "
-        "edit the table, not this page.",
-        "",
-        "In the terminal a command begins with `/`. Anything else is plain text and goes to the session's work:",
-        f"a new session is one of `{DEFAULT_WORK}`, where plain text means `/{' '.join(plain_verb(DEFAULT_WORK))}`.",
-        "A verb may be typed without its work where only one work has it (`/roll 4d6kh3`).",
-        "*Ordered* verbs of one thread run strictly one after another; *free* ones start at once.",
-    ]
-    for work in (*WORKS, HOUSE):
-        parts += ["", f"## {work}", ""]
-        parts += ["| command | what it does | order |", "|---|---|---|"]
-        shown = [verb for verb in TABLE if verb.work == work]
-        parts += [
-            f"| `{usage(verb)}` | {say(verb.summary)} | {'ordered' if verb.ordered else 'free'} |"
-            for verb in shown
-        ]
-        for verb in shown:
-            if verb.argument or verb.options:
-                parts += ["", f"### /{verb.path}", "", _verb_help(say, verb).split("\n", 4)[-1]]
-    return "\n".join(parts) + "\n"
-
-
-if __name__ == "__main__":
-    print(document(), end="")

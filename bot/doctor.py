@@ -147,9 +147,11 @@ def _roles(settings: Config, say: Words) -> Iterator[Finding]:
         case _:
             yield Finding(None, say("doctor.roles_nobody"))
     for part in fields(settings.roles):
-        if chain := getattr(settings.roles, part.name):
-            joined = (", " if part.name == "council" else " → ").join(chain)
-            yield Finding(None, say("doctor.role", role=part.name, chain=joined))
+        if part.name == "council":
+            for n, member in enumerate(settings.roles.council, 1):
+                yield Finding(None, say("doctor.seat", n=n, member=member))
+        elif chain := getattr(settings.roles, part.name):
+            yield Finding(None, say("doctor.role", role=part.name, chain=" → ".join(chain)))
 
 
 def _providers(settings: Config, say: Words) -> Iterator[Finding]:
@@ -169,6 +171,15 @@ def _providers(settings: Config, say: Words) -> Iterator[Finding]:
     known = [settings.providers[name] for name in _named(settings) if name in settings.providers]
     if any(provider.kind != "demo" for provider in known):
         yield Finding(None, say("doctor.probe_hint"))
+        yield Finding(None, _caps(settings, say))
+
+
+def _caps(settings: Config, say: Words) -> str:
+    one = settings.budget
+    run = f"{one.run_usd:.2f}"
+    if one.space_usd is None:
+        return say("doctor.budget", run=run)
+    return say("doctor.budget_space", run=run, space=f"{one.space_usd:.2f}", days=one.space_days)
 
 
 def _named(settings: Config) -> list[str]:

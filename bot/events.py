@@ -72,7 +72,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Opens a new threaded message. `key` is unique within the run and the same on replay."""
+    """Opens a new threaded message. `key` is unique within the run and the same on replay.
+
+    With the key of the open stage it only gives that one another title.
+    """
 
     key: str
     title: str
@@ -107,7 +110,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One button: its label, and the line that pressing it is the same as typing."""
+    """One button: its label, and the line that pressing it is the same as typing; "" for doing nothing."""
 
     label: str
     command: str
@@ -203,7 +206,8 @@ class Completion:
 
     `calls` are the tools asked for ("tool"). `raw` is the turn as the service's own blocks (JSON), to be
     handed back to the same model in a tool loop. `passed_over` are the models of the role's chain that
-    failed before this one, each as (model, fault).
+    failed before this one, each as (model, fault). `reasoning` is what the service shows of the thinking,
+    if anything: not part of the answer.
     """
 
     text: str
@@ -213,6 +217,7 @@ class Completion:
     calls: tuple[ToolCall, ...] = ()
     raw: str = ""
     passed_over: tuple[tuple[str, str], ...] = ()
+    reasoning: str = ""
 
 
 class Run(Protocol):

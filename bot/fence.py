@@ -10,7 +10,10 @@ from collections.abc import Iterable, Sequence
 
 from bot.retrieval.found import Passage
 
-FENCES = ("passage", "passages", "question", "earlier", "answer", "searched")
+FENCES = (
+    "passage", "passages", "question", "earlier", "answer", "searched", "research", "finding", "response",
+    "responses", "own", "attack", "standings", "critique", "critiques",
+)  # fmt: skip
 """The tags that our prompts fence with."""
 
 EARLIER_CHARS = 1_500
@@ -33,11 +36,10 @@ def passages(found: Sequence[Passage]) -> str:
     return "\n".join(_passage(n, one) for n, one in enumerate(found, 1))
 
 
-def exchanges(history: Iterable[tuple[str, str]]) -> str:
-    """Earlier (question, answer) pairs of a conversation, oldest first."""
+def exchanges(history: Iterable[tuple[str, str]], *, most: int = EARLIER_CHARS) -> str:
+    """Earlier (question, answer) pairs of a conversation, oldest first; of each answer `most` characters."""
     return "\n".join(
-        f"<earlier>\n<question>{data(asked)}</question>\n"
-        f"<answer>{data(answered[:EARLIER_CHARS])}</answer>\n</earlier>"
+        f"<earlier>\n<question>{data(asked)}</question>\n<answer>{data(answered[:most])}</answer>\n</earlier>"
         for asked, answered in history
     )
 

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot import commands
 from bot.events import Sorry, Work
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
@@ -15,7 +14,10 @@ from bot.retrieval.intake import Intake
 from bot.retrieval.library import Library
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.reranking import Reranking
+from bot.verb import HOUSE
 from bot.works.incoming import Incoming
+from storage.council_settings import CouncilSettings
+from storage.councils import Councils
 from storage.db import Database
 from storage.documents import Documents
 from storage.faults import StorageFault
@@ -58,11 +60,14 @@ class House:
     feedback: Feedback
     withdrawals: Withdrawals
     marks: Marks
+    councils: Councils
+    council_settings: CouncilSettings
     documents: Documents
     jobs: Jobs
     embedding: Embedding
     library: Library
     intake: Intake
+    ledger: Ledger
     models: Models
     prompts: Prompts
     incoming: Incoming
@@ -81,7 +86,7 @@ class House:
         documents = Documents(database)
         remote = config.storage.chroma_url
         vectors = Vectors.remote(remote) if remote else Vectors.embedded(config.data_dir / "chroma")
-        embedding = Embedding(config)
+        embedding, ledger = Embedding(config), Ledger(database)
         return cls(
             config=config,
             lock=lock,
@@ -96,6 +101,8 @@ class House:
             feedback=Feedback(database),
             withdrawals=Withdrawals(database),
             marks=Marks(database),
+            councils=Councils(database),
+            council_settings=CouncilSettings(database),
             documents=documents,
             jobs=Jobs(database),
             embedding=embedding,
@@ -108,7 +115,8 @@ class House:
                 Reranking(config),
             ),
             intake=Intake(config, documents, vectors, embedding),
-            models=Models(config, Ledger(database)),
+            ledger=ledger,
+            models=Models(config, ledger),
             prompts=Prompts(prompts, Overrides(database)),
             incoming=Incoming(config.data_dir / "incoming"),
         )
@@ -135,16 +143,33 @@ class House:
         asking = Asking(self.library, self.models, self.sessions, snapshots)
         return {
             "rules": Rules(asking, self.library, self.sessions),
+            "council": self._council(),
             "library": LibraryWork(self.library, self.intake, self.jobs, self.incoming),
             "prompts": PromptsWork(self.prompts, self.incoming),
             "sessions": SessionsWork(self.sessions, self.owned),
-            commands.HOUSE: Desk(self.sessions, app.stop),
+            HOUSE: Desk(self.sessions, app.stop),
         }
+
+    def _council(self) -> Work:
+        from bot.works.council.asking import Asking
+        from bot.works.council.keeping import Keeping
+        from bot.works.council.settings import Settings
+        from bot.works.council.showing import Showing
+        from bot.works.council.snapshot import Snapshots
+        from bot.works.council.stats import Stats
+        from bot.works.council.work import Council
+
+        settings = Settings(self.council_settings, self.models, self.config)
+        snapshots = Snapshots(self.config, self.models, self.prompts, self.sessions, settings)
+        keeping = Keeping(self.councils, self.ledger)
+        asking = Asking(self.models, self.sessions, snapshots, keeping, self.config.council.mini)
+        return Council(asking, settings, Showing(self.councils), Stats(self.councils))
 
     async def complete(
         self, space: str, kind: str, prefix: str, shelf: str | None, author: str = ""
     ) -> list[str]:
-        """Names that begin like `prefix`: kind "section", "book", "shelf", "prompt" or "session".
+        """Names that begin like `prefix`: kind "section", "book", "shelf", "prompt" or "session"; for a council
+        "research" (categories) or "council" (what it can show).
 
         Sessions are `author`'s own.
         """
@@ -155,6 +180,16 @@ class House:
         if kind == "prompt":
             names = [one.text.name for one in await self.prompts.all(space)]
             return [name for name in names if name.startswith(prefix.lower())]
+        if kind == "research":
+            from bot.works.council import completing, snapshot
+
+            return completing.categories(await snapshot.categories(self.prompts, space), prefix)
+        if kind == "council":
+            from bot.works.council import completing
+            from bot.works.council.settings import Settings
+
+            seats = await Settings(self.council_settings, self.models, self.config).seats(space)
+            return completing.parts(len(seats.members), prefix)
         return await self.library.complete(space, kind, prefix, shelf)
 
     async def close(self) -> None:

@@ -10,6 +10,8 @@ import os
 from collections.abc import Mapping
 from functools import cache
 
+from bot.events import Sorry
+
 LOCALES = ("en", "pt-BR")
 _FOLDER = __file__.removesuffix(".py")
 
@@ -64,7 +66,13 @@ class Words:
         sentence = self._section(section).get(name)
         if sentence is None:  # a test finds it first; a person still gets what is known
             return " ".join([key, *(f"{name}={value}" for name, value in values.items())])
-        return sentence.format_map(_Values({name: _Value(value) for name, value in values.items()}))
+        return sentence.format_map(
+            _Values({name: _Value(self._said(value)) for name, value in values.items()})
+        )
+
+    def _said(self, value: object) -> object:
+        """A value of a sentence may itself be one: the reason inside of a Sorry is a Sorry."""
+        return self(value.key, **value.values) if isinstance(value, Sorry) else value
 
     def sentences(self) -> dict[str, str]:
         """Every key with its sentence, placeholders open."""

@@ -13,6 +13,7 @@ async def load(bot: Sutradhar) -> None:
     from bot.adapters.discord import malformed, repeated
     from bot.adapters.discord.menus import about_message
     from cogs import free_chat, setup
+    from cogs.council import Council
     from cogs.house import House
     from cogs.library import Library
     from cogs.prompts import Prompts
@@ -20,7 +21,7 @@ async def load(bot: Sutradhar) -> None:
     from cogs.sessions import Sessions
 
     reception = bot.reception
-    for cog in (Rules, Library, Prompts, Sessions, House):
+    for cog in (Rules, Council, Library, Prompts, Sessions, House):
         await bot.add_cog(cog(reception))
     await setup.load(bot)
     await free_chat.load(bot)

@@ -10,7 +10,7 @@ from discord.ext import commands
 from bot.adapters.discord import telling
 from bot.adapters.discord.help import help_text
 from bot.adapters.discord.verbs import verb
-from bot.commands import HOUSE
+from bot.verb import HOUSE
 
 if TYPE_CHECKING:
     from bot.adapters.discord.reception import Reception

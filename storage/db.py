@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Database", "FaultKind", "StorageFault", "new_id"]
 
 _WRITING = "sutradhar_writing"
+
+# Any number will do as long as every process of the program uses the same one.
+_NAMED_LOCKS = 0x5374
 
 
 def new_id() -> str:
@@ -105,6 +108,20 @@ class Database:
         except (DBAPIError, sqlite3.Error) as error:
             raise fault_of(error) from error
 
+    async def alone(self, connection: AsyncConnection, name: str) -> None:
+        """Let no other `write` be past this point with the same name until this one has ended.
+
+        What was committed before is then seen, unless the transaction has read it already.
+        """
+        if not self._sqlite:  # SQLite's writers are alone anyway
+            from zlib import crc32
+
+            from sqlalchemy import text
+
+            # A lock of two numbers is never the migrations', which has one; names that share theirs only wait.
+            key = {"kind": _NAMED_LOCKS, "key": crc32(name.encode()) - 2**31}
+            await connection.execute(text("SELECT pg_advisory_xact_lock(:kind, :key)"), key)
+
     def insert(self, table: Table) -> SqliteInsert | PostgresInsert:
         """This database's INSERT with `on_conflict_do_nothing` and `on_conflict_do_update`.
 
@@ -159,6 +176,13 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None) -> Asyn
         writing = connection.get_execution_options().get(_WRITING, True)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
+    def invalidated(connection: Any, _record: object, _error: object) -> None:
+        # Of a call that was cancelled. Closed as it is, with a statement that nobody has read to its end, it
+        # would keep the file's lock until the garbage collector comes by.
+        with suppress(Exception):
+            connection.rollback()
+
     event.listen(engine.sync_engine, "connect", connected)
+    event.listen(engine.sync_engine, "invalidate", invalidated)
     event.listen(engine.sync_engine, "begin", begun)
     return engine

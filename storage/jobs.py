@@ -95,25 +95,8 @@ class Jobs:
                 )
             )
 
-    async def get(self, space: str, id: str) -> JobRow | None:
-        found = await self._jobs(space, id, 1)
-        return found[0] if found else None
-
     async def list(self, space: str, limit: int = 20) -> Sequence[JobRow]:
         """The latest jobs, newest first, each with its errors."""
-        return await self._jobs(space, None, limit)
-
-    async def _update(self, space: str, id: str, values: dict[str, object]) -> None:
-        from storage.tables import jobs
-
-        async with self._db.write() as connection:
-            await connection.execute(
-                jobs.update()
-                .where(jobs.c.space == space, jobs.c.id == id)
-                .values(**values, updated_at=datetime.now(UTC))
-            )
-
-    async def _jobs(self, space: str, id: str | None, limit: int) -> Sequence[JobRow]:
         from sqlalchemy import case, func, select
 
         from storage.tables import inbox, job_errors, jobs
@@ -125,8 +108,6 @@ class Jobs:
             .outerjoin(inbox, (inbox.c.id == jobs.c.id) & (inbox.c.space == jobs.c.space))
             .where(jobs.c.space == space)
         )
-        if id is not None:
-            query = query.where(jobs.c.id == id)
         query = query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
         async with self._db.read() as connection:
             rows = list(await connection.execute(query))
@@ -140,3 +121,13 @@ class Jobs:
                     JobErrorRow(mapping["name"], mapping["key"], mapping["values"])
                 )
         return [JobRow(**row._mapping, errors=tuple(errors.get(row.id, ()))) for row in rows]
+
+    async def _update(self, space: str, id: str, values: dict[str, object]) -> None:
+        from storage.tables import jobs
+
+        async with self._db.write() as connection:
+            await connection.execute(
+                jobs.update()
+                .where(jobs.c.space == space, jobs.c.id == id)
+                .values(**values, updated_at=datetime.now(UTC))
+            )

@@ -1,6 +1,7 @@
-"""What was spent: every paid call reserves an estimate first, then settles.
+"""What was spent: every paid call reserves an estimate first, if the caps allow it, then settles.
 
-Knows no prices. A call cut off by a crash leaves its reservation standing, which counts as spent.
+Knows no prices, and no caps but those it is given. A call cut off by a crash leaves its reservation standing,
+which counts as spent.
 """
 
 from __future__ import annotations
@@ -8,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from storage.db import Database, new_id
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 Settled = Literal["settled", "stopped", "failed"]
 
@@ -56,6 +61,23 @@ class Totals:
     unpriced: int
 
 
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The most that a run may cost, and its space since `since`; None for no cap."""
+
+    run_usd: Decimal | None
+    space_usd: Decimal | None
+    since: datetime
+
+
+class OverCap(Exception):
+    """The call might cost more than the cap leaves; nothing was reserved. `spent` is without this call."""
+
+    def __init__(self, kind: Literal["run", "space"], spent: Decimal, cap: Decimal) -> None:
+        super().__init__(f"{spent} of the {kind}'s {cap} dollars are spent")
+        self.kind, self.spent, self.cap = kind, spent, cap
+
+
 class Ledger:
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -69,12 +91,19 @@ class Ledger:
         model: str,
         estimate_tokens: int,
         estimate_usd: Decimal | None,
+        caps: Caps | None = None,
     ) -> str:
-        """Set an estimate aside before the call. Returns the entry's id."""
+        """Set an estimate aside before the call. Returns the entry's id.
+
+        Raises OverCap, setting nothing aside, where what is settled and what still stands come to more than a
+        cap with this call. Unknown dollars count as nothing; a call that is known to be free is not refused.
+        """
         from storage.tables import ledger
 
         entry = new_id()
         async with self._db.write() as connection:
+            if caps is not None and estimate_usd != 0:
+                await self._mind(connection, caps, space, run_id, estimate_usd or Decimal(0))
             await connection.execute(
                 ledger.insert().values(
                     id=entry,
@@ -94,6 +123,22 @@ class Ledger:
                 )
             )
         return entry
+
+    async def _mind(
+        self, connection: AsyncConnection, caps: Caps, space: str, run_id: str, estimate: Decimal
+    ) -> None:
+        from storage.tables import ledger
+
+        # One after the other, or two calls at once would each find room for themselves alone.
+        await self._db.alone(connection, f"ledger {space}")
+        if caps.run_usd is not None:
+            spent = await _spent(connection, ledger.c.space == space, ledger.c.run_id == run_id)
+            if spent + estimate > caps.run_usd:
+                raise OverCap("run", spent, caps.run_usd)
+        if caps.space_usd is not None:
+            spent = await _spent(connection, ledger.c.space == space, ledger.c.created_at >= caps.since)
+            if spent + estimate > caps.space_usd:
+                raise OverCap("space", spent, caps.space_usd)
 
     async def settle(
         self,
@@ -162,3 +207,16 @@ class Ledger:
         )
         async with self._db.read() as connection:
             return [LedgerRow(**row._mapping) for row in await connection.execute(query)]
+
+
+async def _spent(connection: AsyncConnection, *which: ColumnElement[bool]) -> Decimal:
+    """What the calls have cost, or may still cost if they are not settled."""
+    from sqlalchemy import case, func, select
+
+    from storage.tables import ledger
+
+    c = ledger.c
+    cost = func.sum(case((c.state == "reserved", c.estimate_usd), else_=c.cost_usd))
+    query = select(func.coalesce(cost, 0, type_=c.cost_usd.type)).where(*which)
+    spent: Decimal = (await connection.execute(query)).scalar_one()
+    return spent

@@ -72,17 +72,3 @@ class Outbox:
         mine = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None), t.c.shown.is_(None))
         async with self._db.read() as connection:
             return [str(row.message_id) for row in await connection.execute(t.select().where(*mine))]
-
-    async def run_of(self, space: str, message_id: str) -> str | None:
-        """The run that a message shows; the last one, should two show in the same message."""
-        from storage.tables import outbox
-
-        query = (
-            outbox.select()
-            .where(outbox.c.space == space, outbox.c.message_id == message_id)
-            .order_by(outbox.c.created_at.desc())
-            .limit(1)
-        )
-        async with self._db.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-            return str(row.run_id) if row else None

@@ -67,10 +67,15 @@ class OwnedSessions:
 
     async def delete(self, space: str, author_id: str, session_id: str) -> bool:
         """Remove the session and all that was asked and answered in it; whether it was this person's."""
-        from storage.tables import sessions
+        from sqlalchemy import select
+
+        from storage.tables import councils, exchanges, sessions
 
         mine = (*_own(space, author_id), sessions.c.id == session_id)
+        asked = select(exchanges.c.run_id).join(sessions).where(*mine)
+        held = councils.delete().where(councils.c.space == space, councils.c.run_id.in_(asked))
         async with self._db.write() as connection:
+            await connection.execute(held)
             return (await connection.execute(sessions.delete().where(*mine))).rowcount == 1
 
     async def _change(self, space: str, author_id: str, session_id: str, **values: Any) -> bool:

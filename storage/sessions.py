@@ -121,9 +121,10 @@ class Sessions:
     ) -> bool:
         """Keep a question and its answer, instead of what was kept of this run's before a restart cut it off.
 
-        False, changing nothing, if the session is not one of this space's.
+        False if the session is not one of this space's, or was deleted while the run went on: then the run's
+        council is not kept either.
         """
-        from storage.tables import exchanges, sessions
+        from storage.tables import councils, exchanges, sessions
 
         now = datetime.now(UTC)
         new = self._db.insert(exchanges).values(
@@ -138,6 +139,8 @@ class Sessions:
         grown = sessions.update().where(sessions.c.space == space, sessions.c.id == session_id)
         async with self._db.write() as connection:
             if (await connection.execute(grown.values(updated_at=now))).rowcount != 1:
+                held = councils.delete().where(councils.c.space == space, councils.c.run_id == run_id)
+                await connection.execute(held)
                 return False
             kept = {"question": question, "answer": answer, "citations": citations}
             await connection.execute(
@@ -160,13 +163,17 @@ class Sessions:
         return rows[::-1]
 
     async def reword_exchange(self, space: str, run_id: str, question: str) -> bool:
-        """What a run was asked, as it reads now; whether there was anything."""
-        from storage.tables import exchanges
+        """What a run was asked, as it reads now, of a council too; whether there was anything."""
+        from storage.tables import councils, exchanges
 
-        mine = (exchanges.c.space == space, exchanges.c.run_id == run_id)
+        changed = 0
         async with self._db.write() as connection:
-            changed = await connection.execute(exchanges.update().where(*mine).values(question=question))
-            return changed.rowcount > 0
+            for kept in (exchanges, councils):
+                mine = (kept.c.space == space, kept.c.run_id == run_id)
+                changed += (
+                    await connection.execute(kept.update().where(*mine).values(question=question))
+                ).rowcount
+        return changed > 0
 
 
 def active_at(space: str, platform: str, channel: str, thread: str) -> tuple[ColumnElement[bool], ...]:

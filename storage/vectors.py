@@ -103,10 +103,6 @@ class Vectors:
         if self._folder is None or await asyncio.to_thread(self._folder.exists):
             await self._run(lambda: self._remove(space, shelf, document_id))
 
-    async def drop(self, space: str, shelf: str, embedder: str) -> None:
-        """Forget all vectors of a shelf by one embedder."""
-        await self._run(lambda: self._drop((space, shelf, embedder)))
-
     async def count(self, space: str, shelf: str, embedder: str) -> int:
         return await self._run(lambda: sum(shard.count() for shard in self._all((space, shelf, embedder))))
 
@@ -216,12 +212,6 @@ class Vectors:
             about = shard.metadata or {}
             if (about.get("space"), about.get("shelf")) == (space, shelf):
                 shard.delete(where={"document": document_id})
-
-    def _drop(self, key: Key) -> None:
-        # The last one first, so that an interrupted drop leaves a row of collections without a gap.
-        for shard in range(len(self._all(key)) - 1, -1, -1):
-            self._opened().delete_collection(_name(key, shard))
-        self._shards.pop(key, None)
 
 
 def _upsert(

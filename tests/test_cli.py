@@ -82,10 +82,18 @@ def test_doctor_tells_which_models_play_and_why(tmp_path: Path) -> None:
     assert "models test asks each of them" in keyed
     assert re.search(r"extractor: openai:\S+\n", keyed)
     assert "✓ openai: OPENAI_API_KEY is set" in keyed
+    assert re.search(r"council, seat 1: openai:\S+\n.*council, seat 3: openai:\S+\n", keyed, re.DOTALL)
+    assert "at most $5.00 for one request; no limit for a space" in keyed
     config = tmp_path / "config.toml"
-    config.write_text('[roles]\nanswerer = ["anthropic:a", "openai:b", "demo:smollm2"]\n', encoding="utf-8")
+    config.write_text(
+        '[roles]\nanswerer = ["anthropic:a", "openai:b", "demo:smollm2"]\n'
+        'council = ["openai:b effort=high", "openai:b"]\n[budget]\nspace_usd = 20\n',
+        encoding="utf-8",
+    )
     chained = bot("doctor", "--config", str(config), data=tmp_path / "data", OPENAI_API_KEY="sk-x").stdout
     assert "answerer: anthropic:a → openai:b → demo:smollm2" in chained
+    assert "council, seat 1: openai:b effort=high\n" in chained
+    assert "and $20.00 for a space in 30 days" in chained
     assert "✗ anthropic: ANTHROPIC_API_KEY is not set" in chained
     assert "✗ The demo model's file has not been fetched yet" in chained
     config.write_text("[roles]\n", encoding="utf-8")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.command_line import parse, tokens
-from bot.commands import HOUSE, MAX_LINE, TABLE, document, find, help_text, plain_verb, usage, verb
+from bot.commands import LEVELS, MAX_LINE, TABLE, find, plain_verb, verb
 from bot.events import Sorry
+from bot.manual import document, help_text
+from bot.verb import HOUSE, usage
 from bot.words import LOCALES, words
+from bot.works.council.values import Level
 
 
 def test_plain_text_is_left_alone() -> None:
@@ -59,6 +63,21 @@ def test_plain_text_is_left_alone() -> None:
             "The siege of the mill",
         ),
         ("/sessions archive", "sessions archive", {}, ""),
+        (
+            "/council ask --yes --level mini --research a,b --follow -- What does --debate do?",
+            "council ask",
+            {"yes": True, "level": "mini", "research": "a,b", "follow": True},
+            "What does --debate do?",
+        ),
+        (
+            '/council members openai:x effort=high, local:y persona="a sceptic"',
+            "council members",
+            {},
+            'openai:x effort=high, local:y persona="a sceptic"',
+        ),
+        ("/council chair", "council chair", {}, ""),
+        ("/council show ballots 2 --run 4f6a1c", "council show", {"run": "4f6a1c"}, "ballots 2"),
+        ("/ask who holds the mill?", "rules ask", {}, "who holds the mill?"),
         ("/help rules ask", "help", {}, "rules ask"),
         ("/", "help", {}, ""),
         ("/rules", "help", {}, "rules"),
@@ -78,6 +97,9 @@ def test_a_line_becomes_a_verb(line: str, path: str, options: dict[str, object],
         ("/libary list", "commands.unknown_verb", "library list"),
         ("/rol 2d6", "commands.unknown_verb", "rules roll"),
         ("/zzz", "commands.unknown_verb_only", None),
+        ("/council membres", "commands.unknown_verb", "council members"),
+        ("/council ask --level huge what", "commands.option_choice", None),
+        ("/council show", "commands.missing", None),
         ("/rules ask --shelv x what", "commands.unknown_option", "shelf"),
         ("/library list --frobnicate", "commands.unknown_option_only", None),
         ("/library jobs --frobnicate", "commands.no_option", None),
@@ -96,6 +118,15 @@ def test_a_slip_gets_a_sentence_with_the_nearest_name(line: str, key: str, neare
     assert raised.value.key == key
     assert raised.value.values.get("nearest") == nearest
     assert "{" not in words("en")(key, **raised.value.values)
+
+
+def test_a_name_that_several_works_have_gets_them_all_named() -> None:
+    with pytest.raises(Sorry) as raised:
+        parse("/show rag")
+    assert (raised.value.key, raised.value.values["paths"]) == (
+        "commands.several",
+        "/council show, /prompts show",
+    )
 
 
 @given(st.text(max_size=200))
@@ -126,6 +157,7 @@ def test_the_table_is_consistent() -> None:
         assert parse(row.example).verb is row
         assert verb(row.work, row.name) is row
     assert plain_verb("rules") == ("rules", "ask")
+    assert plain_verb("council") == ("council", "ask")
     with pytest.raises(Sorry):
         verb("rules", "dance")
 
@@ -137,9 +169,14 @@ def test_what_changes_what_everybody_shares_is_for_admins() -> None:
 
 def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() -> None:
     private = {row.path for row in TABLE if row.option("private")}
-    assert private == {f"rules {name}" for name in ("ask", "lookup", "roll", "books", "see")}
+    rules = {f"rules {name}" for name in ("ask", "lookup", "roll", "books", "see")}
+    assert private == rules | {f"council {name}" for name in ("ask", "show", "export", "stats")}
     parsed = parse("/rules ask --private who holds the mill?")
     assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")
+
+
+def test_a_councils_levels_are_those_that_it_has() -> None:
+    assert get_args(Level) == LEVELS
 
 
 @pytest.mark.parametrize("locale", LOCALES)
@@ -156,5 +193,5 @@ def test_help_names_every_verb_and_every_option(locale: str) -> None:
 
 def test_the_page_of_commands_is_the_table() -> None:
     page = Path("docs/commands.md").read_text(encoding="utf-8")
-    assert page == document(), "run: python -m bot.commands > docs/commands.md"
+    assert page == document(), "run: python -m bot.manual > docs/commands.md"
     assert all(f"/{row.path}" in page for row in TABLE if row.work != HOUSE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import re
@@ -12,8 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from bot import models
-from bot.config import Config, DiscordConfig, ProviderConfig, RetrievalConfig, RolesConfig, load
+from bot import members, models
+from bot.config import (
+    BudgetConfig,
+    Config,
+    CouncilConfig,
+    DiscordConfig,
+    ProviderConfig,
+    RetrievalConfig,
+    RolesConfig,
+    load,
+)
 from bot.config_file import TABLES
 from bot.events import Sorry
 from bot.words import words
@@ -84,7 +94,13 @@ def test_the_example_names_every_setting_and_shows_its_default(file: Path) -> No
         assert re.search(rf"^{member.name} = ", section, re.MULTILINE), member.name
     assert config.library.max_mb == 20
     assert config.providers["local"].base_url == "http://localhost:11434/v1"
-    assert config.roles.council == ("openai:gpt-6.1-sol", "local:qwen3")
+    assert [seat.model for seat in members.of(config.roles.council)] == [
+        "openai:gpt-6.1-sol",
+        "local:qwen3",
+        "local:qwen3",
+    ]
+    assert config.council == CouncilConfig(models=("openai:gpt-6.1-terra", "local:qwen3"))
+    assert config.budget == BudgetConfig(space_usd=50.0)
     assert config.roles.extractor == ("openai:gpt-6-luna", "local:qwen3")
     assert config.roles_from == "config"
 
@@ -101,6 +117,9 @@ def test_keys_that_are_found_are_used_without_settings(keys: list[str]) -> None:
         assert [model.partition(":")[0] for model in chain] == keys, part
         assert all(re.fullmatch(r"\w+:[a-z0-9.-]+", model) for model in chain)
     assert config.roles.transcriber == ()
+    seats = members.of(config.roles.council)
+    assert [seat.model.partition(":")[0] for seat in seats] == [name for name in keys for _ in range(3)]
+    assert len({seat.model for seat in seats}) == len(seats)
 
 
 def test_an_own_suggestion_stands_over_the_bundled_one_and_a_key_may_have_another_name(file: Path) -> None:
@@ -139,6 +158,9 @@ def test_without_a_key_the_demo_model_plays_once_its_files_are_there(tmp_path: P
     there = load(environ={"SUTRADHAR_MODELS": str(folder)})
     assert there.roles_from == "demo"
     assert there.roles.answerer == there.roles.writer == there.roles.extractor == ("demo:smollm2",)
+    seats = members.of(there.roles.council)
+    assert {seat.model for seat in seats} == set(there.roles.models) == {"demo:smollm2"}
+    assert len({seat.persona for seat in seats}) == len(seats) == 3
     keyed = load(environ={"SUTRADHAR_MODELS": str(folder), "OPENAI_API_KEY": "a-key"})
     assert models.needed(*keyed.wants) == ("bge-small",)
 
@@ -153,6 +175,31 @@ def test_a_part_of_text_that_nobody_was_given_is_the_answerers(file: Path) -> No
     assert config.roles.chain("writer") == ("openai:c",)
     assert config.roles.chain("transcriber") == config.roles.chain("council") == ()
     assert config.roles.models == ("x:a", "openai:b", "openai:c")
+
+
+def test_members_keep_their_settings_and_may_sit_twice_and_are_one_model(file: Path) -> None:
+    seats = ("openai:b effort=high", "openai:b", "openai:b", "anthropic:c persona='a, b'")
+    file.write_text(f'[roles]\nanswerer = "openai:a"\ncouncil = {json.dumps(seats)}\n', encoding="utf-8")
+    roles = load(file, environ={}).roles
+    assert roles.council == roles.chain("council") == seats
+    assert roles.models == ("openai:a", "openai:b", "anthropic:c")
+
+
+def test_suggested_members_may_have_settings_and_two_services_may_suggest_too_many(file: Path) -> None:
+    six = [f"m{n} temperature=0.5" for n in range(7)]
+    file.write_text(f"[suggested.openai]\ncouncil = {six}\n[suggested.anthropic]\ncouncil = {six}\n")
+    config = load(file, environ={"OPENAI_API_KEY": "a-key"})
+    assert config.roles.council[0] == "openai:m0 temperature=0.5"
+    both = load(file, environ={"OPENAI_API_KEY": "a-key", "ANTHROPIC_API_KEY": "a-key"})
+    assert len(both.roles.council) == members.MOST
+
+
+def test_a_member_that_cannot_be_read_says_where_and_why(file: Path) -> None:
+    said = refusal(file, '[roles]\nanswerer = "openai:a"\ncouncil = ["openai:a mood=sunny"]\n')
+    assert said == (
+        f"{file}, line 3: `council` can't be read. “mood” is no setting of a member. It can have persona,"
+        ' temperature, effort, timeout, tokens, as in effort=high or persona="a sceptic".'
+    )
 
 
 def test_a_role_of_a_service_that_is_not_described_says_which_table_to_add(file: Path) -> None:
@@ -236,6 +283,19 @@ def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Pa
         ('[suggested.openai]\nanswer = "a"\n', 2, "did you mean `answerer`?"),
         ('[roles]\ncouncil = [\n  "openai:a",\n  "b",\n]\n', 2, "written “provider:model”"),
         ('[roles]\ncouncil = "openai:a"\n', 2, "has to be a list of texts"),
+        ('[roles]\ncouncil = ["opnai:a effort=low"]\n', 2, "did you mean “openai”?"),
+        (f"[roles]\ncouncil = {['openai:a'] * 13}\n", 2, "13 members are too many"),
+        ('[suggested.openai]\ncouncil = ["a effort=utmost"]\n', 2, "It is one of low, medium, high"),
+        ('[council]\nlevel = "ful"\n', 2, "did you mean “full”?"),
+        ("[council]\nself_votes = true\n", 2, "has to be a text in quotes"),
+        ("[council]\nmini = 1\n", 2, "has to be from 2 to 8"),
+        ("[council]\ntimeout = 0.5\n", 2, "has to be from 1.0 to 3600.0"),
+        ('[council]\nmodels = ["gpt-6-luna"]\n', 2, "written “provider:model”"),
+        ('[council]\nmodels = ["opnai:a"]\n', 2, "did you mean “openai”?"),
+        ('[budget]\nrun_usd = "5"\n', 2, 'has to be a number, not "5"'),
+        ("[budget]\nspace_usd = -1\n", 2, "has to be from 0.0 to"),
+        ("[budget]\nspace_usd = inf\n", 2, "has to be from 0.0 to"),
+        ("[budget]\nspace_days = 0\n", 2, "has to be from 1 to 366"),
         ('[providers.x]\nbase_url = "http://localhost"\n', 1, "needs a kind, one of openai-compatible"),
         ('[providers.x]\nkind = "openai-compatible"\n', 1, "needs a base_url"),
         ('[providers.openai]\nkind = "anthropic"\n', 2, "It is one of openai"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot import app as the_app
+from bot import execution
 from bot.app import App
 from bot.events import Ended, Event, Request, Run, Text, View
 from bot.patience import wait_a_while
@@ -160,7 +160,7 @@ async def test_nobody_is_waited_for_for_ever(caplog: pytest.LogCaptureFixture) -
     assert not await wait_a_while(hangs(), 0.05, "the view of run one")
     assert "the view of run one: not in time" in caplog.text
     await stubborn.wait()
-    assert the_app.VIEW_S == 30
+    assert execution.VIEW_S == 30
 
 
 def attempts(data: Path, run: str) -> int:

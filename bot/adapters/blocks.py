@@ -9,13 +9,14 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from bot.readers.lines import opens_table
+
 Kind = Literal["text", "heading", "table", "fence"]
 
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r"^((?:\s|>|[-*+](?=\s)|\d{1,9}[.)](?=\s)){0,40})(`{3,}|~{3,})([^\n`]*)$")
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:\s|$)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s")
-_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,6 @@ def fence(line: str) -> Fence | None:
         return None
     found = _FENCE.match(line)
     return Fence(found[1], found[2], found[3].strip()) if found else None
-
-
-def opens_table(line: str, following: str) -> bool:
-    """Whether the two lines are a table's header and the rule under it (GFM, 4.10)."""
-    return "|" in line and "|" in following and bool(_DELIMITER.match(following))
 
 
 def blocks(markdown: str) -> list[Block]:

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bot.command_line import Parsed
-from bot.commands import FOLLOW_UP, HOUSE, help_text
+from bot.commands import FOLLOW_UP
 from bot.events import Author, OptionValue, Place, Request, Sorry, View
+from bot.manual import help_text
+from bot.verb import HOUSE
 from bot.words import Words, words
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from bot.adapters.blocks import LINE, blocks, fence, opens_table
+from bot.adapters.blocks import LINE, blocks, fence
+from bot.readers.lines import opens_table
 
 _SEQUENCE = re.compile(
     "(?:\x1b\\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, such as a window title or a link

@@ -74,9 +74,10 @@ class _JsonView:
         self._stages = stages
 
     async def show(self, event: Event) -> None:
+        retitles = self._stages.retitles(event)
         await self._stages.enter(event)
         line: dict[str, Any] = {"run": self._stages.run, "stage": self._stages.key, **event_fields(event)}
-        if self._stages.replaces:
+        if self._stages.replaces and not retitles:  # else what has just come would be dropped, too
             line["replace"] = True
         self._lines.write(line)
 

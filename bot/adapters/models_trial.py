@@ -12,6 +12,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -36,9 +37,7 @@ def try_models(config: Config, locale: str, names: Sequence[str], out: BinaryIO 
 
 
 def _chosen(config: Config, names: Sequence[str]) -> list[tuple[str, ProviderConfig]]:
-    speech = set(config.roles.transcriber) - {
-        model for part in ("answerer", "writer", "extractor") for model in config.roles.chain(part)
-    }
+    speech = set(config.roles.transcriber) - set(replace(config.roles, transcriber=()).models)
     wanted = list(dict.fromkeys(names)) or [one for one in config.roles.models if one not in speech]
     if not wanted:
         raise Sorry("probe.nobody")

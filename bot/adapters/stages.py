@@ -38,9 +38,13 @@ class Stages:
     replaces: bool = False
     _shown: list[str] = field(default_factory=list)
 
+    def retitles(self, event: Event) -> bool:
+        """Whether the event only gives the open stage another title."""
+        return isinstance(event, Stage) and event.key == self.key
+
     async def enter(self, event: Event) -> None:
         """Take note of an event before it is shown; `replaces` is then right for it."""
-        if isinstance(event, Stage):
+        if isinstance(event, Stage) and not self.retitles(event):
             await self.leave()
             self.key = event.key
             self.replaces = not (await self.outbox.claim(self.space, self.run, event.key)).fresh

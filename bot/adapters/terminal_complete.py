@@ -15,8 +15,9 @@ from pathlib import Path
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from bot.command_line import Token, tokens
-from bot.commands import HOUSE, TABLE, Verb
+from bot.command_line import Token, called, tokens
+from bot.commands import TABLE
+from bot.verb import Verb
 from bot.words import Words
 
 Names = Callable[[str, str, str | None], Awaitable[list[str]]]
@@ -103,11 +104,11 @@ class LineCompleter(Completer):
 def verb_of(line: str) -> Verb | None:
     """The verb that the line already names, with a space after it."""
     for verb in TABLE:
-        names = [verb.path] if verb.work == HOUSE else [verb.path, verb.name]
-        for name in names:
-            if re.match(r"/" + name.replace(" ", r"\s+") + r"\s", line, re.IGNORECASE):
-                return verb
-    return None
+        if re.match(r"/" + verb.path.replace(" ", r"\s+") + r"\s", line, re.IGNORECASE):
+            return verb
+    alone = re.match(r"/(\S+)\s", line)
+    meant = called(alone[1].lower()) if alone else []
+    return meant[0] if len(meant) == 1 else None
 
 
 def argument(verb: Verb, line: str, words: list[Token]) -> str:

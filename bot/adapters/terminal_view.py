@@ -63,12 +63,16 @@ class TerminalView:
 
     async def show(self, event: Event) -> None:
         ink, say = self._screen.ink, self._say
-        if isinstance(event, Stage):
+        retitles = self._stages.retitles(event)
+        if retitles:
+            await self._end_text()
+        elif isinstance(event, Stage):
             await self._end_stage()
         await self._stages.enter(event)
         match event:
             case Stage(title=title):
-                again = f"  ({say('terminal.replaces')})" if self._stages.replaces else ""
+                anew = self._stages.replaces and not retitles
+                again = f"  ({say('terminal.replaces')})" if anew else ""
                 if title or again:
                     await self._write(["", ink(f"▍ {clean(title)}", BOLD, BLUE) + ink(again, YELLOW)])
             case Text(text=text):
@@ -83,7 +87,9 @@ class TerminalView:
                 self._citations[n] = event
             case Choices(prompt=prompt, choices=choices):
                 lines = [
-                    f"  {ink(clean(one.label), BOLD)}  {ink(clean(one.command), DIM)}" for one in choices
+                    f"  {ink(clean(one.label), BOLD)}  "
+                    f"{ink(clean(one.command) or say('terminal.dismiss'), DIM)}"
+                    for one in choices
                 ]
                 await self._block([ink.wrap(clean(prompt)), *lines])
             case Picture(name=name, png=data, alt=alt):

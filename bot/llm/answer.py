@@ -17,6 +17,9 @@ CHARS_PER_TOKEN = 8
 """No language comes near it on average: longer than `max_tokens` of these, and the limit was ignored."""
 
 SHORTEST_CAP = 2_000
+REASONING_CHARS = 20_000
+"""The most that is kept of what the service shows of the thinking."""
+
 HIDDEN = 4
 """How many times the cap of the answer a model may think aloud, or write arguments, beside it."""
 
@@ -41,6 +44,7 @@ class Answer:
         self._half = ""
         self._chars = 0
         self._hidden = 0
+        self._thinking: list[str] = []
         self._before = meter.usage
         self._bytes = 0
         self._guess = 0
@@ -100,6 +104,10 @@ class Answer:
         self._hidden += len(text)
         self._bytes += len(text.encode("utf-8", "replace"))
 
+    def reasoned(self, text: str) -> None:
+        """Thinking that is shown and kept; whether it is also counted (`thought`) is another matter."""
+        self._thinking.append(text)
+
     def used(self, input: tuple[int, int, int] | None = None, output: int | None = None) -> None:
         """The service's own count: (fresh, read from its cache, written to it), and what it wrote."""
         self._input = input if input is not None else self._input
@@ -115,6 +123,7 @@ class Answer:
             self._meter.usage,
             tuple(calls),
             self.raw,
+            reasoning=characters("".join(self._thinking)).strip()[:REASONING_CHARS],
         )
 
     def _count(self) -> None:

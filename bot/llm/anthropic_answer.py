@@ -87,7 +87,7 @@ class MessagesAnswer(Answer):
         if kept.get("type") == "text" and (said := text(kept, "text")):
             yield self.said(said)
         elif thought := text(kept, "thinking"):
-            self.thought(thought)
+            self._think(thought)
 
     def _grow(self, index: int, delta: Mapping[str, Any]) -> Iterator[str]:
         kept = self._open.get(index)
@@ -98,7 +98,7 @@ class MessagesAnswer(Answer):
             yield self.said(said)
         elif thought := text(delta, "thinking"):
             kept["thinking"] = text(kept, "thinking") + thought
-            self.thought(thought)
+            self._think(thought)
         elif signature := text(delta, "signature"):
             kept["signature"] = signature
         elif piece := text(delta, "partial_json"):
@@ -106,6 +106,10 @@ class MessagesAnswer(Answer):
             self.thought(piece)
         elif citation := delta.get("citation"):
             kept["citations"] = [*(kept.get("citations") or ()), citation]
+
+    def _think(self, thought: str) -> None:
+        self.thought(thought)
+        self.reasoned(thought)
 
     def _stop(self, index: int) -> None:
         """A block is whole: only now is what it asks for a call."""

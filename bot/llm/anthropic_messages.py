@@ -34,7 +34,9 @@ MARKS = 4
 _id = partial(call_id, allowed=re.compile(r"[a-zA-Z0-9_-]+"))
 _THOUGHTS = ("thinking", "redacted_thinking")
 _BLOCK = re.compile(r"text|thinking|redacted_thinking|container_upload|\w*tool_use|\w+_tool_result")
-_UNKNOWN = re.compile(r"not support|unsupported|not permitted|unknown|unrecognized|unexpected", re.I)
+_UNKNOWN = re.compile(
+    r"not support|unsupported|not permitted|unknown|unrecognized|unexpected|expected tags", re.I
+)
 _UNREAD = re.compile(r"thinking.*cannot be modified|signature.*thinking", re.I)
 
 
@@ -77,7 +79,7 @@ class AnthropicMessages(Service):
         return client
 
     def _new_manners(self) -> Manners:
-        return _MessagesManners(("effort", "format"))
+        return _MessagesManners(("effort", "format", "thinking"))
 
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
         """`effort` and `format` stand by themselves here: see `_wire`."""
@@ -85,6 +87,9 @@ class AnthropicMessages(Service):
         sent: dict[str, Any] = {"model": model, "max_tokens": prompt.max_tokens}
         if prompt.effort is not None:
             sent["effort"] = prompt.effort
+        if prompt.reasoning and prompt.effort is not None:
+            # Not for the sake of being shown alone: most models think at all only where they are asked to.
+            sent["thinking"] = {"type": "adaptive", "display": "summarized"}
         if prompt.schema is not None:
             if self._capabilities.json_schema and "format" not in left_out:
                 sent["format"] = {"type": "json_schema", "schema": prompt.schema}

@@ -88,7 +88,9 @@ class Prompt:
 
     `schema`: the answer shall be JSON by this schema, an object with `additionalProperties` false and every
     property required (see `bot.llm.json_answers.schema_of`). `cache`: system and tools come again.
-    `effort` is how hard a reasoning model should think, where it knows the word.
+    `effort` is how hard a reasoning model should think, where it knows the word; `reasoning` asks it to show
+    what it thinks, where it does so only then. `patience`: so many seconds of silence are borne, since some
+    think without a word; None: what the service's deadlines allow.
     """
 
     system: str
@@ -99,6 +101,8 @@ class Prompt:
     tools: tuple[Tool, ...] = ()
     cache: bool = False
     effort: Literal["low", "medium", "high"] | None = None
+    reasoning: bool = False
+    patience: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

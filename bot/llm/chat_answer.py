@@ -46,6 +46,7 @@ class ChatAnswer(Answer):
             thought = getattr(delta, name, None)
             if isinstance(thought, str):
                 self.thought(thought)
+                self.reasoned(thought)
                 break
         for name in ("content", "refusal"):
             if said := text(delta, name):

@@ -36,6 +36,7 @@ LEAST_TOKENS = 16
 
 _id = partial(call_id, allowed=re.compile(r"[a-zA-Z0-9_-]{1,64}"))
 _ITEMS = {"reasoning", "message", "function_call"}
+_OPTIONAL = ("include", "temperature", "effort", "summary", "text", "prompt_cache_key", "store")
 _COUNTED = ("model", "instructions", "input", "tools", "text", "reasoning")
 _PLAIN = {
     *("type", "properties", "required", "additionalProperties", "items", "anyOf"),
@@ -44,14 +45,18 @@ _PLAIN = {
 
 
 class _ResponsesManners(Manners):
-    """`raw` stands among what is left out for turns as the service wrote them, which it may refuse to read
-    again: reasoning that another model or key encrypted. They are then put together from text and calls."""
+    """Effort and summary travel in one parameter, so the service may name either, or that one. `raw` stands
+    among what is left out for turns as the service wrote them, which it may refuse to read again: reasoning that
+    another model or key encrypted. They are then put together from text and calls."""
 
     def learn(self, refusal: Complaint, sent: Mapping[str, Any]) -> bool:
         if refusal.code == "invalid_json_schema":
             return False  # wrong, which is no sign that schemas are not taken
         refusal = replace(refusal, param=refusal.param.partition("[")[0])
         if super().learn(refusal, sent):
+            return True
+        if refusal.refuses("reasoning") and (lost := {"effort", "summary"} & set(sent)):
+            self.left_out |= lost
             return True
         if "include" in sent and "encrypted content is not supported" in refusal.message.lower():
             self.left_out.add("include")
@@ -75,16 +80,19 @@ class Responses(Service):
         return client
 
     def _new_manners(self) -> Manners:
-        return _ResponsesManners(("include", "temperature", "reasoning", "text", "prompt_cache_key", "store"))
+        return _ResponsesManners(_OPTIONAL)
 
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
+        """`effort` and `summary` stand by themselves here: see `_wire`."""
         system = prompt.system
         sent: dict[str, Any] = {"model": model, "max_output_tokens": max(LEAST_TOKENS, prompt.max_tokens)}
         sent["store"] = False
         if prompt.temperature is not None:
             sent["temperature"] = prompt.temperature
         if prompt.effort is not None:
-            sent["reasoning"] = {"effort": prompt.effort}
+            sent["effort"] = prompt.effort
+        if prompt.reasoning:
+            sent["summary"] = "auto"
         if prompt.schema is not None:
             if self._capabilities.json_schema and "text" not in left_out:
                 form = {"type": "json_schema", "name": "answer", "strict": True, "schema": prompt.schema}
@@ -108,7 +116,7 @@ class Responses(Service):
         import openai
 
         call = client.responses.with_raw_response
-        answer = await call.create(stream=not whole, extra_headers=headers(openai, self._key), **sent)
+        answer = await call.create(stream=not whole, extra_headers=headers(openai, self._key), **_wire(sent))
         return answer.http_response.json() if whole else answer.parse(to=openai.AsyncStream[object])
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ResponsesAnswer:
@@ -126,12 +134,19 @@ class Responses(Service):
     async def _count(self, client: AsyncOpenAI, sent: dict[str, Any]) -> object:
         import openai
 
-        asked = {name: sent[name] for name in _COUNTED if name in sent}
+        asked = {name: value for name, value in _wire(sent).items() if name in _COUNTED}
         extra = headers(openai, self._key)
         counted: object = (
             await client.responses.input_tokens.count(extra_headers=extra, **asked)
         ).input_tokens
         return counted
+
+
+def _wire(sent: dict[str, Any]) -> dict[str, Any]:
+    """The SDK's arguments for what is to be `sent`."""
+    reasoning = {name: sent[name] for name in ("effort", "summary") if name in sent}
+    wired = {name: value for name, value in sent.items() if name not in reasoning}
+    return wired | ({"reasoning": reasoning} if reasoning else {})
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

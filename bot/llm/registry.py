@@ -42,6 +42,7 @@ _PASSED = {
     "model.demo_absent": "not_found",
     "model.demo_broken": "not_found",
     "model.demo_runtime": "not_found",
+    "config.role_provider": "not_found",
 }
 """What a model that could not even be asked is passed over for."""
 
@@ -59,7 +60,7 @@ class Models:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._config = config
-        self._budget = Budget(ledger)
+        self._budget = Budget(ledger, config.budget)
         self._timeouts = timeouts
         self._sleep = sleep
         self._clock = clock
@@ -78,6 +79,14 @@ class Models:
         named = self.describe(role)
         return None if named is None else self._can(role, named)
 
+    def can(self, named: str) -> Capabilities:
+        """What "provider:model" can do. Raises Sorry ("config.role_provider") where its provider is unknown."""
+        return self._can("council", named)
+
+    async def price(self, named: str, usage: Usage) -> Decimal | None:
+        """Dollars for `usage` of "provider:model"; None where the price is not known. Raises as `can`."""
+        return await prices.cost(self._settings("council", named), named.partition(":")[2], usage)
+
     def _can(self, role: str, named: str) -> Capabilities:
         settings = self._settings(role, named)
         if settings.kind == "demo":
@@ -87,15 +96,42 @@ class Models:
         return Capabilities(settings.tools, settings.json_schema, settings.cites)
 
     def stream(
-        self, run: Run, role: str, step: str, prompt: Prompt
+        self, run: Run, role: str, step: str, prompt: Prompt, *, chain: Sequence[str] | None = None
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask the role's models as the run's step `step`: text as it comes, then its Completion.
 
         One that fails before it has shown anything is passed over for the next of the chain. Raises
         ModelError, or Sorry ("model.key_missing", "model.demo_…"): the first model's when all fail; Sorry
-        where the role has no model ("config.role_empty") or its provider is unknown ("config.role_provider").
+        where the role has no model ("config.role_empty") or its provider is unknown ("config.role_provider"),
+        or where a cap on what may be spent forbids the call ("budget.run", "budget.space").
+
+        `chain` are the models to ask in the role's place, whatever each of them can do.
         """
-        return run.stream(step, lambda: self._tried(run, role, step, prompt, shown=True))
+        return run.stream(step, lambda: self._tried(run, role, step, prompt, shown=True, chain=chain))
+
+    async def ask(
+        self,
+        run: Run,
+        role: str,
+        step: str,
+        prompt: Prompt,
+        *,
+        chain: Sequence[str] | None = None,
+        within: float | None = None,
+    ) -> Completion:
+        """Ask as `stream` does, for the whole answer; `step` only names the call in the ledger.
+
+        No step of the run: for inside of one, so that several calls at a time may each be one. `within` seconds
+        may be spent on it, in silence too; then raises ModelError("timeout"), and what had come is paid.
+        """
+        asked = (chain or self._chain(role, prompt))[0]
+        prompt = replace(prompt, patience=within if prompt.patience is None else prompt.patience)
+        try:
+            async with asyncio.timeout(within):
+                answer = await _last(self._tried(run, role, step, prompt, shown=False, chain=chain))
+        except TimeoutError:
+            raise ModelError("timeout", asked, "no answer in time") from None
+        return answer
 
     async def json(self, run: Run, role: str, step: str, prompt: Prompt, of: type[T]) -> T:
         """Ask for an `of`, a frozen dataclass; nothing of the answer is shown while it comes.
@@ -160,20 +196,20 @@ class Models:
         ]
 
     async def _whole(self, run: Run, role: str, step: str, prompt: Prompt) -> Completion:
-        answer: Completion | None = None
-        asked = run.stream(step, lambda: self._tried(run, role, step, prompt, shown=False))
-        async with aclosing(asked) as pieces:
-            async for piece in pieces:
-                if isinstance(piece, Completion):
-                    answer = piece
-        assert answer is not None, "a stream ends with its Completion, or raises"
-        return answer
+        return await _last(run.stream(step, lambda: self._tried(run, role, step, prompt, shown=False)))
 
     async def _tried(
-        self, run: Run, role: str, step: str, prompt: Prompt, *, shown: bool
+        self,
+        run: Run,
+        role: str,
+        step: str,
+        prompt: Prompt,
+        *,
+        shown: bool,
+        chain: Sequence[str] | None = None,
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask one model after the other until one answers; `shown`: pass its text on as it comes."""
-        chain = self._chain(role, prompt)
+        chain = chain or self._chain(role, prompt)
         failed: dict[str, Sorry] = {}
         order, resting = self._order(chain, prompt)
         passed = dict(resting)
@@ -194,7 +230,8 @@ class Models:
                             begun = True
                             yield piece
             except Sorry as error:
-                if begun or not error.key.startswith("model."):
+                # A given chain may name a provider that the config no longer has.
+                if begun or not error.key.startswith(("model.", "config.role_provider")):
                     raise
                 failed[named] = error
                 passed[named] = self._noted(named, error)
@@ -247,6 +284,16 @@ class Models:
         if rest:
             self._rests[named] = (self._clock() + rest, fault)
         return fault
+
+
+async def _last(asked: AsyncGenerator[str | Completion, None]) -> Completion:
+    answer: Completion | None = None
+    async with aclosing(asked) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Completion):
+                answer = piece
+    assert answer is not None, "a stream ends with its Completion, or raises"
+    return answer
 
 
 def _own_blocks(prompt: Prompt, named: str) -> Prompt:

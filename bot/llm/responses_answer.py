@@ -33,6 +33,7 @@ class ResponsesAnswer(Answer):
         self._fault = fault
         self._items: dict[int, Mapping[str, Any]] = {}
         self._refused = False
+        self._shown = False
 
     def read(self, event: object) -> Iterator[str]:
         if not isinstance(event, Mapping):
@@ -43,6 +44,11 @@ class ResponsesAnswer(Answer):
             yield self.said(text(event, "delta"))
         elif kind.endswith(".delta"):  # reasoning, its summary, arguments of a call
             self.thought(text(event, "delta"))
+            if kind.startswith("response.reasoning"):
+                self._shown = True
+                self.reasoned(text(event, "delta"))
+        elif kind == "response.reasoning_summary_part.added":
+            self.reasoned("\n\n")
         elif kind == "response.output_item.done":
             self._keep(count(event, "output_index") or 0, event.get("item"))
         elif kind.removeprefix("response.") in _ENDS:
@@ -73,6 +79,9 @@ class ResponsesAnswer(Answer):
             for index, item in enumerate(output if isinstance(output, list) else ()):
                 self._keep(index, item)
                 self.thought(text(item, "arguments"))
+        if not self._shown:
+            for thought in self._thoughts():
+                self.reasoned(f"{thought}\n\n")
         if not self.text:
             for one in self._parts():
                 self._refused |= bool(text(one, "refusal"))
@@ -94,6 +103,13 @@ class ResponsesAnswer(Answer):
         for _, item in sorted(self._items.items()):
             content = item.get("content") if text(item, "type") == "message" else None
             yield from (one for one in content or () if isinstance(one, Mapping))
+
+    def _thoughts(self) -> Iterator[str]:
+        """What the service shows of the reasoning among the items: summaries, or a local server's own words."""
+        for _, item in sorted(self._items.items()):
+            for name in ("summary", "content") if text(item, "type") == "reasoning" else ():
+                shown = item.get(name)
+                yield from (text(one, "text") for one in (shown if isinstance(shown, list) else ()))
 
     def _usage(self, said: Mapping[str, Any]) -> None:
         """The service's own count: its input holds what the cache gave and took. All zeros is no count."""

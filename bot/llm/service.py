@@ -13,7 +13,7 @@ import logging
 import random
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.budget import prompt_tokens
@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 
 LONGEST_WAIT_S = 20.0
 """A service that asks for a longer pause than this is reported instead of waited for."""
+
+LONGEST_SILENCE_S = 3_600.0
+"""What the connection itself bears; the finer deadlines are ours, and a prompt may lengthen them."""
 
 AFTER_FINISH_S = 3.0
 """How long the usage may lag behind the finish reason before it is estimated."""
@@ -42,6 +45,13 @@ class Timeouts:
     first: float = 120.0
     idle: float = 45.0
     total: float = 600.0
+
+    def bearing(self, patience: float | None) -> Timeouts:
+        """These, and none but `connect` shorter than `patience`: see Prompt."""
+        if patience is None:
+            return self
+        first, idle, total = (max(limit, patience) for limit in (self.first, self.idle, self.total))
+        return replace(self, first=first, idle=idle, total=total)
 
 
 class FaultError(Exception):
@@ -141,21 +151,25 @@ class Service:
         """See Provider.stream. Input counts as used once the service has begun to answer."""
         label = f"{self.name}:{model}"
         meter = meter or Meter()
-        deadline = asyncio.get_running_loop().time() + self._timeouts.total
+        limits = self._timeouts.bearing(prompt.patience)
+        began = asyncio.get_running_loop().time()
+        deadline = began + limits.total
+        # Who was waited for as long as was said is not waited for once more.
+        last = deadline if prompt.patience is None else began + prompt.patience
         attempt = 0
         while True:
             answer = self._answer(label, prompt, meter)
             asked: Prompt | None = prompt
             try:
                 while asked is not None:
-                    opened = await self._ask(model, asked, deadline, whole=whole)
+                    opened = await self._ask(model, asked, limits, deadline, whole=whole)
                     answer.begin(prompt_tokens(asked))
                     if whole:
                         for text in _read(answer, opened):
                             yield text
                     else:
                         try:
-                            while (event := await self._next(opened, answer, deadline)) is not None:
+                            while (event := await self._next(opened, answer, limits, deadline)) is not None:
                                 for text in _read(answer, event):
                                     yield text
                                 if answer.over:
@@ -176,7 +190,7 @@ class Service:
                 if failed.wait is not None
                 else min(8.0, 0.5 * 2**attempt) * random.uniform(0.75, 1)
             )
-            late = asyncio.get_running_loop().time() + wait >= deadline
+            late = asyncio.get_running_loop().time() + wait >= last
             if attempt >= self._retries or failed.fault not in RETRIED or wait > LONGEST_WAIT_S or late:
                 partial = answer.completion("cut") if answer.begun else None
                 raise ModelError(
@@ -205,19 +219,20 @@ class Service:
         for library in (self.sdk, "httpx2", "httpcore2"):
             logging.getLogger(library).setLevel(logging.WARNING)
         limits = self._timeouts
-        # The finer deadlines are ours: a whole answer is silent for as long as it takes.
-        timeout = sdk.Timeout(limits.total, connect=limits.connect)
+        timeout = sdk.Timeout(max(limits.total, LONGEST_SILENCE_S), connect=limits.connect)
         # What is asked goes to the address in the config, and to no other that this one may name.
         http = sdk.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False)
         return self._build(sdk, http)
 
-    async def _ask(self, model: str, prompt: Prompt, deadline: float, *, whole: bool) -> Any:
+    async def _ask(
+        self, model: str, prompt: Prompt, limits: Timeouts, deadline: float, *, whole: bool
+    ) -> Any:
         """The stream, or the whole answer, minding refused parameters. Raises FaultError."""
         client = await self._open()
         manners = self._manners.setdefault(model, self._new_manners())
         while True:
             sent = manners.fit(self._request(model, prompt, manners.left_out))
-            patience = self._timeouts.total if whole else self._timeouts.first
+            patience = limits.total if whole else limits.first
             try:
                 async with self._within(patience, deadline):
                     opened = await self._send(client, sent, whole=whole)
@@ -238,9 +253,9 @@ class Service:
                     fault = FaultError("server", "a page instead of an answer")
             raise fault
 
-    async def _next(self, stream: Any, answer: Answer, deadline: float) -> object | None:
+    async def _next(self, stream: Any, answer: Answer, limits: Timeouts, deadline: float) -> object | None:
         """The next event, or None at the end of the stream. Raises FaultError."""
-        idle = self._timeouts.idle if answer.events else self._timeouts.first
+        idle = limits.idle if answer.events else limits.first
         if answer.finish:
             idle = min(idle, AFTER_FINISH_S)
         try:

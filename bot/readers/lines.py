@@ -1,6 +1,6 @@
 """The shape of a text's lines: where tables, fences and front matter lie, so that nothing in them is a heading.
 
-Shared by the readers and the chunker. Knows no headings.
+Shared by the readers, the chunker and the adapters' own cutting of Markdown. Knows no headings.
 
 Table grammars: GitHub Flavored Markdown 4.10 (pipe tables) and Pandoc's manual, "Tables" (simple, multiline
 and headerless dashed-rule tables).
@@ -16,7 +16,8 @@ from typing import Literal
 BlockKind = Literal["pipe", "rule", "code", "matter"]
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_PIPE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
+# Of a line without the blanks around it: two that may match the same blanks would take their number's square.
+_PIPE_RULE = re.compile(r"\|?\s*:?-+:?(?:\s*\|\s*:?-+:?)*\s*\|?")
 _DASHES = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})*[ \t]*$")
 _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*$")
 _GAP = re.compile(r"\S(?: {2,}|\t+)\S")
@@ -49,6 +50,11 @@ def split_lines(text: str, start: int = 0, end: int | None = None) -> list[Line]
         lines.append(Line(at, at + len(piece), piece))
         at += len(piece) + 1
     return lines
+
+
+def opens_table(line: str, following: str) -> bool:
+    """Whether the two lines are a pipe table's header and the rule under it (GFM, 4.10)."""
+    return "|" in line and "|" in following and bool(_PIPE_RULE.fullmatch(following.strip()))
 
 
 def blocks(lines: list[Line]) -> Iterator[Block]:
@@ -110,8 +116,7 @@ def _fence(lines: list[Line], at: int) -> Block | None:
 def _pipe(lines: list[Line], at: int) -> Block | None:
     if at + 1 >= len(lines):
         return None
-    rule = lines[at + 1].text.lstrip("> ")
-    if "|" not in rule or not _PIPE_RULE.match(rule):
+    if not opens_table(lines[at].text, lines[at + 1].text.lstrip("> ")):
         return None
     last = at + 2
     while last < len(lines) and "|" in lines[last].text and lines[last].text.strip():

@@ -63,13 +63,3 @@ def _named(part: str, titles: dict[str, str], articles: tuple[str, ...]) -> str 
 
 def _plain(title: str) -> str:
     return " ".join(re.sub(r"[*_“”\"«»]", "", title.casefold()).split())
-
-
-def anchor(title: str) -> str:
-    """The anchor that renderers make of a heading: "O Que É?" → "o-que-e" (GitHub's rule, accents folded)."""
-    import unicodedata
-
-    folded = "".join(
-        c for c in unicodedata.normalize("NFKD", title.casefold()) if not unicodedata.combining(c)
-    )
-    return re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", folded).strip())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -118,10 +118,6 @@ class Titles:
                 found[table[at][1]] = None
                 at += 1
         return list(found)
-
-    def entries(self, title: str) -> Sequence[int]:
-        """The entries of exactly this title (case, accents and punctuation aside)."""
-        return self._exact.get(normal(title), ())
 
 
 def normal(title: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from bot import commands
 from bot.events import Event, Place, Run, Stage, Text
+from bot.manual import help_text
 from bot.words import words
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Desk:
         match request.verb:
             case "help":
                 yield Stage("help", say("desk.help"))
-                yield Text(commands.help_text(say, request.text))
+                yield Text(help_text(say, request.text))
             case "stop":
                 stopped = await run.step("stop", lambda: self._stop(place, request.author.id), int)
                 yield Stage("stop", "")

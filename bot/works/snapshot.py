@@ -12,7 +12,7 @@ from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies.base import ROLE, Inquiry
 from bot.strategies.factory import SINGLE, strategy
-from bot.works.sessions import titled
+from bot.works.holding import held
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
-    from storage.sessions import SessionRow, Sessions
+    from storage.sessions import Sessions
 
 HISTORY = 2
 """How many exchanges of the thread a follow-up is read with (seed 003's default)."""
@@ -98,7 +98,7 @@ class Snapshots:
             raise Sorry("rules.long_question", length=len(question), limit=QUESTION_CHARS)
         space = request.place.space
         shelf = await self._library.shelf_for(space, _option(request, "shelf"), "rules")
-        mine = await self._session(request, question)
+        mine = await held(self._sessions, request, question)
         past = await self._sessions.last_exchanges(space, mine.id, HISTORY) if mine else []
         languages = await self._library.languages(space, shelf)
         language = await asyncio.to_thread(detect_question, question, languages)
@@ -126,22 +126,6 @@ class Snapshots:
             prompts={name: await self._prompts.of(space, name) for name in told},
             history=[(one.question, one.answer) for one in past] if request.options.get(FOLLOW_UP) else [],
         )
-
-    async def _session(self, request: Request, question: str) -> SessionRow | None:
-        """The place's session, opened if need be; None in another work's thread, where this is a one-shot."""
-        place = request.place
-        session = await self._sessions.active(place.space, place.platform, place.channel, place.thread)
-        if session is None:
-            session = await self._sessions.open(
-                place.space,
-                place.platform,
-                place.channel,
-                place.thread,
-                "rules",
-                author_id=request.author.id,
-                title=titled(question),
-            )
-        return session if session.work == "rules" else None
 
     def _can(self, role: str) -> Capabilities | None:
         try:

@@ -155,6 +155,21 @@ async def test_a_stage_shown_anew_says_replace() -> None:
     assert lines[-1] == {"run": "run-1", "event": "done", "status": "done"}
 
 
+async def test_another_title_is_the_stage_again_and_does_not_replace_what_came() -> None:
+    async def renamed(request: Request) -> AsyncGenerator[Event, None]:
+        yield Stage("synthesis", "The chair writes")
+        yield Text("Both.")
+        yield Stage("synthesis", "Synthesis")
+
+    outbox = FakeOutbox()
+    earlier = Conversation("en", "t").asks("run-1", "rules", "ask", {}, "again")
+    await outbox.claim("local", "run-1", "synthesis")
+    _, lines = await spoken(FakeApp(renamed, unfinished=[earlier], outbox=outbox))
+    titles = [(one["title"], one.get("replace", False)) for one in lines if one["event"] == "stage"]
+    assert titles == [("The chair writes", True), ("Synthesis", False)]
+    assert outbox.sent_stages == [("run-1", "synthesis")]
+
+
 async def test_an_app_that_does_not_open_still_ends_every_line(capsys: pytest.CaptureFixture[str]) -> None:
     async def opened() -> FakeApp:
         raise Sorry("storage.busy", folder="d", pid=7)

@@ -221,11 +221,15 @@ async def test_what_cannot_be_meant_is_one_sentence(arguments: list[str], says: 
 
 async def test_a_key_that_is_not_set_is_said_without_a_call(tmp_path: Path) -> None:
     async with WIRES["chat"].service(Player()) as service:
-        config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})
+        seats = ["here:small effort=low", "here:large persona='a sceptic'"]
+        roles = {"answerer": "here:small", "transcriber": ["here:large", "here:ear"], "council": seats}
+        config = settings(tmp_path, {"here": service}, roles)
         done = await tried(config, code=1, TRIAL_KEY="")
         assert service.calls == 0
     needed = "whoever runs me sets the environment variable TRIAL_KEY"
     assert f"✗ The provider “here” needs an API key: {needed}" in done.stdout
+    named = [line for line in done.stdout.splitlines() if line.startswith("here:")]
+    assert named == ["here:small", "here:large"], "who writes, the council too, and not who only listens"
 
 
 async def test_an_unknown_model_among_several_is_refused_before_any_is_paid(tmp_path: Path) -> None:

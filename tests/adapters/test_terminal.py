@@ -111,6 +111,38 @@ async def test_a_run_becomes_headed_blocks_with_its_sources_before_what_follows(
     assert paper.statuses[-1] == ""
 
 
+async def test_a_choice_of_doing_nothing_says_that_there_is_nothing_to_type(tmp_path: Path) -> None:
+    choices = Choices("Go on?", (Choice("Yes", "/council ask --yes -- Who?"), Choice("Leave it", "")))
+    paper = await shown(tmp_path, choices)
+    assert paper.lines == ["Go on?", "  Yes  /council ask --yes -- Who?", "  Leave it  nothing to type"]
+
+
+async def test_another_title_for_the_open_stage_is_a_line_and_not_another_stage(tmp_path: Path) -> None:
+    outbox = FakeOutbox()
+    paper = await shown(
+        tmp_path,
+        Stage("synthesis", "The chair writes"),
+        Text("Both [1]."),
+        Citation(1, "srd.md", "", "quoted"),
+        Stage("synthesis", "Synthesis"),
+        Text("Dissent: none."),
+        outbox=outbox,
+    )
+    assert paper.lines == [
+        "",
+        "▍ The chair writes",
+        "Both [1].",
+        "",
+        "▍ Synthesis",
+        "Dissent: none.",
+        "",
+        "[1] srd.md",
+        "    “quoted”",
+        "",
+    ]
+    assert outbox.sent_stages == [("run-0", "synthesis")]
+
+
 async def test_text_is_on_the_screen_before_it_is_whole(tmp_path: Path) -> None:
     paper = await shown(tmp_path, Text("one two"), Text(" three\nfour"))
     assert [tail for tail in paper.tails if tail] == ["one two", "four"]
@@ -129,6 +161,9 @@ async def test_a_replayed_stage_says_that_it_replaces(tmp_path: Path) -> None:
     paper = await shown(tmp_path, Stage("answer", "Answer"), Text("x"), outbox=outbox)
     assert "replaces what was shown before" in paper.lines[1]
     assert outbox.sent_stages == [("run-0", "answer")]
+    # Another title does not say it again.
+    paper = await shown(tmp_path, Stage("answer", "A"), Stage("answer", "B"), outbox=outbox)
+    assert "\n".join(paper.lines).count("replaces what was shown before") == 1
 
 
 async def test_files_are_kept_inside_their_folder(tmp_path: Path) -> None:
@@ -276,6 +311,13 @@ async def test_tab_completes_verbs_options_and_names(tmp_path: Path) -> None:
     assert await completed("/lookup --shelf x gra", section=["Grappled"]) == ["/lookup --shelf x Grappled"]
     assert await completed("/library remove srd", book=["srd.md"]) == ["/library remove srd.md"]
     assert await completed("/help rules l") == ["/help rules lookup"]
+    assert await completed("/council ask --level m") == ["/council ask --level mini"]
+    assert await completed("/council ask --research a,b", research=["a,beta"]) == [
+        "/council ask --research a,beta"
+    ]
+    assert await completed("/council show ballots ", council=["ballots 1"]) == ["/council show ballots 1"]
+    assert await completed("/ask --k") == ["/ask --k"]
+    assert await completed("/show rag") == [], "more than one work has that verb"
     (tmp_path / "my book.md").touch()
     assert await completed(f"/library add {tmp_path}/my") == [f"/library add {tmp_path}/my\\ book.md"]
 

@@ -163,6 +163,29 @@ async def test_what_is_kept_is_done_even_if_discord_did_not_wait(table: Table) -
     assert table.world.record.statuses[table.asked.id] == "done"
 
 
+async def test_a_council_is_asked_with_what_was_chosen_and_answers_in_a_thread(table: Table) -> None:
+    chosen = {"level": "single", "research": "all", "debate": True, "follow": True, "yes": True}
+    await table.ana.slash(table.general, "council ask", question=QUESTION, **chosen)
+    assert (table.asked.work, table.asked.text, table.asked.options) == ("council", QUESTION, chosen)
+    assert table.origin.home == "thread"
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "value"),
+    [
+        ("council members", "list", 'openai:x, local:y persona="a sceptic"'),
+        ("council chair", "models", "openai:x, local:y"),
+        ("council criteria", "text", "Is it true?"),
+        ("council show", "what", "ballots 2"),
+    ],
+)
+async def test_what_a_council_is_told_is_the_text_of_the_request(
+    table: Table, path: str, field: str, value: str
+) -> None:
+    await table.bia.slash(table.general, path, **{field: value})
+    assert (table.asked.verb, table.asked.text, table.asked.options) == (path.split()[1], value, {})
+
+
 async def test_the_seventh_question_within_half_a_minute_has_to_wait(table: Table) -> None:
     for _ in range(6):
         await table.ana.slash(table.general, "rules ask", question=QUESTION)
@@ -204,7 +227,9 @@ async def test_a_persons_conversations_are_shown_to_nobody_else(table: Table) ->
     assert table.asked.place.thread == ""
 
 
-@pytest.mark.parametrize("verb", ["new", "rules books", "library list", "library jobs"])
+@pytest.mark.parametrize(
+    "verb", ["new", "rules books", "library list", "library jobs", "council criteria", "council stats"]
+)
 async def test_what_needs_nothing_is_simply_done(table: Table, verb: str) -> None:
     asked = await table.ana.slash(table.general, verb)
     assert asked.deferred

@@ -68,9 +68,9 @@ async def test_books_prompts_and_commands_are_offered_where_they_are_asked_for(t
     await put(table.world, table.space, "Grappled")
     by = table.bia
     books = await by.autocomplete(table.general, "library remove", "name", "bo", shelf="rules")
-    prompts = await by.autocomplete(table.general, "prompts show", "name", "r")
+    prompts = await by.autocomplete(table.general, "prompts show", "name", "ra")
     assert [one["value"] for one in books] == ["book.md"]
-    assert [one["value"] for one in prompts] == ["rag", "rewrite"]
+    assert [one["value"] for one in prompts] == ["rag"]
     assert await offered(table, "help", "topic", "/library a") == ["library add"]
     assert len(await offered(table, "help", "topic", "")) == min(CHOICES, len(TABLE))
 
@@ -84,6 +84,15 @@ async def test_a_person_is_offered_their_own_conversations(table: Table) -> None
     assert session.id[-6:] in mine
     theirs = await table.bia.autocomplete(table.general, "sessions resume", "session", "siege")
     assert theirs == []
+
+
+async def test_what_a_council_can_research_and_show_is_offered(table: Table) -> None:
+    research = await offered(table, "council ask", "research", "cultural_context,n")
+    assert research == ["cultural_context,narrative_structure"]
+    assert await offered(table, "council show", "what", "b") == ["ballots"], "nobody sits in it yet"
+    settings = table.world.app.house.council_settings
+    await settings.set(table.space, "members", '["demo:demo", "demo:demo"]', str(table.bia.id))
+    assert await offered(table, "council show", "what", "ballots ") == ["ballots 1", "ballots 2"]
 
 
 async def test_where_names_cannot_be_had_nothing_is_offered(table: Table) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord.help import help_text, path_of
-from bot.commands import TABLE, Verb
+from bot.commands import TABLE
+from bot.verb import Verb
 from bot.words import LOCALES, words
 from tests.cogs.table import Table
 

@@ -11,7 +11,8 @@ from discord import AppCommandOptionType, AppCommandType, app_commands
 from bot.adapters.discord.client import Sutradhar
 from bot.adapters.discord.sync import payload
 from bot.adapters.discord.verbs import FILES
-from bot.commands import TABLE, Verb
+from bot.commands import TABLE
+from bot.verb import Verb
 
 DISCORD_ONLY = {"setup", "free-chat"}
 GUILD_ONLY = DISCORD_ONLY

@@ -59,6 +59,16 @@ async def test_a_choice_is_the_line_that_it_stands_for(table: Table) -> None:
     assert pressed.deferred
 
 
+async def test_a_choice_of_doing_nothing_does_nothing_and_says_so_to_who_presses(table: Table) -> None:
+    await table.ana.slash(table.general, "rules lookup", name="Grapple")
+    run = table.asked.id
+    kept = json.dumps({"label": "Leave it", "command": ""})
+    await table.world.app.house.offers.keep(table.space, run, "choice", [kept])
+    message = await posted(table, table.general, custom_id=custom_ids.choice(run, 0))
+    assert said(await table.ana.click(message, label="x")) == "All right, nothing was begun."
+    assert len(table.requests) == 1
+
+
 async def test_another_guild_cannot_ask_a_question_of_this_one_again(table: Table) -> None:
     await table.ana.slash(table.general, "rules ask", question=QUESTION)
     other = Table(table.world)

@@ -47,8 +47,9 @@ LOOKBACK = 20
 
 @dataclass
 class MessagesService(ModelService):
-    """`cache_least`: a marked prefix of fewer tokens is silently not kept. `refuses`: "effort" or "format", which
-    some models lack, or "output_config", as services with an older API have it. `context`: the most tokens
+    """`cache_least`: a marked prefix of fewer tokens is silently not kept. `refuses`: "effort", "format" or
+    "thinking", which some models lack, or "output_config" or "adaptive", as services with an older API do
+    not know them. `hides`: thoughts are only signed unless they are asked to be shown. `context`: the most tokens
     read. `manual_thinking`: thoughts may not even be left out when a tool's result comes back (adaptive
     thinking allows that, but no alteration). A paused turn ends with a server's tool."""
 
@@ -67,6 +68,7 @@ class MessagesService(ModelService):
     context: int = 200_000
     refuses: tuple[str, ...] = ()
     manual_thinking: bool = False
+    hides: bool = False
     _cached: set[str] = field(default_factory=set)
     _thoughts: dict[str, list[Block]] = field(default_factory=dict)  # by the id of a call of that turn
     _paused: list[list[Block]] = field(default_factory=list)
@@ -102,6 +104,12 @@ class MessagesService(ModelService):
             return bad("This model does not support the effort parameter.")
         if refused is None and config and "format" in self.refuses and "format" in config:
             return bad(f"'{body['model']}' does not support output format.")
+        if refused is None and "thinking" in body and "thinking" in self.refuses:
+            return bad("adaptive thinking is not supported on this model")
+        if refused is None and "thinking" in body and "adaptive" in self.refuses:
+            return bad(
+                "thinking: Input tag 'adaptive' does not match any of the expected tags: 'disabled', 'enabled'"
+            )
         return refused or self._length(body) or self._prefill(body) or self._signed(body)
 
     def _length(self, body: Body) -> Refused | None:
@@ -208,7 +216,7 @@ class MessagesService(ModelService):
             self._remember(turn)
         if reply.reasoning:
             yield start({"type": "thinking", "thinking": "", "signature": ""})
-            for thought in reply.reasoning:
+            for thought in reply.reasoning if self._shows(turn) else ():
                 yield delta("thinking_delta", "token", thinking=thought)
             yield delta("signature_delta", signature=signature("".join(reply.reasoning)))
             yield frame("", "content_block_stop", index=index)
@@ -247,6 +255,9 @@ class MessagesService(ModelService):
         about = {"id": turn.id, "type": "message", "role": "assistant", "model": turn.model}
         ended = {"stop_reason": reason, "stop_sequence": None}
         return {**about, "content": content, **ended, **_usage(turn, output)}
+
+    def _shows(self, turn: Turn) -> bool:
+        return not self.hides or turn.body.get("thinking", {}).get("display") == "summarized"
 
     def _remember(self, turn: Turn) -> None:
         role, last = turns(turn.body["messages"])[-1]

@@ -245,6 +245,10 @@ def _thinking(body: Body) -> Refused | None:
         return None
     if thinking.get("type") not in ("adaptive", "disabled", "enabled"):
         return bad("thinking: Input tag does not match any of the expected tags", "thinking")
+    if unknown := set(thinking) - {"type", "display", "budget_tokens"}:
+        return bad(f"thinking.{min(unknown)}: Extra inputs are not permitted", "thinking")
+    if thinking.get("display", "omitted") not in ("summarized", "omitted"):
+        return bad("thinking.display: Input should be 'summarized' or 'omitted'", "thinking")
     budget = thinking.get("budget_tokens")
     if thinking["type"] == "enabled" and (not isinstance(budget, int) or budget < 1024):
         return bad("thinking.enabled.budget_tokens: Input should be at least 1024", "thinking")

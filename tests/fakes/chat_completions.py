@@ -35,7 +35,8 @@ KNOWN = {
 
 @dataclass
 class ChatService(ModelService):
-    """`limit`: which names of the limit are taken. `refuses`: parameters that this model does not take."""
+    """`limit`: which names of the limit are taken. `refuses`: parameters that this model does not take.
+    `thoughts`: the field in which it thinks aloud; other services have "reasoning"."""
 
     PATH: ClassVar[str] = "/v1/chat/completions"
     FINISHES: ClassVar[dict[str, str]] = {
@@ -48,6 +49,7 @@ class ChatService(ModelService):
     temperature: bool = True
     stream_options: str = "taken"  # "taken", "refused", "ignored"
     refuses: tuple[str, ...] = ()
+    thoughts: str = "reasoning_content"
 
     def body_refusal(self, body: Body) -> Refused | None:
         for name, value in body.items():
@@ -148,7 +150,7 @@ class ChatService(ModelService):
         reply = turn.reply
         yield chunk({"role": "assistant", "content": ""})
         for thought in reply.reasoning:
-            yield chunk({"reasoning_content": thought}, "token")
+            yield chunk({self.thoughts: thought}, "token")
         if reply.refusal:
             yield chunk({"refusal": reply.refusal}, "token")
         for text in turn.texts():
@@ -177,7 +179,7 @@ class ChatService(ModelService):
             "refusal": turn.reply.refusal or None,
         }
         if turn.reply.reasoning:
-            message["reasoning_content"] = "".join(turn.reply.reasoning)
+            message[self.thoughts] = "".join(turn.reply.reasoning)
         if turn.calls:
             message["tool_calls"] = [
                 {

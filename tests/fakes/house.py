@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 
-from bot import commands
 from bot.app import App
 from bot.config import Config, load
 from bot.events import Author, Event, Place, Request, Run, View, Work
 from bot.house import House
+from bot.verb import HOUSE
 from bot.works.desk import Desk
 from storage.outbox import Outbox
 
@@ -75,7 +75,7 @@ async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Rec
 
         def works(self, app: App) -> dict[str, Work]:
             scripted = Scripted(scripts)
-            return {"rules": scripted, "library": scripted, commands.HOUSE: Desk(house.sessions, app.stop)}
+            return {"rules": scripted, "library": scripted, HOUSE: Desk(house.sessions, app.stop)}
 
     app = App(ScriptedHouse(), house.engine_url)  # type: ignore[arg-type]
     app.attach("terminal", recorder.view)

@@ -40,7 +40,8 @@ STEP = 128
 @dataclass
 class ResponsesService(ModelService):
     """`reasons`: a reasoning model, which takes no temperature; another takes no effort and encrypts nothing.
-    `refuses`: further parameters that this model, or a server with the same API, does not take. `aloud`:
+    `refuses`: further parameters that this model, or a server with the same API, does not take. `verified`: whose
+    key it is may see summaries of reasoning. `aloud`:
     reasoning is streamed as a summary without being asked for one. `nested`: an error event has its error
     inside. `counting`: it has the route that counts. `context`: the most tokens read. `cache_least`: a shorter
     prompt is not cached. A reply with finish "failed" fails with its `error`."""
@@ -55,6 +56,7 @@ class ResponsesService(ModelService):
 
     reasons: bool = True
     refuses: tuple[str, ...] = ()
+    verified: bool = True
     aloud: bool = False
     nested: bool = False
     counting: bool = True
@@ -85,11 +87,16 @@ class ResponsesService(ModelService):
         for name in ("temperature", "top_p"):
             if self.reasons and name in body:
                 return bad(f"Unsupported parameter: '{name}' is not supported with this model.", name)
+        reasoning = body.get("reasoning", {})
+        if "summary" in reasoning and not self.verified:
+            said = "Your organization must be verified to generate reasoning summaries."
+            return bad(said, "reasoning.summary", "unsupported_value")
         if self.reasons:
             return None
-        if "effort" in body.get("reasoning", {}):
-            said = "Unsupported parameter: 'reasoning.effort' is not supported with this model."
-            return bad(said, "reasoning.effort", "unsupported_parameter")
+        for name in ("effort", "summary"):
+            if name in reasoning:
+                said = f"Unsupported parameter: 'reasoning.{name}' is not supported with this model."
+                return bad(said, f"reasoning.{name}", "unsupported_parameter")
         if "reasoning.encrypted_content" in body.get("include", []):
             return bad("Encrypted content is not supported with this model.", "include")
         return None

@@ -51,8 +51,10 @@ def serving(wire: Wire, folder: Path) -> Iterator[Service]:
     command = (sys.executable, "-m", wire.module, "--script", str(script), "--log", str(log))
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
-        yield Service(wire, int(process.stdout.readline()), log)
-        process.kill()
+        try:
+            yield Service(wire, int(process.stdout.readline()), log)
+        finally:
+            process.kill()
 
 
 @pytest.fixture(scope="session")

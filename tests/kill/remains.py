@@ -84,7 +84,9 @@ def shown(processes: list[Events], run: str) -> dict[str | None, Shown]:
                 stages[key] = Shown(event["title"])
             if event["event"] == "text":
                 stages[key].text += event["text"]
-            elif event["event"] not in ("stage", "status"):
+            elif event["event"] == "stage":  # with the key of the open one it gives that another title
+                stages[key].title = event["title"]
+            elif event["event"] != "status":
                 beside = {k: v for k, v in event.items() if k not in ("run", "replace")}
                 stages[key].beside.append(tuple(sorted((k, repr(v)) for k, v in beside.items())))
     return stages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from storage.db import Database
 from storage.ledger import Ledger
 from tests.fakes.wires import WIRES, Wire
 from tests.llm.desk import Open
+from tests.llm.table import Lay, Set
 
 
 @pytest.fixture
@@ -31,3 +33,14 @@ async def desk(wire: Wire, ledger: Ledger) -> AsyncIterator[Open]:
     opener = Open(wire, ledger)
     yield opener
     await opener.close()
+
+
+@pytest.fixture
+async def table(ledger: Ledger) -> AsyncIterator[Set]:
+    """Lays tables: `await table([Reply("one two")], [Reply(status=402)])`, a script for each service."""
+    async with AsyncExitStack() as stack:
+        lay = Lay(ledger, stack)
+        yield lay
+        for laid in lay.laid:
+            for models in laid.opened:
+                await models.close()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.budget import Budget
-from bot.config import Config, ProviderConfig, Secrets
+from bot.config import BudgetConfig, Config, ProviderConfig, Secrets
 from bot.events import Completion
 from bot.llm.base import Message, Meter, ModelError, Prompt, Provider, Tool
 from bot.llm.providers import provider_of
@@ -83,7 +83,7 @@ class Desk:
             return self.provider.stream("small", prompt, meter, whole=whole)
 
         return self.run.stream(
-            step, lambda: Budget(self.ledger).paid(self.run, step, "here:small", prompt, ask)
+            step, lambda: Budget(self.ledger, BudgetConfig()).paid(self.run, step, "here:small", prompt, ask)
         )
 
     async def ask(

@@ -5,112 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field, replace
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.config import Config, ProviderConfig, RolesConfig, Secrets
-from bot.events import Completion, Sorry
-from bot.llm.base import Capabilities, Message, ModelError, Prompt, ToolResult
-from bot.llm.registry import Models
-from storage.ledger import Ledger, LedgerRow
-from tests.fakes.model_service import ModelService
-from tests.fakes.reply import Reply, Script
-from tests.fakes.run import MemoryRun
-from tests.fakes.wires import WIRES, kind_of
-from tests.llm.desk import PROMPT, QUICK, WITH_TOOLS
-
-
-def good() -> Reply:
-    return Reply("It reaches far.")
-
-
-def busy() -> Reply:
-    return Reply(status=429, headers={"retry-after": "90"})
-
-
-@dataclass
-class Table:
-    """`models` asks; every service is a provider of its own, named by a letter."""
-
-    config: Config
-    ledger: Ledger
-    services: list[ModelService]
-    now: float = 0.0
-    opened: list[Models] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.run = MemoryRun()
-        self.change()
-
-    def change(self, **changes: Any) -> None:
-        """Models anew, with another config."""
-
-        async def no_wait(seconds: float) -> None:
-            await asyncio.sleep(0)
-
-        self.config = replace(self.config, **changes)
-        self.models = Models(self.config, self.ledger, timeouts=QUICK, sleep=no_wait, clock=lambda: self.now)
-        self.opened.append(self.models)
-
-    async def ask(self, step: str = "answer", prompt: Prompt = PROMPT) -> tuple[str, Completion]:
-        """The text shown, and what came last."""
-        text, last = "", None
-        async with aclosing(self.models.stream(self.run, "answerer", step, prompt)) as pieces:
-            async for piece in pieces:
-                if isinstance(piece, Completion):
-                    last = piece
-                else:
-                    text += piece
-        assert last is not None
-        return text, last
-
-    async def rows(self) -> list[LedgerRow]:
-        return await self.ledger.entries("local", "run-1")
-
-    @property
-    def calls(self) -> list[int]:
-        return [service.calls for service in self.services]
-
-
-Set = Callable[..., Awaitable[Table]]
-
-
-@pytest.fixture
-async def table(ledger: Ledger) -> AsyncIterator[Set]:
-    """`await table([Reply…], [Reply…], wires=("chat", "messages"))`: a chain of as many models."""
-    laids: list[Table] = []
-    async with AsyncExitStack() as stack:
-
-        async def lay(*scripts: Script, wires: tuple[str, ...] = (), key: str | None = None) -> Table:
-            services: list[ModelService] = []
-            providers, secrets = {}, {}
-            for n, script in enumerate(scripts):
-                wire = WIRES[wires[n] if wires else "chat"]
-                service = wire.service(script, key=key, models=("small", "claude-haiku-5-5"))
-                services.append(await stack.enter_async_context(service))
-                name = "abc"[n]
-                providers[name] = ProviderConfig(name, kind_of(service), service.base_url, f"KEY_{name}")
-                secrets[f"KEY_{name}"] = f"sk-{name}-0123456789"
-            config = Config(
-                Path("data"),
-                Path("models"),
-                providers=providers,
-                roles=RolesConfig(answerer=tuple(f"{name}:small" for name in providers)),
-                secrets=Secrets(secrets, {}),
-            )
-            laid = Table(config, ledger, services)
-            laids.append(laid)
-            return laid
-
-        yield lay
-        for models in [models for laid in laids for models in laid.opened]:
-            await models.close()
+from bot.config import ProviderConfig, RolesConfig
+from bot.events import Sorry
+from bot.llm.base import Capabilities, Message, ModelError, ToolResult
+from tests.fakes.reply import Reply
+from tests.llm.desk import PROMPT, WITH_TOOLS
+from tests.llm.table import Set, busy, good
 
 
 async def test_the_first_that_answers_is_paid_and_a_replay_pays_nothing(table: Set) -> None:

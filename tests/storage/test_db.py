@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
 from pathlib import Path
 
@@ -47,6 +48,27 @@ async def test_a_write_that_raises_leaves_no_trace(db: Database) -> None:
     with pytest.raises(ZeroDivisionError):
         await break_off()
     assert await Shelves(db).version("a", "b") == 0
+
+
+async def test_a_write_cancelled_at_any_moment_leaves_the_next_one_its_turn(tmp_path: Path) -> None:
+    db = await Database.open(sqlite(tmp_path), busy_timeout_s=1.0)
+
+    async def write() -> None:
+        async with db.write() as connection:
+            await connection.exec_driver_sql("SELECT count(*) FROM ledger")
+
+    gc.disable()  # it would come by at times, and clear away what is left behind
+    try:
+        for turn in range(40):
+            cut_off = [asyncio.create_task(write()) for _ in range(8)]
+            await asyncio.sleep(turn / 4_000)
+            for one in cut_off:
+                one.cancel()
+            await asyncio.gather(*cut_off, return_exceptions=True)
+            await write()
+    finally:
+        gc.enable()
+        await db.close()
 
 
 async def test_a_full_disk_is_told_and_nothing_is_half_written(tmp_path: Path) -> None:

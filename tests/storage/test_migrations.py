@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,15 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine
 
 import storage
+from storage.councils import Councils
 from storage.db import Database, StorageFault
 from storage.inbox import Inbox, NewRequest
+from storage.ledger import Caps, Ledger, OverCap
 from storage.migrations import migrate
 from storage.owned import OwnedSessions
 from storage.sessions import Sessions
 from storage.tables import metadata
+from tests.storage.council_rows import BEGAN, council, seat
 
 
 def differences(connection: Connection) -> list[Any]:
@@ -82,6 +86,45 @@ async def test_what_the_first_release_kept_is_all_there_and_sessions_have_owners
         await database.close()
 
 
+async def test_what_was_kept_before_there_were_councils_is_all_there_and_one_can_be_held(url: str) -> None:
+    at = "2026-02-03 04:05:06"
+    await asyncio.to_thread(
+        upgraded_to,
+        url,
+        "0002",
+        f"""
+        INSERT INTO sessions (id, space, platform, channel, thread, work, state, created_at, title, author_id,
+                              updated_at)
+        VALUES ('session-1', 'local', 'terminal', 'c', 't', 'rules', 'active', '{at}', 'Gates', 'ana', '{at}');
+        INSERT INTO exchanges (space, session_id, run_id, question, answer, citations, created_at)
+        VALUES ('local', 'session-1', 'run-1', 'What is a gate?', 'A door.', '[]', '{at}');
+        INSERT INTO ledger (id, space, run_id, step, author_id, model, state, estimate_tokens, estimate_usd,
+                            input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, created_at)
+        VALUES ('entry-1', 'local', 'run-1', 'answer', 'ana', 'p:m', 'reserved', 9, 500000000, 0, 0, 0, 0, '{at}')
+        """,
+    )
+    database = await Database.open(url)
+    try:
+        async with database.read() as connection:
+            assert await connection.run_sync(differences) == []
+        (old,) = await OwnedSessions(database).all("local", "ana")
+        past = await Sessions(database).last_exchanges("local", old.id, 9)
+        assert [(old.title, one.answer) for one in past] == [("Gates", "A door.")]
+        with pytest.raises(OverCap) as caught:
+            await Ledger(database).reserve(
+                "local", "run-1", "answer", "ana", "p:m", 9, Decimal("0.6"), Caps(Decimal(1), None, BEGAN)
+            )
+        assert caught.value.spent == Decimal("0.5")
+        councils = Councils(database)
+        await councils.begin(council("run-2"))
+        await councils.keep_seats("local", "run-2", [seat(0)])
+        held = await councils.get("local", "run-2")
+        assert held is not None
+        assert [one.answer for one in held.seats] == ["answer 0"]
+    finally:
+        await database.close()
+
+
 def upgraded_to(url: str, revision: str, then: str) -> None:
     """A database as an earlier release left it, with what `then` puts into it."""
     config = Config()
@@ -131,7 +174,8 @@ def test_importing_the_repositories_imports_no_database_library() -> None:
     script = (
         "import sys, storage.db, storage.lock, storage.inbox, storage.outbox, storage.ledger, storage.sessions, "
         "storage.owned, storage.threads, storage.offers, storage.feedback, storage.marks, storage.withdrawals, "
-        "storage.documents, storage.jobs, storage.prompts, storage.query_vectors, storage.vectors; "
+        "storage.councils, storage.council_settings, storage.documents, storage.jobs, storage.prompts, "
+        "storage.query_vectors, storage.vectors; "
         "print(sorted({'sqlalchemy', 'chromadb', 'alembic', 'numpy', 'sqlite3', 'uuid_utils'} & set(sys.modules)))"
     )
     assert run(script) == "[]"

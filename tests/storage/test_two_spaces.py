@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from storage.council_settings import CouncilSettings
+from storage.councils import Councils
 from storage.db import Database
 from storage.documents import Documents
 from storage.feedback import Feedback
+from storage.inbox import Inbox, NewRequest
 from storage.jobs import Jobs
 from storage.ledger import Ledger
 from storage.offers import Offers
@@ -17,7 +20,9 @@ from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
 from storage.shelves import Shelves
 from storage.threads import Threads
+from storage.withdrawals import Withdrawals
 from tests.storage.books import book
+from tests.storage.council_rows import ballot, council, seat
 
 
 async def test_documents_do_not_cross(db: Database) -> None:
@@ -60,7 +65,6 @@ async def test_conversations_do_not_cross(db: Database) -> None:
     assert (await outbox.claim("two", "run", "answer")).fresh
     await outbox.sent("one", "run", "answer", "message")
     assert (await outbox.claim("two", "run", "answer")).state == "sending"
-    assert await outbox.run_of("two", "message") is None
     row = await outbox.get("two", "run", "answer")
     assert row is not None
     assert row.message_id is None
@@ -126,3 +130,44 @@ async def test_money_jobs_prompts_and_question_vectors_do_not_cross(db: Database
     await vectors.put("one", "bge", "q", b"1")
     await vectors.put("two", "bge", "q", b"2")
     assert [await vectors.get(space, "bge", "q") for space in ("one", "two")] == [b"1", b"2"]
+
+
+async def test_councils_do_not_cross(db: Database) -> None:
+    councils, settings = Councils(db), CouncilSettings(db)
+    await Inbox(db).receive(
+        [NewRequest("run", "terminal", "one", "c", "t", "ana", "council", "ask", True, "{}")]
+    )
+    await councils.begin(council("theirs", "two"))
+    await councils.keep_seats("one", "theirs", [seat(0, space="two")])
+    assert await councils.get("one", "theirs") is None
+    assert await councils.named("one", "theirs") == []
+    assert await councils.last("one", "terminal", "c", "t") is None
+    assert await councils.records("one") == []
+    for space in ("one", "two"):
+        await councils.begin(council("run", space, minute=1))
+        await councils.keep_seats(space, "run", [seat(0, answer=space)])
+        await councils.keep_ballots(space, "run", [ballot(0, raw=space)])
+    theirs = await councils.get("two", "run")
+    assert theirs is not None
+    assert [one.answer for one in theirs.seats] + [one.raw for one in theirs.ballots] == ["two", "two"]
+    assert {(row.space, one.space) for row, one in await councils.records("one")} == {("one", "one")}
+    await councils.end(
+        "one", "run", kind="best", verdict="v", dissent="", chair="", tally="", seats=[seat(0, answer="best")]
+    )
+    sessions = Sessions(db)
+    assert not await sessions.reword_exchange("one", "theirs", "x")
+    session = await sessions.open("one", "terminal", "c", "t", "council", author_id="ana")
+    await sessions.add_exchange("one", session.id, "run", "q", "a")
+    assert await OwnedSessions(db).delete("one", "ana", session.id)
+    assert await councils.get("two", "run") == theirs
+    await councils.begin(council("run", "one"))
+    assert not await Withdrawals(db).withdraw("two", "run", "{}")
+    assert await Withdrawals(db).withdraw("one", "run", "{}")
+    assert await councils.get("one", "run") is None
+    assert await councils.get("two", "run") == theirs
+
+    await settings.set("two", "members", "p:m", "ana")
+    assert await settings.get("one") == {}
+    assert not await settings.reset("one", "members")
+    await settings.set("one", "members", "p:n", "ana")
+    assert (await settings.get("two"))["members"].value == "p:m"

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.discord import FakeDiscord
+from tests.wire import council_model
+from tests.wire.council_model import CouncilService
 from tests.wire.model import Answerer, service, settings
 from tests.wire.on_discord import OnDiscord
 from tests.wire.process import BotProcess
@@ -24,19 +26,25 @@ async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
     async with AsyncExitStack() as stack:
 
         async def open_(
-            toml: str = "", *, prepare: Callable[[OnDiscord], dict[str, list[Path]]] | None = None
+            toml: str = "",
+            *,
+            prepare: Callable[[OnDiscord], dict[str, list[Path]]] | None = None,
+            council: CouncilService | None = None,
         ) -> OnDiscord:
+            """With a council nobody has books, and its models are all that there are."""
             discord = await stack.enter_async_context(FakeDiscord())
             answerer = Answerer()
             model = await stack.enter_async_context(service(answerer))
             driver = OnDiscord(discord, answerer)
             config = tmp_path / "config.toml"
-            config.write_text(settings(model.base_url) + driver.settings() + toml, encoding="utf-8")
+            models = council_model.settings(council.base_url) if council else settings(model.base_url)
+            config.write_text(models + driver.settings() + toml, encoding="utf-8")
             books = {str(driver.guilds[0].id): [LANTERNS], str(driver.guilds[1].id): [second(tmp_path)]}
             # A person's own space, which direct messages and the bot's guests have.
             books[f"user:{driver.people['Ana'].id}"] = [LANTERNS]
             books |= prepare(driver) if prepare else {}
-            await stock(tmp_path / "data", config, books)
+            if not council:
+                await stock(tmp_path / "data", config, books)
             told.append(driver)
             process = BotProcess(tmp_path / "data", config, driver.environ())
             driver.process = process

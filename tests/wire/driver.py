@@ -41,7 +41,9 @@ class Driver(Protocol):
     process: BotProcess
     model: Answerer
 
-    async def ask(self, who: str, question: str, *, table: int = 0, **options: Any) -> Talk:
+    async def ask(
+        self, who: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
+    ) -> Talk:
         """Ask by the platform's own command, at the root of a channel; `private=True` for nobody else to see."""
         ...
 

@@ -105,9 +105,11 @@ class OnDiscord:
 
     # What a story does.
 
-    async def ask(self, who: str, question: str, *, table: int = 0, **options: Any) -> DiscordTalk:
+    async def ask(
+        self, who: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
+    ) -> DiscordTalk:
         channel = self.channels[table]
-        asked = await self.discord.slash(self.people[who], channel, "rules ask", question=question, **options)
+        asked = await self.discord.slash(self.people[who], channel, verb, question=question, **options)
         return self.talk(asked, channel)
 
     async def command(

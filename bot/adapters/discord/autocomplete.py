@@ -20,7 +20,7 @@ from bot.commands import TABLE
 from bot.words import Words, words
 
 if TYPE_CHECKING:
-    from bot.commands import Completes
+    from bot.verb import Completes
 
 CHOICES = 25
 CHARS = 100

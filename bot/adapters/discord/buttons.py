@@ -65,12 +65,14 @@ async def retry(press: Press, run: str) -> None:
 
 
 async def choose(press: Press, run: str, n: str) -> None:
-    """As if the presser had typed the choice's line."""
+    """As if the presser had typed the choice's line; nothing where it has none."""
     kept = await press.client.app.house.offers.get(_space(press), run, "choice", int(n))
     if kept is None or await press.client.reception.hidden(press, run):
         await _stale(press)
-    else:
-        await press.client.reception.choose(press, json.loads(kept)["command"])
+    elif command := json.loads(kept)["command"]:
+        await press.client.reception.choose(press, command)
+    else:  # the buttons stay: somebody else may think otherwise
+        await press.client.reception.tell(press, press.client.reception.words(press)("buttons.dismissed"))
 
 
 async def show_sources(press: Press, run: str) -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from bot.adapters.discord.verbs import FILES, Slot, slots, typed
 from bot.command_line import parse
-from bot.commands import HOUSE, TABLE, WORKS, Verb
+from bot.commands import TABLE, WORKS
+from bot.verb import HOUSE, Verb
 from bot.words import Words
 
 ONLY_HERE = ("setup", "free_chat")

@@ -6,7 +6,6 @@ looks nor which commands there are.
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -16,21 +15,20 @@ from typing import TYPE_CHECKING
 import discord
 
 from bot import commands
-from bot.adapters.discord import modals, placing, telling, written
+from bot.adapters.discord import invoked, modals, placing, telling, written
 from bot.adapters.discord.autocomplete import Autocomplete
 from bot.adapters.discord.cooldown import ASKS, LOOKS, PEOPLE, SLIPS, Cooldowns
 from bot.adapters.discord.help import path_of
 from bot.adapters.discord.modals import Unfinished, Window
-from bot.adapters.discord.origin import TOKEN_SECONDS, Origin, origin_of
-from bot.adapters.discord.placing import PERSONAL, PLATFORM, Spot
+from bot.adapters.discord.origin import origin_of
+from bot.adapters.discord.placing import PLATFORM, Spot
 from bot.adapters.discord.verbs import checked, typed
-from bot.adapters.draft import clean
 from bot.command_line import parse
-from bot.commands import Verb
-from bot.events import Author, File, OptionValue, Place, Request, Sorry
+from bot.events import File, OptionValue, Request, Sorry
 from bot.faults import in_words
 from bot.prompts import as_yaml
 from bot.requests import event_id
+from bot.verb import Verb
 from bot.words import Words, locale_of, words
 
 if TYPE_CHECKING:
@@ -184,10 +182,6 @@ class Reception:
             if not self._slips.take(placing.spot_of(message).space, message.author.id):
                 await telling.reply(message, said)
 
-    async def place(self, interaction: discord.Interaction) -> tuple[Place, Origin]:
-        """The conversation that the interaction belongs to, and where an answer would go. Raises Sorry."""
-        return await self._placed(interaction, placing.spot(interaction), None, private=False)
-
     def words(self, interaction: discord.Interaction) -> Words:
         """In the language of the person's own Discord; messages don't tell it, so it is remembered."""
         say = words(f"{interaction.locale.value}")  # its own str fails for a value that is none
@@ -236,25 +230,17 @@ class Reception:
         """From an interaction that says everything to a run."""
         here = placing.spot(interaction)
         self._wait(here, row)
-        shown = interaction.message is not None and interaction.message.flags.ephemeral
-        # In a DM with the bot everything is private already, and what is personal is so where it stands.
-        private = (bool(options.get("private")) or shown) and not here.direct and row.work != PERSONAL
-        place, origin = await self._placed(interaction, here, row, private=private)
-        asked = text if row.plain else f"/{row.path} {text}".strip()
-        origin = replace(origin, title=placing.title(text) or row.path, asked=asked)
-        request = Request(
-            event_id(PLATFORM, here.space, str(interaction.id)),
-            place,
-            Author(
-                str(here.user), clean(interaction.user.display_name), admin=placing.manages(interaction, here)
-            ),
-            row.work,
-            row.name,
-            dict(options),
+        held = await self._held(here) if here.thread else None
+        request, origin = invoked.request_of(
+            interaction,
+            here,
+            row,
             text,
+            options,
             files,
-            self.words(interaction).locale,
-            origin.kept(),
+            held=held.thread if held is not None else None,
+            threads=self._threads,
+            locale=self.words(interaction).locale,
         )
 
         async def acknowledge() -> None:
@@ -275,31 +261,6 @@ class Reception:
         space, shelf = placing.spot(interaction).space, options.get("shelf")
         kind = row.argument.completes
         return await self.autocomplete.whole(space, kind, text, str(shelf) if shelf else None)
-
-    async def _placed(
-        self, interaction: discord.Interaction, here: Spot, row: Verb | None, *, private: bool
-    ) -> tuple[Place, Origin]:
-        """`private` makes it a conversation of its own; personal answers are only shown to one person."""
-        alone = private or (row is not None and row.work == PERSONAL and not here.direct)
-        ordered = row is not None and row.ordered
-        goes = placing.home(here, ordered=ordered, private=alone, threads=self._threads)
-        held = await self._held(here) if here.thread else None
-        thread = held.thread if held is not None else None
-        place = placing.place(here, event=interaction.id, goes=goes, held=thread, private=private)
-        # A button where the answer stands as messages of its own needs no response beside them.
-        silent = interaction.type is discord.InteractionType.component and goes == "here"
-        origin = Origin(
-            home=goes,
-            channel=here.channel,
-            application=interaction.application_id,
-            guild=here.guild,
-            user=here.user,
-            token="" if silent else interaction.token,
-            until=0.0 if silent else time.time() + TOKEN_SECONDS,
-            member=here.member,
-            private=alone,
-        )
-        return place, origin
 
     async def _held(self, here: Spot) -> ThreadRow | None:
         """What the bot holds in the thread that this is, if it is one: it is called as it was opened."""

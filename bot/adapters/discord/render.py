@@ -91,12 +91,6 @@ def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Pa
     return Page((Card((text,)),), text)
 
 
-def notice(text: str) -> Page:
-    """A sentence of the bot's own, as a message."""
-    shown = pack(pieces(text, BODY), BODY, size)
-    return Page((Card((shown[0],)),), shown[0]) if shown else Page((Card(("…",)),), "…")
-
-
 def progress(status: Status) -> str:
     """The passing line, with a bar where the total is known."""
     text = shortened(_one_line(status.text), PASSING - 40)

@@ -116,8 +116,8 @@ class Screen:
                 message.take_over(Mark(self._run, sheet.key), row)
         self.changed(staged)
 
-    def changed(self, staged: Staged) -> None:
-        """The stage has something new: have it written, once there is a place for it."""
+    def changed(self, staged: Staged, *, titled: bool = False) -> None:
+        """The stage has something new, perhaps another title: have it written, once there is a place for it."""
         staged.pages = None
         if not self._open:
             return
@@ -125,8 +125,8 @@ class Screen:
         words = bool(staged.sheet.text.strip())
         rank = Rank.FINAL if final else Rank.FIRST if words and not staged.worded else Rank.PASSING
         staged.worded = words
-        # While it grows, only its last message does.
-        for message in staged.messages if final else staged.messages[-1:]:
+        # While it grows, only its last message does; the title stands in the first.
+        for message in staged.messages if final or titled else staged.messages[-1:]:
             self._write(message, rank, empty=not final and not words)
         if final and not self._single:
             self._pages(staged)  # so that all its messages are in line before the next stage's

@@ -12,7 +12,8 @@ from functools import cache
 
 from bot.adapters.discord.help import ONLY_HERE, path_of
 from bot.adapters.discord.verbs import slots
-from bot.commands import HOUSE, TABLE
+from bot.commands import TABLE
+from bot.verb import HOUSE
 from bot.words import LOCALES, Words, words
 
 _COMMAND = re.compile(r"`/([^`\n]+)`")

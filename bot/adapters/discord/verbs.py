@@ -18,8 +18,8 @@ from discord.app_commands import Choice, locale_str
 
 from bot import commands
 from bot.adapters.discord.translator import said
-from bot.commands import HOUSE, Completes, Verb
 from bot.events import OptionValue, Sorry
+from bot.verb import HOUSE, Completes, Verb
 
 if TYPE_CHECKING:
     from bot.adapters.discord.reception import Reception
@@ -108,7 +108,7 @@ def verb(work: str, name: str) -> Callable[[Method], Bound]:
             app_commands.describe(**{slot.name: said(slot.summary)})(method)
             app_commands.rename(**{slot.name: named(slot.name, "option")})(method)
             if slot.choices:
-                offered = [Choice(name=named(one, "choice"), value=one) for one in slot.choices]
+                offered = [Choice(name=named(one, slot.name), value=one) for one in slot.choices]
                 app_commands.choices(**{slot.name: offered})(method)
         key = row.name if work == HOUSE else f"{work}_{row.name}"
         command: Bound = app_commands.Command(
@@ -123,8 +123,10 @@ def verb(work: str, name: str) -> Callable[[Method], Bound]:
     return bind
 
 
-def named(name: str, kind: Literal["option", "choice", "group"]) -> locale_str:
-    """A name of the table with the key of its translations."""
+def named(name: str, kind: str) -> locale_str:
+    """A name of the table with the key of its translations: an "option", a "group", or a choice of the option
+    called `kind`.
+    """
     return locale_str(name, key=f"names.{kind}_{name.replace('-', '_')}")
 
 

@@ -42,6 +42,7 @@ from bot.events import (
     Text,
     View,
 )
+from bot.verb import HOUSE
 from bot.words import words
 from storage.faults import StorageFault
 
@@ -99,6 +100,7 @@ class DiscordView:
         self._sources: list[str] = []
         self._kept = (0, 0)
         self._keys: set[str] = {FIRST, ASKED, THREAD}
+        self._open = ""
         self._ended: Ended | None = None
         self._archive: list[tuple[int, str]] = []
 
@@ -142,8 +144,13 @@ class DiscordView:
         """Nothing is left to do: `flush` has shown how it ended."""
 
     async def _enter(self, stage: Stage) -> None:
-        """Open a stage; it takes over the message in which the run has waited for its turn."""
+        """Open a stage, in the message in which the run has waited for its turn; or retitle the open one."""
         stages = self._screen.stages
+        if stages and stage.key == self._open:
+            stages[-1].sheet.title = stage.title
+            self._screen.changed(stages[-1], titled=True)
+            return
+        self._open = stage.key
         waited = bool(stages) and _waits(stages[-1].sheet)
         await self._keep_offers()
         key = self._key(stage.key)
@@ -231,12 +238,16 @@ class DiscordView:
     def _only_failed(self) -> bool:
         """Whether all there is to show is why it failed, which concerns the asker alone."""
         stages = self._screen.stages
-        return len(stages) == 1 and _says(stages[0].sheet) == ["failed"] and stages[0].sheet.key == FIRST
+        return len(stages) == 1 and stages[0].sheet.says == ["failed"] and stages[0].sheet.key == FIRST
 
     def _facts(self, last: bool) -> Facts:
         ended = self._ended or ""
         verb = commands.verb(self._request.work, self._request.verb)
-        rated = verb.ordered and not verb.background and verb.work != commands.HOUSE
+        offered = [
+            one for staged in self._screen.stages for group in staged.sheet.choices for one in group.choices
+        ]
+        begun = all(one.command for one in offered)  # else nothing was yet, and there is nothing to judge
+        rated = begun and verb.ordered and not verb.background and verb.work != HOUSE
         return Facts(
             run=self._run,
             say=self._say,
@@ -266,15 +277,9 @@ class DiscordView:
         return True
 
 
-def _says(sheet: Sheet) -> list[str]:
-    """What has been put on the sheet, by the names of its fields."""
-    lasting = ("text", "notices", "citations", "choices", "links", "files", "failed", "status")
-    return [name for name in lasting if getattr(sheet, name)]
-
-
 def _waits(sheet: Sheet) -> bool:
     """Whether no stage has opened yet, and nothing but a passing line is there."""
-    return sheet.key == FIRST and set(_says(sheet)) <= {"status", "notices"}
+    return sheet.key == FIRST and set(sheet.says) <= {"status", "notices"}
 
 
 def view_factory(client: Sutradhar) -> Callable[[str, Request, Outbox], View]:

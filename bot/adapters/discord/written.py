@@ -18,9 +18,10 @@ from bot.adapters.discord.placing import PLATFORM, Spot
 from bot.adapters.discord.spoken import typed
 from bot.adapters.draft import clean
 from bot.command_line import Parsed, parse
-from bot.commands import FOLLOW_UP, HOUSE, Verb
+from bot.commands import FOLLOW_UP
 from bot.events import Author, File, OptionValue, Place, Request, Sorry
 from bot.requests import event_id
+from bot.verb import HOUSE, Verb
 
 if TYPE_CHECKING:
     from storage.threads import ThreadRow

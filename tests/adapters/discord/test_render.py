@@ -329,12 +329,6 @@ def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
     assert size(render.asked("a_b " * 2_000, 5, 77, SAY).plain) < 2_000
 
 
-@pytest.mark.parametrize(("text", "seen"), [("Stopped `x`. @here", "Stopped `x`. @\u200bhere"), ("", "…")])
-def test_a_notice_is_one_message(text: str, seen: str) -> None:
-    assert render.notice(text).plain == seen
-    assert size(render.notice("word " * 2_000).plain) <= 2_000
-
-
 def test_letters_of_three_bytes_stay_below_what_discord_takes_in_bytes() -> None:
     cited = [Citation(n, "規則.md", "章", "別の引用文。" * 60, n) for n in range(1, 13)]
     sheet = Sheet("answer", "答え", text="規則の本文である。" * 200, citations=cited, growing=False)

@@ -202,6 +202,12 @@ async def test_what_buttons_offer_is_kept_before_they_are_there(desk: Desk) -> N
     assert [json.loads(one)["heading"] for one in await desk.offers.all("1", RUN, "source")] == ["Heading"]
 
 
+async def test_what_asks_whether_to_begin_at_all_is_not_rated(desk: Desk) -> None:
+    go_on = Choice("Go on", "/council ask --yes -- Who?")
+    await desk.run(Stage("estimate", "Cost"), Choices("Go on?", (go_on, Choice("Leave it", ""))))
+    assert desk.paper.messages[0].custom_ids == [f"choice:{RUN}:0", f"choice:{RUN}:1"]
+
+
 async def test_a_failure_names_the_run_beside_what_was_shown(desk: Desk) -> None:
     await desk.run(Stage("answer", "Answer"), Text("It i"), Failed("The model broke off."), status="failed")
     assert "It i" in desk.paper.texts[0]
@@ -293,11 +299,50 @@ async def test_an_answer_whose_end_was_not_waited_for_is_still_brought_to_the_sc
 
 
 async def test_a_second_stage_of_the_same_name_has_a_message_of_its_own(desk: Desk) -> None:
-    events = (Stage("roll", "One"), Text("1"), Stage("roll", "Two"), Text("2"))
+    events = (Stage("roll", "One"), Text("1"), *SEARCH, Stage("roll", "Two"), Text("2"))
     await desk.run(*events)
-    assert desk.paper.texts == ["### One\n1", "### Two\n2"]
+    assert desk.paper.texts == ["### One\n1", "### Searching\nFound 3 passages.", "### Two\n2"]
     await desk.run(*events)
-    assert desk.paper.texts == ["### One\n1", "### Two\n2"]
+    assert desk.paper.texts == ["### One\n1", "### Searching\nFound 3 passages.", "### Two\n2"]
+
+
+WRITES, SYNTHESIS = Stage("synthesis", "The chair writes"), Stage("synthesis", "Synthesis")
+
+
+async def test_a_stage_that_is_given_another_title_stays_one_message(desk: Desk) -> None:
+    view = desk.view()
+    await show(view, WRITES, Text("Both."))
+    await desk.paper.until(lambda: "### The chair writes\nBoth." in "".join(desk.paper.texts))
+    await show(view, SYNTHESIS)
+    await desk.paper.until(lambda: desk.paper.texts[0].startswith("### Synthesis\nBoth."))
+    await desk.run(Notice("3 of 3"), view=view)
+    assert desk.paper.texts == ["### Synthesis\nBoth.\n-# ⓘ 3 of 3"]
+
+
+async def test_another_title_is_put_over_a_long_text_while_that_still_grows(desk: Desk) -> None:
+    long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(20))
+    view = desk.view()
+    await show(view, WRITES, Text(long))
+    await desk.paper.until(lambda: len(desk.paper.messages) > 3)
+    await show(view, SYNTHESIS)
+    await desk.paper.until(lambda: desk.paper.texts[0].startswith("### Synthesis\n"))
+    await view.flush("done")
+    assert "The chair writes" not in "".join(desk.paper.texts)
+
+
+async def test_a_stage_with_another_title_is_not_doubled_by_a_crash(desk: Desk) -> None:
+    await show(desk.view(), *SEARCH, WRITES, Text("Bo"))
+    await desk.paper.until(lambda: "The chair writes\nBo" in "".join(desk.paper.texts))
+    events = (*SEARCH, WRITES, Text("Both."), SYNTHESIS)
+    await show(desk.view(), *events)  # the process dies once more, before the run has ended
+    await desk.paper.until(lambda: "### Synthesis\nBoth." in desk.paper.texts[-1])
+    await desk.run(*events)
+    assert desk.paper.texts == ["### Searching\nFound 3 passages.", "### Synthesis\nBoth."]
+
+
+async def test_a_run_that_ends_before_its_stage_was_whole_keeps_the_first_title(desk: Desk) -> None:
+    await desk.run(WRITES, Text("Bo"), status="stopped")
+    assert desk.paper.texts[0].startswith("### The chair writes\nBo")
 
 
 @pytest.mark.parametrize("key", ["asked", "thread"])
@@ -341,6 +386,14 @@ async def test_a_guest_stages_in_one_message(desk: Desk) -> None:
     assert len(desk.paper.messages) == 1
     assert "-# ✓ Searching" in desk.paper.texts[0]
     assert "It is Ana." in desk.paper.texts[0]
+
+
+async def test_a_guest_sees_another_title_in_the_same_message(desk: Desk) -> None:
+    view = desk.view(origin=Origin("response", 2, 9, member=False))
+    await desk.run(*SEARCH, WRITES, Text("Both."), SYNTHESIS, Stage("export", "Export"), view=view)
+    (text,) = desk.paper.texts
+    assert "-# ✓ Synthesis" in text
+    assert "The chair writes" not in text
 
 
 async def test_a_guests_long_answer_ends_in_a_file(desk: Desk) -> None:

@@ -1,0 +1,62 @@
+"""The table of verbs in words: /help, and docs/commands.md (`python -m bot.manual > docs/commands.md`).
+
+Knows no platform; Discord, where commands are forms, words its own (`bot.adapters.discord.help`).
+"""
+
+from __future__ import annotations
+
+from bot.commands import DEFAULT_WORK, TABLE, WORKS, plain_verb
+from bot.verb import HOUSE, Verb, usage
+from bot.words import Words, words
+
+
+def help_text(say: Words, topic: str = "") -> str:
+    """Markdown for /help: everything, one work, or one verb. An unknown topic gets everything."""
+    path = topic.strip().lstrip("/").lower()
+    exact = [verb for verb in TABLE if path in (verb.path, verb.name)] if path else []
+    if exact:
+        return "\n\n".join(_verb_help(say, verb) for verb in exact)
+    shown = [verb for verb in TABLE if verb.work == path] or list(TABLE)
+    lines = [f"- `{usage(verb)}`  {say(verb.summary)}" for verb in shown]
+    return "\n".join([*lines, "", say("verbs.plain_text")])
+
+
+def _verb_help(say: Words, verb: Verb) -> str:
+    lines = [f"`{usage(verb)}`", "", say(verb.summary), ""]
+    if verb.argument:
+        lines.append(f"- `{verb.argument.name.upper()}`  {say(verb.argument.summary)}")
+    lines += [f"- `--{option.name}`  {say(option.summary)}" for option in verb.options]
+    return "\n".join([*lines, f"- {say('verbs.example')} `{verb.example}`"])
+
+
+def document() -> str:
+    """docs/commands.md, from the table."""
+    say = words("en")
+    parts = [
+        "# Commands",
+        "",
+        "Generated from `bot/commands.py` by `python -m bot.manual > docs/commands.md`: "
+        "edit the table, not this page.",
+        "",
+        "In the terminal a command begins with `/`. Anything else is plain text and goes to the session's work:",
+        f"a new session is one of `{DEFAULT_WORK}`, where plain text means `/{' '.join(plain_verb(DEFAULT_WORK))}`.",
+        "A verb may be typed without its work where only one work has it (`/roll 4d6kh3`), or where one is that of",
+        f"`{DEFAULT_WORK}` (`/ask`).",
+        "*Ordered* verbs of one thread run strictly one after another; *free* ones start at once.",
+    ]
+    for work in (*WORKS, HOUSE):
+        parts += ["", f"## {work}", ""]
+        parts += ["| command | what it does | order |", "|---|---|---|"]
+        shown = [verb for verb in TABLE if verb.work == work]
+        parts += [
+            f"| `{usage(verb)}` | {say(verb.summary)} | {'ordered' if verb.ordered else 'free'} |"
+            for verb in shown
+        ]
+        for verb in shown:
+            if verb.argument or verb.options:
+                parts += ["", f"### /{verb.path}", "", _verb_help(say, verb).split("\n", 4)[-1]]
+    return "\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    print(document(), end="")

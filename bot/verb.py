@@ -1,0 +1,88 @@
+"""What a row of the table of verbs can say: a verb, its argument, its options.
+
+Knows none of the rows (`bot.commands`) and no platform.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+HOUSE = "house"
+"""The work of the verbs that steer the conversation itself; they are typed without a work's name."""
+
+Completes = Literal[
+    "", "section", "book", "shelf", "path", "command", "prompt", "session", "research", "council"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One `--name`, or a positional argument, of a verb.
+
+    `completes` says what App.complete (or the file system, for "path") offers for the value.
+    """
+
+    name: str
+    summary: str
+    kind: Literal["text", "number", "flag"] = "text"
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    completes: Completes = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What follows the verb: one text up to the end of the line, or a list of words (`many`).
+
+    The text becomes Request.text; a list becomes the option `name`.
+    """
+
+    name: str
+    summary: str
+    required: bool = True
+    many: bool = False
+    completes: Completes = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One row of the table. `plain` verbs take the plain text of a session of their work.
+
+    `ordered` runs of a place go one after another; `background` ones leave the prompt usable; `admin`
+    ones change what the whole space shares, and are for its admins.
+    """
+
+    work: str
+    name: str
+    summary: str
+    example: str
+    ordered: bool = False
+    plain: bool = False
+    background: bool = False
+    admin: bool = False
+    argument: Argument | None = None
+    options: tuple[Option, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """What is typed after the slash: "rules ask", "help"."""
+        return self.name if self.work == HOUSE else f"{self.work} {self.name}"
+
+    def option(self, name: str) -> Option | None:
+        return next((option for option in self.options if option.name == name), None)
+
+
+def usage(verb: Verb) -> str:
+    """One line such as `/library add PATHS… --shelf SHELF [--replace]`."""
+    parts = [f"/{verb.path}"]
+    if verb.argument:
+        name = verb.argument.name.upper() + ("…" if verb.argument.many else "")
+        parts.append(name if verb.argument.required else f"[{name}]")
+    for option in verb.options:
+        value = (
+            "" if option.kind == "flag" else " " + ("N" if option.kind == "number" else option.name.upper())
+        )
+        shown = f"--{option.name}{value}"
+        parts.append(shown if option.required else f"[{shown}]")
+    return " ".join(parts)

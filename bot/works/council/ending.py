@@ -1,0 +1,131 @@
+"""What comes of a council: a chair's synthesis, one model's answer, or the best of several as it stands.
+
+Nothing is called a synthesis before it is whole. Knows no platform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from bot.events import Completion, Event, Notice, Run, Sorry, Speak, Stage, Status, Text
+from bot.words import Words
+from bot.works.council import telling
+from bot.works.council.dissent import Parting
+from bot.works.council.thoughts import Thoughts
+
+if TYPE_CHECKING:
+    from bot.llm.registry import Models
+    from bot.works.council.deliberation import Deliberation
+
+
+class Ending:
+    """Writes what it comes to into the council: `kind`, `chair`, `shown`, `dissent`."""
+
+    def __init__(self, run: Run, council: Deliberation, models: Models, say: Words) -> None:
+        self._run = run
+        self._council = council
+        self._models = models
+        self._say = say
+
+    async def synthesis(self) -> AsyncGenerator[Event, None]:
+        """Stage 3: a chair, blind to names, makes one answer of all; it is called that once it is whole."""
+        council, say, answers = self._council, self._say, self._council.answers
+        if not self._chairs():
+            async for event in self._best(say("council.no_chair")):
+                yield event
+            return
+        yield Stage("synthesis", say("council.chair_writes"))
+        yield Status(say("council.chair_reads", n=len(answers)))
+        written = _Written()
+        async with aclosing(self._streamed(written)) as events:
+            async for event in events:
+                yield event
+        if not council.verdict:
+            yield Stage("synthesis", say("council.chair_empty"))
+            declined = "refusal" if written.finish == "refusal" else "silent"
+            async for event in self._best(written.fault or say(f"council.chair_{declined}")):
+                yield event
+            return
+        if written.finish != "end":
+            yield Stage("synthesis", say("council.unfinished"))
+            how = written.finish if written.finish in ("length", "refusal") else "cut"
+            yield Notice(written.fault or say(f"council.chair_{how}"))
+            which = "why" if council.tally is not None and council.tally.first else "any"
+            async for event in self._best(say(f"council.unfinished_{which}")):
+                yield event
+            return
+        council.kind, council.dissent = "synthesis", written.parting.dissent
+        none = say("council.no_dissent" if written.parting.parted else "council.dissent_unsaid")
+        dissent = telling.whole(council.dissent) or none
+        yield Text(f"{telling.closing(council.verdict)}\n\n**{say('council.dissent')}**\n\n{dissent}")
+        yield Stage("synthesis", say("council.synthesis"))
+        yield Speak(council.verdict)
+
+    async def alone(self) -> AsyncGenerator[Event, None]:
+        """What is left where fewer than two have answered: that one answer, called what it is. Raises Sorry."""
+        council, say, names = self._council, self._say, self._council.snapshot.names
+        single = council.snapshot.level == "single"
+        for seat, text in council.answers.items():
+            yield Stage("single", say("council.single", name=names[seat]))
+            if not single:
+                yield Notice(say("council.too_few", n=1, m=len(names)))
+            council.kind, council.chair, council.shown = "single", council.replies[seat].model, [text]
+            yield Text(telling.whole(text))
+            yield Speak(text)
+            return
+        if single:
+            raise Sorry("council.did_not_answer", name=names[0], why=telling.failure(council.replies[0], say))
+        raise Sorry("council.none_answered", m=len(names))
+
+    async def _streamed(self, written: _Written) -> AsyncGenerator[Event, None]:
+        """The chair's words as they come, without its thoughts and its dissent."""
+        council, say = self._council, self._say
+        assert council.tally is not None, "the answers have been judged"
+        seats = council.seen_by("chair", 1)[0]
+        prompt = council.prompts().chair(seats, council.answers, council.tally.standings, council.ballots)
+        try:
+            stream = self._models.stream(self._run, "chair", "synthesis", prompt, chain=tuple(self._chairs()))
+            async with aclosing(stream) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Completion):
+                        written.finish, council.chair = piece.finish, piece.model
+                        if passed := ", ".join(model for model, _ in piece.passed_over):
+                            yield Notice(say("council.chair_instead", chair=piece.model, failed=passed))
+                    elif text := written.parting.feed(written.thoughts.feed(piece)):
+                        council.shown.append(text)
+                        yield Text(text)
+        except Sorry as sorry:
+            written.fault = say(sorry.key, **sorry.values)
+        if rest := written.parting.feed(written.thoughts.finish()) + written.parting.finish():
+            council.shown.append(rest)
+            yield Text(rest)
+
+    async def _best(self, why: str) -> AsyncGenerator[Event, None]:
+        """The answer that stands first, as it stands, where no chair could make one of all."""
+        council, say, answers = self._council, self._say, self._council.answers
+        ahead = council.tally.first if council.tally is not None else []
+        first = (ahead or list(answers))[0]
+        # Likeness is no judgement, so that nobody may call its first the best.
+        key = ("best" if council.ballots else "likest") if ahead else "any"
+        yield Stage("best", say(f"council.{key}", name=council.snapshot.names[first]))
+        yield Notice(why)
+        council.kind, council.chair, council.shown = "best", council.replies[first].model, [answers[first]]
+        yield Text(telling.whole(answers[first]))
+        yield Speak(answers[first])
+
+    def _chairs(self) -> list[str]:
+        """Who may write the synthesis: the chair's chain, then the members that can judge, the best first."""
+        council, one = self._council, self._council.snapshot
+        ranked = [standing.seat for standing in council.tally.standings] if council.tally is not None else []
+        members = [one.members[seat].model for seat in ranked if seat in one.judges]
+        return list(dict.fromkeys([*one.chair, *members]))
+
+
+class _Written:
+    """What the chair has written so far, and how it ended: `fault` is a sentence, "" if there is none."""
+
+    def __init__(self) -> None:
+        self.thoughts, self.parting = Thoughts(), Parting()
+        self.finish, self.fault = "cut", ""

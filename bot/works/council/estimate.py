@@ -1,0 +1,101 @@
+"""What a council will cost, before it begins: each call with what it reads and what it usually writes.
+
+Knows prices only through whom it asks. A guess: what is really spent is counted by the ledger, and capped there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from bot.budget import text_tokens
+from bot.events import Sorry, Usage
+from bot.works.council.values import Level, Snapshot
+
+if TYPE_CHECKING:
+    from bot.llm.registry import Models
+
+TASK_TOKENS = 300
+"""Of the instructions of any one task."""
+
+ANSWER_TOKENS = 600
+FINDING_TOKENS = 400
+ATTACK_TOKENS = 200
+CRITIQUE_TOKENS = 80
+VERDICT_TOKENS = 800
+"""What is usually written, at a quarter to a half of a page each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Dollars for `calls` calls; `unpriced` are the models of which no price is known."""
+
+    calls: int
+    usd: Decimal
+    unpriced: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Of the council as it was asked for, and of the cheaper ways to ask."""
+
+    asked: Estimate
+    cheaper: list[tuple[Level, Estimate]] = field(default_factory=list)
+
+
+async def estimates(snapshot: Snapshot, models: Models, mini: int) -> Estimates:
+    """The council's, and where it has more members than a cheaper level, that level's too."""
+    cheaper: list[tuple[Level, Estimate]] = []
+    if snapshot.level == "full" and len(snapshot.members) > mini:
+        cheaper.append(("mini", await _estimate(_fewer(snapshot, mini), models)))
+    if snapshot.level != "single":
+        cheaper.append(("single", await _estimate(_fewer(snapshot, 1), models)))
+    return Estimates(await _estimate(snapshot, models), cheaper)
+
+
+def _fewer(snapshot: Snapshot, members: int) -> Snapshot:
+    judges = [seat for seat in snapshot.judges if seat < members]
+    debate = snapshot.debate and members > 1
+    return replace(snapshot, members=snapshot.members[:members], judges=judges, debate=debate)
+
+
+async def _estimate(snapshot: Snapshot, models: Models) -> Estimate:
+    calls, usd, unpriced = 0, Decimal(0), dict[str, None]()
+    for model, read, written in _calls(snapshot):
+        calls += 1
+        try:
+            price = await models.price(model, Usage(read, written))
+        except Sorry:  # its provider is unknown, which the call will say
+            price = None
+        if price is None:
+            unpriced[model] = None
+        else:
+            usd += price
+    return Estimate(calls, usd, list(unpriced))
+
+
+def _calls(one: Snapshot) -> Iterator[tuple[str, int, int]]:
+    """Each call's model, the tokens that it reads, and those that it usually writes."""
+    members = len(one.members)
+    answer = min(ANSWER_TOKENS, one.tokens)
+    question = text_tokens(one.question)
+    for _ in one.research:
+        for researcher in one.researchers[:1]:
+            yield researcher, TASK_TOKENS + question, FINDING_TOKENS
+    told = sum(text_tokens(asked) + text_tokens(said) for asked, said in one.history)
+    about = TASK_TOKENS + question + told + len(one.research) * FINDING_TOKENS
+    for member in one.members:
+        yield member.model, about, answer
+    if members == 1:
+        return
+    if one.debate:
+        yield one.members[0].model, about + members * answer, ATTACK_TOKENS
+        for member in one.members[1:]:
+            yield member.model, about + members * answer + ATTACK_TOKENS, answer
+    for seat in one.judges:
+        yield one.members[seat].model, about + members * answer, members * CRITIQUE_TOKENS
+    for chair in one.chair[:1]:
+        critiques = len(one.judges) * members * CRITIQUE_TOKENS
+        yield chair, about + members * answer + critiques, VERDICT_TOKENS

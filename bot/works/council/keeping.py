@@ -1,0 +1,193 @@
+"""Writes a council down, stage by stage: who said what, who ranked whom, what came of it, what it cost.
+
+Knows no model. Every write is the same when it is made twice, as after a crash.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
+
+from bot.words import words
+from bot.works.council.deliberation import Deliberation
+from bot.works.council.telling import Bill, failure, place_of
+from bot.works.council.values import Ballot, Reply, Snapshot, Tally
+
+if TYPE_CHECKING:
+    from bot.events import Request
+    from storage.councils import BallotRow, CouncilRow, Councils, SeatRow
+    from storage.ledger import Ledger, LedgerRow
+
+ATTACK = "attack"
+"""Among what was researched: what the devil's advocate said."""
+
+_OF_A_SEAT = re.compile(r"(?:answer|revise|ballot)-(\d+)(?:-again)?(?:-\d+)?")
+
+
+class Keeping:
+    """Of one process: `of` a run each time."""
+
+    def __init__(self, councils: Councils, ledger: Ledger) -> None:
+        self._councils = councils
+        self._ledger = ledger
+
+    async def bill(self, space: str, run: str) -> Bill:
+        """What the run's calls have used so far."""
+        return billed(await self._ledger.entries(space, run))
+
+    async def begin(self, request: Request, council: Deliberation) -> bool:
+        """After the answers: the council and its seats."""
+        place = request.place
+        await self._councils.begin(_row(request, council))
+        await self._councils.keep_seats(place.space, request.id, _seats(request, council, Bill()))
+        return True
+
+    async def ballots(self, request: Request, council: Deliberation) -> bool:
+        rows = [_ballot(request, one) for one in council.ballots]
+        await self._councils.keep_ballots(request.place.space, request.id, rows)
+        return True
+
+    async def end(self, request: Request, council: Deliberation, bill: Bill) -> bool:
+        await self._councils.end(
+            request.place.space,
+            request.id,
+            kind=council.kind,
+            verdict=council.verdict,
+            dissent=council.dissent,
+            chair=council.chair,
+            tally=_tally(council.tally),
+            seats=_seats(request, council, bill),
+        )
+        return True
+
+
+def billed(entries: Sequence[LedgerRow]) -> Bill:
+    """The sum of a run's calls, and each seat's; what was only reserved counts as spent."""
+    tokens, usd, unpriced = 0, Decimal(0), dict[str, None]()
+    seats: dict[int, tuple[int, Decimal | None]] = {}
+    for one in entries:
+        open_ = one.state == "reserved"
+        used = (
+            one.estimate_tokens
+            if open_
+            else one.input_tokens + one.output_tokens + one.cache_read_tokens + one.cache_write_tokens
+        )
+        cost = one.estimate_usd if open_ else one.cost_usd
+        tokens += used
+        if cost is None:
+            unpriced[one.model] = None
+        else:
+            usd += cost
+        if found := _OF_A_SEAT.fullmatch(one.step):
+            seat = int(found[1]) - 1
+            before, paid = seats.get(seat, (0, Decimal(0)))
+            seats[seat] = (before + used, None if paid is None or cost is None else paid + cost)
+    return Bill(tokens, usd, list(unpriced), seats)
+
+
+def _row(request: Request, council: Deliberation) -> CouncilRow:
+    from storage.councils import CouncilRow
+
+    one, place = council.snapshot, request.place
+    findings = {name: found.text if found.usable else "" for name, found in council.findings.items()}
+    if council.attack is not None and council.attack.usable:
+        findings[ATTACK] = council.attack.text
+    return CouncilRow(
+        space=place.space,
+        run_id=request.id,
+        platform=place.platform,
+        channel=place.channel,
+        thread=place.thread,
+        author_id=request.author.id,
+        # As it reads now: whoever asked may have changed it while a crash had cut the run off.
+        question=request.text.strip() or one.question,
+        level=one.level,
+        criteria=one.criteria,
+        research=json.dumps(findings, ensure_ascii=False),
+        chair="",
+        kind="",
+        verdict="",
+        dissent="",
+        tally="",
+        created_at=datetime.fromtimestamp(one.began, UTC),
+        ended_at=None,
+    )
+
+
+def _seats(request: Request, council: Deliberation, bill: Bill) -> list[SeatRow]:
+    from storage.councils import SeatRow
+
+    # Likeness is no judgement: nobody has won by it, or lost.
+    standings = council.tally.standings if council.tally is not None and council.ballots else []
+    rows = []
+    for seat, reply in sorted(council.replies.items()):
+        tokens, cost = bill.seats.get(seat, (None, None))
+        stands = place_of(standings, seat)
+        rows.append(
+            SeatRow(
+                space=request.place.space,
+                run_id=request.id,
+                seat=seat,
+                name=council.snapshot.names[seat],
+                model=council.snapshot.members[seat].model,
+                settings=str(council.snapshot.members[seat]),
+                state=_state(reply),
+                fault="" if reply.usable else failure(reply, words(request.locale)),
+                answer=reply.text,
+                first_answer=council.first_answers.get(seat, ""),
+                reasoning=reply.reasoning,
+                seconds=reply.seconds,
+                tokens=tokens,
+                cost_usd=cost,
+                place=stands.place if stands else None,
+                score=stands.score if stands else None,
+                mean_rank=stands.mean_rank if stands else None,
+            )
+        )
+    return rows
+
+
+def _state(reply: Reply) -> Literal["answered", "failed", "refused"]:
+    if reply.usable:
+        return "answered"
+    return "refused" if reply.finish == "refusal" else "failed"
+
+
+def _ballot(request: Request, one: Ballot) -> BallotRow:
+    from storage.councils import BallotRow
+
+    last = one.again or one.first
+    return BallotRow(
+        space=request.place.space,
+        run_id=request.id,
+        seat=one.seat,
+        shown=json.dumps(one.shown),
+        ranking=json.dumps(one.order),
+        source=one.reading.source,
+        partial=one.reading.partial,
+        raw=one.first.text,
+        again=one.again.text if one.again else "",
+        reasoning=last.reasoning,
+        critiques=json.dumps(one.reading.critiques, ensure_ascii=False),
+        seconds=one.first.seconds + (one.again.seconds if one.again else 0.0),
+        fault="" if last.usable else failure(last, words(request.locale)),
+    )
+
+
+def _tally(tally: Tally | None) -> str:
+    if tally is None:
+        return ""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Tally).dump_json(tally).decode()
+
+
+def remembered(snapshot: Snapshot, council: Deliberation, dissent: str) -> str:
+    """What a follow-up is told of this council: the verdict, and under `dissent`'s word where it was disputed."""
+    if not council.dissent:
+        return council.verdict
+    return f"{council.verdict}\n\n{dissent}: {council.dissent}"

@@ -1,0 +1,261 @@
+"""A kept council as Markdown: its answers, its ballots, who stood behind which letter, and all of it in one file.
+
+Pure. What a model or a person wrote stands in quotation marks of Markdown, line by line, so that nothing in it
+can end the quotation or begin a part of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from bot.words import Words
+from bot.works.council import telling
+from bot.works.council.rotation import label, labels
+from bot.works.council.values import Tally
+
+if TYPE_CHECKING:
+    from storage.councils import BallotRow, Council, SeatRow
+
+TITLE_CHARS = 80
+
+_MARKUP = re.compile(r"[*`~|\\\[\]<>]|^#+")
+_KEY = re.compile(r"\w+\.\w+")
+
+
+def answers(council: Council, say: Words, seat: int | None = None) -> str:
+    """Every answer word for word, or one seat's (from 0)."""
+    return "\n\n".join(_answer(council, one, say) for one in council.seats if seat in (None, one.seat))
+
+
+def ballots(council: Council, say: Words, seat: int | None = None) -> str:
+    """Every ballot word for word with what was read from it, or the one of the judge in a seat (from 0)."""
+    chosen = [one for one in council.ballots if seat in (None, one.seat)]
+    if not chosen:
+        return say("council_show.no_ballots" if seat is None else "council_show.no_ballot", n=(seat or 0) + 1)
+    parts = [say("council_show.letters"), *(_ballot(council, one, say) for one in chosen)]
+    if seat is None and (standings := _standings(council, say)):
+        parts = [standings, *parts]
+    return "\n\n".join(parts)
+
+
+def key(council: Council, say: Words) -> str:
+    """Whose answer each judge saw under which letter, and which model sits in each seat."""
+    seats = [f"- {_called(one)}: {_code(one.settings or one.model)}" for one in council.seats]
+    if not council.ballots:
+        return "\n\n".join([say("council_show.no_ballots"), "\n".join(seats)])
+    names = _names(council)
+    shown = [_seats(one.shown) for one in council.ballots]
+    most = max(map(len, shown))
+    lines = [f"| {' | '.join([say('council_show.judge'), *labels(most)])} |", "|---" * (most + 1) + "|"]
+    for one, seen in zip(council.ballots, shown, strict=True):
+        cells = [names[one.seat], *(names[seat] for seat in seen), *[""] * (most - len(seen))]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n\n".join([say("council_show.key_why"), "\n".join(lines), "\n".join(seats)])
+
+
+def research(council: Council, say: Words) -> str:
+    """What the members were told before they answered."""
+    found = _findings(council)
+    if not found:
+        return say("council_show.no_research")
+    return "\n\n".join(
+        f"### {_category(name, say)}\n\n{_quoted(text or say('council_show.no_finding'))}"
+        for name, text in found.items()
+    )
+
+
+def _category(name: str, say: Words) -> str:
+    if name == "attack":  # what the devil's advocate said stands with what was looked into
+        return say("council_show.attack")
+    return _plain(name.replace("_", " ")).capitalize()
+
+
+def whole(council: Council, say: Words) -> str:
+    """The council as a document, with the models' reasoning where they showed any."""
+    row = council.row
+    parts = [
+        f"# {title(council)}",
+        "\n".join(_facts(council, say)),
+        _section(say("council_show.question"), _quoted(row.question)),
+        _section(verdict_title(council, say), _quoted(row.verdict)) if row.verdict.strip() else "",
+        _section(say("council_show.dissent"), _quoted(row.dissent)) if row.dissent.strip() else "",
+        _section(say("council_show.standings"), _standings(council, say)),
+        _section(
+            say("council_show.answers"),
+            *(_answer(council, one, say, reasoning=True) for one in council.seats),
+        ),
+        _section(
+            say("council_show.ballots"),
+            say("council_show.letters"),
+            *(_ballot(council, one, say, reasoning=True) for one in council.ballots),
+        )
+        if council.ballots
+        else "",
+        _section(say("council_show.key"), key(council, say)),
+        _section(say("council_show.research"), research(council, say)) if _findings(council) else "",
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def title(council: Council) -> str:
+    """Its question in one line of at most TITLE_CHARS."""
+    asked = _plain(council.row.question)
+    return asked if len(asked) <= TITLE_CHARS else asked[: TITLE_CHARS - 1].rstrip() + "…"
+
+
+def verdict_title(council: Council, say: Words) -> str:
+    """What its verdict is: only a whole synthesis is called one, and the best only what judges put first."""
+    tally = tally_of(council)
+    kind: str = council.row.kind or "open"
+    if kind == "best" and tally is not None and not (tally.first and council.ballots):
+        kind = "any"
+    return say(f"council_show.kind_{kind}")
+
+
+def tally_of(council: Council) -> Tally | None:
+    """The count of the votes; None where there is none, or only an earlier release could read it."""
+    if not council.row.tally:
+        return None
+    from pydantic import TypeAdapter
+
+    try:
+        return TypeAdapter(Tally).validate_json(council.row.tally)
+    except ValueError:
+        return None
+
+
+def _answer(council: Council, one: SeatRow, say: Words, *, reasoning: bool = False) -> str:
+    parts = [f"### {_called(one)}", " · ".join(_bill(one, say))]
+    if one.state != "answered":
+        parts.append(f"*{_fault(one.state, one.fault, one.model, say)}*")
+    if one.first_answer.strip() and one.first_answer.strip() != one.answer.strip():
+        parts += [f"**{say('council_show.before')}**", _quoted(one.first_answer)]
+        parts.append(f"**{say('council_show.after')}**")
+    if one.answer.strip():
+        parts.append(_quoted(one.answer))
+    if reasoning and one.reasoning.strip():
+        parts += [f"**{say('council_show.reasoning')}**", _quoted(one.reasoning)]
+    return "\n\n".join(parts)
+
+
+def _bill(one: SeatRow, say: Words) -> Iterable[str]:
+    yield _code(one.settings or one.model)
+    if one.place is not None:
+        score = "" if one.score is None else f"{one.score:.2f}"
+        yield say("council_show.place" if score else "council_show.place_only", place=one.place, score=score)
+    yield telling.duration(one.seconds, say)
+    if one.tokens is not None:
+        yield say("council_show.tokens", tokens=f"{one.tokens:,}")
+        if one.cost_usd is None:
+            yield say("council_show.unpriced")
+        else:
+            yield telling.dollars(one.cost_usd, say)
+
+
+def _ballot(council: Council, one: BallotRow, say: Words, *, reasoning: bool = False) -> str:
+    names, shown = _names(council), _seats(one.shown)
+    parts = [f"### {one.seat + 1}. {names[one.seat]}"]
+    if one.fault:
+        parts.append(f"*{_fault('failed', one.fault, _model(council, one.seat), say)}*")
+    if one.raw.strip():
+        parts.append(_raw(one.raw))
+    if one.again.strip():
+        parts += [f"**{say('council_show.again')}**", _raw(one.again)]
+    order = [f"{label(shown.index(seat))} ({names[seat]})" for seat in _seats(one.ranking) if seat in shown]
+    read = say(f"council_show.source_{one.source}", order=" > ".join(order))
+    parts.append(f"{read} {say('council_show.partial')}" if one.partial and order else read)
+    if reasoning and one.reasoning.strip():
+        parts += [f"**{say('council_show.reasoning')}**", _quoted(one.reasoning)]
+    return "\n\n".join(parts)
+
+
+def _standings(council: Council, say: Words) -> str:
+    """The table with the votes per rank, and what it means; "" where nothing was counted."""
+    tally, names = tally_of(council), _names(council)
+    if tally is None or not tally.standings:
+        return ""
+    if not council.ballots:  # the answers were compared, and nobody has judged them
+        return f"{say('council.cannot_judge')}\n\n{telling.table(tally, names, say)}"
+    if not tally.ballots:
+        return say("council.nobody_voted")
+    return f"{telling.table(tally, names, say)}\n\n{telling.plainly(tally, names, say)}"
+
+
+def _facts(council: Council, say: Words) -> Iterable[str]:
+    row = council.row
+    there = sum(one.state == "answered" for one in council.seats)
+    yield f"- {say('council_show.when', when=f'{row.created_at:%Y-%m-%d %H:%M} UTC', run=row.alias)}"
+    yield f"- {say('council_show.who', n=there, m=len(council.seats), level=row.level)}"
+    if row.chair and row.kind == "synthesis":
+        yield f"- {say('council_show.chair', chair=_code(row.chair))}"
+    if council.ballots:
+        yield f"- {say('council_show.criteria', criteria=_plain(row.criteria))}"
+
+
+def _section(title: str, *parts: str) -> str:
+    said = [part for part in parts if part]
+    return "\n\n".join([f"## {title}", *said]) if said else ""
+
+
+def _fault(state: str, fault: str, model: str, say: Words) -> str:
+    """Why there is nothing, in a sentence."""
+    if not fault:
+        return say("council.refused" if state == "refused" else "council.empty")
+    said = say(fault, model=model) if _KEY.fullmatch(fault) else _plain(fault)
+    # What exactly it was is not kept with every fault.
+    return say("council_show.failed") if "{" in said else said
+
+
+def _names(council: Council) -> list[str]:
+    """What to call each seat, by its number."""
+    kept = {one.seat: _plain(one.name) for one in council.seats}
+    most = max([*kept, *(one.seat for one in council.ballots)], default=-1)
+    return [kept.get(seat, str(seat + 1)) for seat in range(most + 1)]
+
+
+def _model(council: Council, seat: int) -> str:
+    return next((one.model for one in council.seats if one.seat == seat), "")
+
+
+def _called(one: SeatRow) -> str:
+    return f"{one.seat + 1}. {_plain(one.name)}"
+
+
+def _seats(kept: str) -> Sequence[int]:
+    return [int(seat) for seat in json.loads(kept or "[]")]
+
+
+def _findings(council: Council) -> dict[str, str]:
+    return {str(name): str(text) for name, text in json.loads(council.row.research or "{}").items()}
+
+
+def _quoted(text: str) -> str:
+    # Every kind of line end: one that is not split at here might be one for whoever shows it.
+    return "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
+
+
+def _raw(text: str) -> str:
+    """A ballot as it was written: JSON set out line by line, words as a quotation."""
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError):
+        return _quoted(text)
+    if not isinstance(tree, dict):
+        return _quoted(text)
+    shown = json.dumps(tree, ensure_ascii=False, indent=2)
+    ticks = "```"
+    while ticks in shown:
+        ticks += "`"
+    return f"{ticks}json\n{shown}\n{ticks}"
+
+
+def _plain(text: str) -> str:
+    """One line without markup, for a heading or a cell."""
+    return _MARKUP.sub("", " ".join(text.split())).strip()
+
+
+def _code(text: str) -> str:
+    return f"`{' '.join(text.replace('`', '').split())}`"

@@ -1,0 +1,168 @@
+"""What the members of a council are told: what it is about first, the same for all of a member's tasks, then the task.
+
+Everything that a person or another model wrote is fenced as data. Knows no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bot import fence
+from bot.budget import text_tokens
+from bot.llm.base import Message, Prompt
+from bot.members import Member
+from bot.works.council.rotation import label, labels
+from bot.works.council.values import Ballot, Snapshot, Standing
+
+CACHED_TOKENS = 1_000
+"""What it is about is marked for the service's cache from here on; shorter prefixes are not kept (at least 512
+to 4,096 tokens, by model: Anthropic's documentation, "Prompt caching")."""
+
+VERDICT_CHARS, DISSENT_CHARS = 6_000, 1_500
+"""As much of an earlier council's verdict as a follow-up is read with; the end of a longer one is its dissent."""
+
+RESEARCH_TOKENS = 1_000
+ATTACK_TOKENS = 1_000
+BALLOT_TOKENS = 6_000
+"""Several times the longest ballot: models that think first count their thoughts here, too."""
+
+_READ = "Read. What is my task?"
+_ALIKE = "Write as {persona}."
+
+
+class Prompts:
+    """One council's. `findings` are what was researched, by category."""
+
+    def __init__(self, snapshot: Snapshot, findings: Mapping[str, str]) -> None:
+        self._snapshot = snapshot
+        self._findings = findings
+
+    def research(self, category: str) -> Prompt:
+        system, user = self._snapshot.prompts[f"research_{category}"].fill(
+            question=fence.data(self._snapshot.question)
+        )
+        return Prompt(system, (Message("user", user),), max_tokens=RESEARCH_TOKENS)
+
+    def answer(self, member: Member) -> Prompt:
+        if self._snapshot.demo:  # it would go on with the instructions instead of following them
+            return Prompt(
+                f"You are {member.persona or 'a helpful assistant'}. Answer in a few sentences.",
+                (Message("user", self._snapshot.question),),
+                max_tokens=member.tokens or self._snapshot.tokens,
+                temperature=member.temperature,
+            )
+        return self._task("council_answer", member, persona=_persona(member))
+
+    def ballot(self, judge: Member, texts: Sequence[str], criteria: str) -> Prompt:
+        """`texts` as this judge sees them, in its own order."""
+        known = labels(len(texts))
+        return self._task(
+            "council_ballot",
+            judge,
+            most=BALLOT_TOKENS,
+            criteria=fence.data(criteria),
+            responses=responses(texts),
+            labels=", ".join(known[:-1]) + f" and {known[-1]}",
+        )
+
+    def attack(self, member: Member, texts: Sequence[str]) -> Prompt:
+        return self._task("council_attack", member, most=ATTACK_TOKENS, responses=responses(texts))
+
+    def revise(self, member: Member, own: str, others: Sequence[str], attack: str) -> Prompt:
+        return self._task(
+            "council_revise",
+            member,
+            persona=_persona(member),
+            own=fence.data(own),
+            responses=responses(others),
+            attack=fence.data(attack),
+        )
+
+    def chair(
+        self,
+        seats: Sequence[int],
+        texts: Mapping[int, str],
+        standings: Sequence[Standing],
+        ballots: Sequence[Ballot],
+    ) -> Prompt:
+        """`seats` in the order in which the chair sees them."""
+        names = None if self._snapshot.blind else [self._snapshot.names[seat] for seat in seats]
+        return self._task(
+            "council_chair",
+            Member(""),
+            criteria=fence.data(self._snapshot.criteria),
+            responses=responses([texts[seat] for seat in seats], names),
+            standings=_standings(seats, standings),
+            critiques=_critiques(seats, ballots),
+        )
+
+    def _task(self, name: str, member: Member, *, most: int | None = None, **values: str) -> Prompt:
+        one = self._snapshot
+        system, about = one.prompts["council"].fill(
+            history=fence.exchanges(
+                ((asked, _both_ends(told)) for asked, told in one.history), most=VERDICT_CHARS
+            ),
+            research="\n".join(
+                f'<finding about="{name.replace("_", " ")}">\n{fence.data(text)}\n</finding>'
+                for name, text in self._findings.items()
+            ),
+            question=fence.data(one.question),
+        )
+        task = "\n".join(one.prompts[name].fill(**values))
+        return Prompt(
+            system,
+            (
+                Message("user", about.strip(), cache=text_tokens(system + about) >= CACHED_TOKENS),
+                # In between: some models of one's own insist that the two sides take turns.
+                Message("assistant", _READ),
+                Message("user", task),
+            ),
+            max_tokens=most or member.tokens or one.tokens,
+            temperature=member.temperature,
+            effort=member.effort,
+            reasoning=True,
+            patience=member.timeout or one.timeout,
+        )
+
+
+def responses(texts: Sequence[str], names: Sequence[str] | None = None) -> str:
+    """Answers under letters; `names` say whose they are, to a chair that may know."""
+    shown = []
+    for position, text in enumerate(texts):
+        whose = f' from="{fence.data(names[position])}"' if names else ""
+        shown.append(f'<response letter="{label(position)}"{whose}>\n{fence.data(text)}\n</response>')
+    return "\n".join(shown)
+
+
+def _both_ends(verdict: str) -> str:
+    if len(verdict) <= VERDICT_CHARS:
+        return verdict
+    between = "\n\n[…]\n\n"
+    return verdict[: VERDICT_CHARS - DISSENT_CHARS - len(between)] + between + verdict[-DISSENT_CHARS:]
+
+
+def _persona(member: Member) -> str:
+    return _ALIKE.format(persona=fence.data(member.persona)) if member.persona else ""
+
+
+def _standings(seats: Sequence[int], standings: Sequence[Standing]) -> str:
+    letters = {seat: label(position) for position, seat in enumerate(seats)}
+    return "\n".join(
+        f"{one.place}. Response {letters[one.seat]}"
+        + (f" ({one.score:.2f} of 1 by {one.votes} ballots)" if one.score is not None else "")
+        for one in standings
+        if one.seat in letters
+    )
+
+
+def _critiques(seats: Sequence[int], ballots: Sequence[Ballot]) -> str:
+    """What the judges say of each response, under the chair's letters instead of each judge's own."""
+    said = []
+    for position, seat in enumerate(seats):
+        for ballot in ballots:
+            if seat not in ballot.shown:
+                continue
+            own = label(ballot.shown.index(seat))
+            if text := ballot.reading.critiques.get(own, "").strip():
+                said.append(f'<critique of="{label(position)}">{fence.data(text)}</critique>')
+    return "\n".join(said)

@@ -1,0 +1,51 @@
+"""In which order each judge sees the responses, and under which letters. Knows no answer and no model.
+
+Judges prefer what stands first (or last), so that no order is fair to one judge; it is made fair over all.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from string import ascii_uppercase
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def shown(seed: str, judges: int, seats: Sequence[int]) -> list[list[int]]:
+    """One row for each judge: the seats by display position. The same seed gives the same rows for ever.
+
+    A Latin square: over as many judges as there are seats, each seat stands at each position once; over fewer,
+    at none twice. It is the one of Williams (1949, "Experimental designs balanced for the estimation of
+    residual effects of treatments"): an even number of seats has each before each other one as often as after
+    it, too, and next to each other one equally often; an odd number has after two squares, the second mirrored.
+    """
+    chance = random.Random(f"council/rotation/{seed}")
+    n = len(seats)
+    base = _shuffled(list(seats), chance)
+    # 0, n-1, 1, n-2, …: the distances between neighbours are all different.
+    zigzag = [step // 2 if step % 2 == 0 else n - 1 - step // 2 for step in range(n)]
+    rows: list[list[int]] = []
+    while len(rows) < judges:
+        mirrored = n > 0 and len(rows) // n % 2 == 1
+        order = zigzag[::-1] if mirrored else zigzag
+        square = [[base[(at + row) % n] for at in order] for row in range(n)]
+        rows += _shuffled(square, chance) if square else [[]]
+    return rows[:judges]
+
+
+def label(position: int) -> str:
+    """The letter of a display position, from 0."""
+    return ascii_uppercase[position]
+
+
+def labels(n: int) -> list[str]:
+    """The letters of `n` responses."""
+    return list(ascii_uppercase[:n])
+
+
+def _shuffled(values: list[T], chance: random.Random) -> list[T]:
+    # Only `random()` of a seed is promised to stay as it is in later versions of Python; `shuffle` is not.
+    drawn = [(chance.random(), at) for at in range(len(values))]
+    return [values[at] for _, at in sorted(drawn)]

@@ -1,0 +1,217 @@
+"""`council members|chair|criteria`: who sits in a space's council, over what the config says, set from chat.
+
+A space's own members are kept as they are written (see `bot.members`). Knows no stage of a council.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bot import members, models
+from bot.events import Event, Run, Sorry, Stage, Text, Usage
+from bot.members import Member
+from bot.words import Words, words
+from bot.works.council import telling
+from bot.works.council.estimate import ANSWER_TOKENS, CRITIQUE_TOKENS, TASK_TOKENS, VERDICT_TOKENS
+from bot.works.council.values import Seats
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from bot.config import Config
+    from bot.llm.registry import Models
+    from storage.council_settings import CouncilSettings, SettingRow
+
+RESET = "reset"
+"""Typed instead of a value: back to the config's."""
+
+CHAIRS = 5
+"""The chair and those who stand in for it."""
+
+CRITERIA_CHARS = 1_000
+"""Several times a good list of criteria: every judge reads it."""
+
+
+class Settings:
+    """Looking is for everybody; what the whole space shares is changed by its admins."""
+
+    def __init__(self, store: CouncilSettings, models: Models, config: Config) -> None:
+        self._store = store
+        self._models = models
+        self._config = config
+
+    async def seats(self, space: str) -> Seats:
+        """The space's council as it stands now: its own settings, else the config's ("" for no criteria).
+
+        A model that the config no longer lets spaces choose is left out, and where nobody is left it is the
+        config's again.
+        """
+        return self._seats(await self._store.get(space))
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Show a setting, or change it first where there is a text. Raises Sorry."""
+        request, say = run.request, words(run.request.locale)
+        name, given = request.verb, request.text.strip()
+        if given:
+            if not request.author.admin:
+                raise Sorry("council_settings.admins", name=name)
+            changed = await run.step("set", lambda: self._set(run, name, given), str)
+        shown = await run.step("show", lambda: self._shown(request.place.space, name, say), str)
+        yield Stage("council", say(f"council_settings.{name}"))
+        if given:
+            yield Text(f"{say(f'council_settings.{changed}')}\n\n")
+        yield Text(shown)
+
+    async def _set(self, run: Run, name: str, given: str) -> str:
+        """Keep it; gives what happened: "saved", "reset" or "was_default"."""
+        space = run.request.place.space
+        if given.casefold() == RESET:
+            return "reset" if await self._store.reset(space, name) else "was_default"
+        match name:
+            case "members":
+                value = json.dumps([str(one) for one in self._chosen(given)], ensure_ascii=False)
+            case "chair":
+                value = json.dumps(self._chairs(given), ensure_ascii=False)
+            case _:
+                value = " ".join(given.split())
+                if len(value) > CRITERIA_CHARS:
+                    raise Sorry("council_settings.long", length=len(value), limit=CRITERIA_CHARS)
+        await self._store.set(space, name, value, run.request.author.id)
+        return "saved"
+
+    def _chairs(self, given: str) -> list[str]:
+        chosen = self._chosen(given)
+        if any(one != Member(one.model) for one in chosen):
+            raise Sorry("council_settings.chair_plain")
+        chain = list(dict.fromkeys(one.model for one in chosen))
+        if len(chain) > CHAIRS:
+            raise Sorry("council_settings.chairs", n=len(chain), limit=CHAIRS)
+        return chain
+
+    def _chosen(self, given: str) -> tuple[Member, ...]:
+        """What was typed, if each of the models may sit. Raises Sorry."""
+        chosen = members.parse_list(given)
+        if not chosen:
+            raise Sorry("council_settings.nobody")
+        for one in chosen:
+            if (provider := one.model.partition(":")[0]) not in self._config.providers:
+                known = ", ".join(sorted(self._config.providers))
+                raise Sorry("council_settings.provider", provider=provider[:40], known=known)
+            if not self._may_sit(one.model):
+                raise Sorry("council_settings.model", model=one.model, models=", ".join(self._permitted()))
+        return chosen
+
+    def _permitted(self) -> list[str]:
+        """What spaces may choose: the config's list, and whom it seats itself. Nothing where it has no list."""
+        listed = self._config.council.models
+        own = [*(one.model for one in self._members()), *self._config.roles.chain("chair")]
+        return list(dict.fromkeys([*listed, *own])) if listed else []
+
+    def _may_sit(self, model: str) -> bool:
+        known = model.partition(":")[0] in self._config.providers
+        return known and (not self._config.council.models or model in self._permitted())
+
+    def _members(self) -> list[Member]:
+        return [members.parse(one) for one in self._config.roles.council]
+
+    def _seats(self, kept: Mapping[str, SettingRow]) -> Seats:
+        sitting = [one for one in _own_members(kept) if self._may_sit(one.model)]
+        chair = [one for one in _own_chair(kept) if self._may_sit(one)]
+        criteria = kept["criteria"].value if "criteria" in kept else ""
+        own = {"members": bool(sitting), "chair": bool(chair), "criteria": bool(criteria)}
+        return Seats(
+            sitting or self._members(),
+            chair or list(self._config.roles.chain("chair")),
+            criteria or self._config.council.criteria,
+            [name for name, there in own.items() if there],
+        )
+
+    async def _shown(self, space: str, name: str, say: Words) -> str:
+        kept = await self._store.get(space)
+        seats = self._seats(kept)
+        whose = say(f"council_settings.{'own' if name in seats.own else 'default'}", name=name)
+        match name:
+            case "members":
+                said = [await self._member_table(seats.members, say)]
+                barred = [one.model for one in _own_members(kept) if not self._may_sit(one.model)]
+            case "chair":
+                said = [await self._chair_table(seats, say)]
+                barred = [one for one in _own_chair(kept) if not self._may_sit(one)]
+            case _:
+                said = [_quoted(seats.criteria or say("council.criteria"))]
+                barred = []
+        if barred:
+            said.append(say("council_settings.barred", models=", ".join(barred)))
+        return "\n\n".join([*said, whose])
+
+    async def _member_table(self, sitting: Sequence[Member], say: Words) -> str:
+        if not sitting:
+            return say("council_settings.no_members")
+        lines = [say("council_settings.members_header"), "|---:|---|---|---|---:|"]
+        for n, one in enumerate(sitting, 1):
+            settings = str(one).removeprefix(one.model).strip() or "–"
+            price = await self._price(one.model, _of_member(len(sitting)))
+            state = await asyncio.to_thread(self._state, one.model, say)
+            lines.append(_row(str(n), one.model, settings, state, _dollars(price, say)))
+        return "\n".join([*lines, "", say("council_settings.assumed", tokens=ANSWER_TOKENS)])
+
+    async def _chair_table(self, seats: Seats, say: Words) -> str:
+        if not seats.chair:
+            return say("council_settings.no_chair")
+        lines = [say("council_settings.chair_header"), "|---:|---|---|---:|"]
+        for n, model in enumerate(seats.chair, 1):
+            price = await self._price(model, _of_chair(len(seats.members)))
+            state = await asyncio.to_thread(self._state, model, say)
+            lines.append(_row(str(n), model, state, _dollars(price, say)))
+        return "\n".join([*lines, "", say("council_settings.assumed", tokens=ANSWER_TOKENS)])
+
+    async def _price(self, model: str, usage: Usage) -> Decimal | None:
+        known = model.partition(":")[0] in self._config.providers
+        return await self._models.price(model, usage) if known else None
+
+    def _state(self, model: str, say: Words) -> str:
+        """Whether it can be asked, as far as this machine knows."""
+        provider = self._config.providers.get(model.partition(":")[0])
+        if provider is None:
+            return say("council_settings.state_unknown")
+        if provider.kind == "demo":
+            # One of its models that nobody knows is said to be missing, too.
+            files = models.needed(model)
+            there = bool(files) and all(models.present(self._config.models_dir, one) for one in files)
+            return say("council_settings.state_ready" if there else "council_settings.state_absent")
+        if (variable := provider.api_key_env) and self._config.secret(variable) is None:
+            return say("council_settings.state_key", variable=variable)
+        return say("council_settings.state_ready")
+
+
+def _own_members(kept: Mapping[str, SettingRow]) -> list[Member]:
+    return [members.parse(one) for one in json.loads(kept["members"].value)] if "members" in kept else []
+
+
+def _own_chair(kept: Mapping[str, SettingRow]) -> list[str]:
+    return [str(one) for one in json.loads(kept["chair"].value)] if "chair" in kept else []
+
+
+def _of_member(n: int) -> Usage:
+    """One member's answer and ballot in a council of `n`, about a short question."""
+    return Usage(2 * TASK_TOKENS + n * ANSWER_TOKENS, ANSWER_TOKENS + n * CRITIQUE_TOKENS)
+
+
+def _of_chair(n: int) -> Usage:
+    """The synthesis: every answer is read, and what every judge said of it."""
+    return Usage(TASK_TOKENS + n * ANSWER_TOKENS + n * n * CRITIQUE_TOKENS, VERDICT_TOKENS)
+
+
+def _dollars(price: Decimal | None, say: Words) -> str:
+    return say("council_settings.price_unknown") if price is None else telling.dollars(price, say)
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in text.splitlines())

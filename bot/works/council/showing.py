@@ -1,0 +1,111 @@
+"""`council show` and `council export`: a council looked into afterwards, by those who could see it.
+
+That is whoever asked it, anywhere in its space, and everybody in the place where it was asked: a private council
+is in a place of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+from bot.events import Attachment, Event, Request, Run, Sorry, Stage, Text
+from bot.words import Words, words
+from bot.works.council import markdown
+
+if TYPE_CHECKING:
+    from storage.councils import Council, Councils
+
+WHAT = ("answers", "ballots", "key", "research")
+"""What can be looked at; of the first two also a single seat's."""
+
+OF_A_SEAT = ("answers", "ballots")
+
+
+class Showing:
+    """Needs nothing but what was kept."""
+
+    def __init__(self, councils: Councils) -> None:
+        self._councils = councils
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Raises Sorry for a council that there is not, or not for this person in this place."""
+        request, say = run.request, words(run.request.locale)
+        what, seat = ("export", None) if request.verb == "export" else _what(request.text)
+        # Which one comes first and is kept: after a crash another one may be the newest. What was said in it is
+        # kept in one place only, so that taking it back leaves nothing.
+        found = await run.step("council", lambda: self._found(request), str)
+        council = await self._councils.get(request.place.space, found)
+        if council is None:
+            raise Sorry("council_show.gone")
+        title = markdown.title(council)
+        # Megabytes at the worst: eight members with all that they thought.
+        text = await asyncio.to_thread(_text, council, what, seat, say)
+        yield Stage("council", f"{say(f'council_show.{what}')} · {title}")
+        if what == "export":
+            yield Text(say("council_show.exported", title=title))
+            yield Attachment(f"council-{council.row.alias}.md", "text/markdown", text.encode())
+        else:
+            yield Text(text)
+
+    async def _found(self, request: Request) -> str:
+        """The run of the council that is meant. Raises Sorry."""
+        place = request.place
+        alias = str(request.options.get("run") or "").strip()
+        if not alias:
+            last = await self._councils.last(place.space, place.platform, place.channel, place.thread)
+            if last is None:
+                raise Sorry("council_show.none_here")
+            return last
+        named = await self._councils.named(place.space, alias)
+        found = [await self._councils.get(place.space, one) for one in named]
+        seen = [one for one in found if one is not None and may_see(request, one)]
+        # Of several that end alike, the one of this place is meant.
+        seen = [one for one in seen if _is_here(request, one)] or seen
+        if not seen:
+            raise Sorry("council_show.unknown", run=alias[:40])
+        if len(seen) > 1:
+            runs = ", ".join(one.row.run_id for one in seen[:5])
+            raise Sorry("council_show.which", run=alias[:40], runs=runs)
+        return seen[0].row.run_id
+
+
+def may_see(request: Request, council: Council) -> bool:
+    """Whether this person, in this place, may look into the council."""
+    row, place = council.row, request.place
+    theirs = (row.platform, row.author_id) == (place.platform, request.author.id)
+    return row.space == place.space and (theirs or _is_here(request, council))
+
+
+def _is_here(request: Request, council: Council) -> bool:
+    row, place = council.row, request.place
+    return (row.platform, row.channel, row.thread) == (place.platform, place.channel, place.thread)
+
+
+def _what(text: str) -> tuple[str, int | None]:
+    """What is to be shown, and of which seat (from 0). Raises Sorry."""
+    what, _, number = " ".join(text.split()).casefold().partition(" ")
+    if what not in WHAT or (number and what not in OF_A_SEAT):
+        raise Sorry("council_show.what", what=" ".join(text.split())[:40], known=", ".join(WHAT))
+    if not number:
+        return what, None
+    if not (number.isascii() and number.isdigit() and len(number) < 4 and int(number)):
+        raise Sorry("council_show.what", what=f"{what} {number}"[:40], known=", ".join(WHAT))
+    return what, int(number) - 1
+
+
+def _text(council: Council, what: str, seat: int | None, say: Words) -> str:
+    if seat is not None and seat not in {one.seat for one in council.seats}:
+        raise Sorry("council_show.no_seat", n=seat + 1, most=len(council.seats))
+    match what:
+        case "answers":
+            return markdown.answers(council, say, seat)
+        case "ballots":
+            return markdown.ballots(council, say, seat)
+        case "key":
+            return markdown.key(council, say)
+        case "research":
+            return markdown.research(council, say)
+        case _:
+            return markdown.whole(council, say)

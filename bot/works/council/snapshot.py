@@ -1,0 +1,131 @@
+"""What a council decides before anything else: who sits in it, who may judge, what they are told, what it follows up.
+
+Asks nobody.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from bot.commands import FOLLOW_UP
+from bot.events import Request, Sorry
+from bot.members import Member, names
+from bot.words import words
+from bot.works.council.values import Level, Snapshot
+from bot.works.holding import held
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.llm.registry import Models
+    from bot.prompts import Prompts
+    from bot.works.council.settings import Settings
+    from storage.sessions import Sessions
+
+QUESTION_CHARS = 6_000
+"""Longer questions are refused: a text that long is a document, and every member would be paid for reading it."""
+
+CATEGORY = "research_"
+"""What the name of a prompt begins with that is a category of research."""
+
+DEMO_TOKENS = 250
+"""All that fits several times into the demo model's window."""
+
+_TOLD = ("council", "council_answer", "council_ballot", "council_chair")
+_DEBATE = ("council_attack", "council_revise")
+
+
+class Snapshots:
+    """Takes them."""
+
+    def __init__(
+        self, config: Config, models: Models, prompts: Prompts, sessions: Sessions, settings: Settings
+    ) -> None:
+        self._config = config
+        self._models = models
+        self._prompts = prompts
+        self._sessions = sessions
+        self._settings = settings
+
+    async def take(self, request: Request) -> Snapshot:
+        """Raises Sorry where there is nothing to ask, or nobody to ask it of."""
+        settings, space = self._config.council, request.place.space
+        question = request.text.strip()
+        if not question:
+            raise Sorry("council.no_question")
+        if len(question) > QUESTION_CHARS:
+            raise Sorry("council.long_question", length=len(question), limit=QUESTION_CHARS)
+        seats = await self._settings.seats(space)
+        if not seats.members:
+            raise Sorry("council.nobody")
+        level = cast("Level", request.options.get("level") or settings.level)
+        members = seats.members[: {"single": 1, "mini": settings.mini}.get(level)]
+        level = "single" if len(members) == 1 else level
+        categories = await self._categories(space, str(request.options.get("research") or ""))
+        demo = all(self._is_demo(one) for one in members)
+        debate = bool(request.options.get("debate")) and level != "single" and not demo
+        told = [*_TOLD, *(_DEBATE if debate else ()), *(CATEGORY + one for one in categories)]
+        mine = await held(self._sessions, request, question)
+        follows = bool(request.options.get(FOLLOW_UP) or request.options.get("follow"))
+        past = await self._before(space, mine.id) if mine and follows else []
+        return Snapshot(
+            question=question,
+            session=mine.id if mine else None,
+            level=level,
+            members=members,
+            names=names(members),
+            judges=[seat for seat, one in enumerate(members) if self._judges(one.model)],
+            chair=[one for one in seats.chair if self._judges(one)],
+            researchers=list(self._config.roles.chain("researcher")),
+            criteria=seats.criteria or words(request.locale)("council.criteria"),
+            self_votes=settings.self_votes,
+            blind=settings.blind_chair,
+            timeout=settings.timeout,
+            tokens=min(settings.tokens, DEMO_TOKENS) if demo else settings.tokens,
+            debate=debate,
+            ask_above=self._config.budget.ask_above_usd,
+            most=self._config.budget.run_usd,
+            began=time.time(),
+            research=categories,
+            demo=demo,
+            prompts={name: await self._prompts.of(space, name) for name in told},
+            history=past,
+        )
+
+    async def _before(self, space: str, session: str) -> list[tuple[str, str]]:
+        """What was asked and answered here before, oldest first; what was stopped without an answer counts not."""
+        most = self._config.council.history
+        found = await self._sessions.last_exchanges(space, session, 2 * most)
+        answered = [(one.question, one.answer) for one in found if one.answer.strip()]
+        return answered[-most:] if most else []
+
+    async def _categories(self, space: str, wanted: str) -> list[str]:
+        """The categories of research that are meant, each once. Raises Sorry for one that there is not."""
+        known = await categories(self._prompts, space)
+        if wanted.strip().casefold() == "all":
+            return known
+        asked = [" ".join(one.split()).casefold().replace(" ", "_") for one in wanted.split(",")]
+        for one in filter(None, asked):
+            if one not in known:
+                raise Sorry("council.unknown_research", name=one[:60], names=", ".join(known))
+        return list(dict.fromkeys(filter(None, asked)))
+
+    def _judges(self, model: str) -> bool:
+        """Whether it can be trusted to judge texts; whose settings cannot be read is asked all the same."""
+        try:
+            return self._models.can(model).cites
+        except Sorry:
+            return True
+
+    def _is_demo(self, member: Member) -> bool:
+        try:
+            return self._models.can(member.model).demo
+        except Sorry:
+            return False
+
+
+async def categories(prompts: Prompts, space: str) -> list[str]:
+    """Every category of research that a space has a prompt for."""
+    named: Sequence[str] = [one.text.name for one in await prompts.all(space)]
+    return [name.removeprefix(CATEGORY) for name in named if name.startswith(CATEGORY)]

@@ -1,0 +1,187 @@
+"""Votes into places: who came first, how far the judges agree, how many of them there really are.
+
+Knows no ballot paper and no name. Exact fractions until the end, so that equals are equal.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from bot.works.council.values import Ballot, SelfVotes, Standing, Tally, Vote
+
+EXCLUDED_FROM = 5
+"""From so many answers on "auto" leaves out what judges say of their own; with fewer, too few votes remain."""
+
+WEIGHTS = {"schema": 1.0, "ranking": 1.0, "mention": 0.5, "none": 0.0}
+"""What a ballot is worth by how it was read: the order of mention is a guess."""
+
+
+@dataclass(slots=True)
+class _Count:
+    """What one answer was given. `votes` and `places` (twice their sum) are by how many a vote was among."""
+
+    votes: Counter[int] = field(default_factory=Counter)
+    places: Counter[int] = field(default_factory=Counter)
+    ranks: list[int] = field(default_factory=list)
+    points: Fraction = Fraction(-1)
+    mean_rank: Fraction = Fraction(0)
+
+    def close(self) -> None:
+        if n := self.votes.total():
+            points = [Fraction(2 * m * k - self.places[m], 2 * (m - 1)) for m, k in self.votes.items()]
+            self.points = sum(points, Fraction(0)) / n
+            self.mean_rank = Fraction(self.places.total(), 2 * n)
+
+    @property
+    def score(self) -> float | None:
+        return float(self.points) if self.votes else None
+
+
+def count(seats: Sequence[int], votes: Sequence[Vote], self_votes: SelfVotes) -> Tally:
+    """The count of `votes` over the answers of `seats`, self-votes in and out; an empty vote abstains.
+
+    Borda's points of a vote over m answers are m - 1 for the first and 0 for the last, divided by m - 1. What
+    a partial vote leaves out shares the mean of the places left (Cullinan, Hsiao and Polett 2014, "A Borda
+    count for partially ordered ballots"). Where self-votes are excluded, a judge ranks the others only, who
+    move up. The mean over the votes decides, then the mean rank, then the mean without self-votes, then how
+    often it came first; else answers share a place. `agreement`, `effective` and
+    `disputed` are of the ballots as cast.
+
+    Without self-votes any two answers are compared by two judges fewer, which costs more than vanity does; to part
+    equals they are better left out (docs/council.md).
+    """
+    cast = [_cast(seats, vote) for vote in votes]
+    cast = [one for one in cast if one.order]
+    excluded = self_votes == "exclude" or (self_votes == "auto" and len(seats) >= EXCLUDED_FROM)
+    counted = _counted(seats, cast, exclude=excluded)
+    other = _counted(seats, cast, exclude=not excluded)
+    others = counted if excluded else other
+    keys = _keys(counted, others)
+    ordered = sorted(keys.values(), reverse=True)
+    standings = [
+        Standing(
+            seat,
+            1 + ordered.index(keys[seat]),
+            mine.score,
+            other[seat].score,
+            float(mine.mean_rank) if mine.votes else None,
+            mine.votes.total(),
+            mine.ranks,
+        )
+        for seat, mine in counted.items()
+    ]
+    standings.sort(key=lambda one: (one.place, one.seat))
+    whole = [_places(seats, one.order) for one in cast]
+    return Tally(
+        standings,
+        "exclude" if excluded else "count",
+        ballots=len(cast),
+        abstained=len(votes) - len(cast),
+        agreement=kendall_w([[Fraction(low + high, 2) for low, high in one.values()] for one in whole]),
+        effective=effective(cast),
+        first=_first(counted, others),
+        other_first=_first(other, others),
+        disputed=_disputed([one.seat for one in standings], whole),
+    )
+
+
+def vote(ballot: Ballot, voice: str) -> Vote:
+    """A ballot as it is counted; a partial one weighs as much as the share of the answers that it ranks."""
+    weight = WEIGHTS[ballot.reading.source]
+    if ballot.reading.partial and ballot.shown:
+        weight *= len(ballot.order) / len(ballot.shown)
+    return Vote(ballot.seat, ballot.order, voice, weight)
+
+
+def kendall_w(ranks: Sequence[Sequence[Fraction]]) -> float | None:
+    """Kendall's coefficient of concordance: 1 where all judges rank alike, 0 where they cancel each other out.
+
+    One row of ranks for each judge, ties with their mean rank, corrected for them (Kendall and Babington Smith
+    1939, "The problem of m rankings"; Siegel 1956, p. 234). None for fewer than two judges or two answers, and
+    where nobody tells any apart.
+    """
+    judges, n = len(ranks), len(ranks[0]) if ranks else 0
+    if judges < 2 or n < 2:
+        return None
+    sums = [sum(column, Fraction(0)) for column in zip(*ranks, strict=True)]
+    mean = sum(sums, Fraction(0)) / n
+    apart = sum(((one - mean) ** 2 for one in sums), Fraction(0))
+    tied = sum(t**3 - t for row in ranks for t in Counter(row).values())
+    most = judges**2 * (n**3 - n) - judges * tied
+    return float(12 * apart / most) if most else None
+
+
+def effective(votes: Sequence[Vote]) -> float:
+    """How many equal, independent voices these votes are worth: (Σw)² / Σw² over voices (Kish 1965; Laakso and
+    Taagepera 1979 count parties so). The weights of one voice are added; a vote without one is its own.
+    """
+    voices: defaultdict[str | int, float] = defaultdict(float)
+    for one in votes:
+        voices[one.voice or one.seat] += one.weight
+    squares = sum(weight**2 for weight in voices.values())
+    return sum(voices.values()) ** 2 / squares if squares else 0.0
+
+
+def _cast(seats: Sequence[int], vote: Vote) -> Vote:
+    known = [seat for seat in dict.fromkeys(vote.order) if seat in seats]
+    return Vote(vote.seat, known, vote.voice, vote.weight)
+
+
+def _places(seats: Sequence[int], order: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """The best and the worst place, from 1, at which an order lets each seat be: those that it leaves out may
+    be anywhere below.
+    """
+    ranked = {seat: (place, place) for place, seat in enumerate(order, 1)}
+    rest = (len(order) + 1, len(seats))
+    return {seat: ranked.get(seat, rest) for seat in seats}
+
+
+def _counted(seats: Sequence[int], votes: Sequence[Vote], *, exclude: bool) -> dict[int, _Count]:
+    counts = {seat: _Count(ranks=[0] * len(seats)) for seat in seats}
+    for one in votes:
+        among = [seat for seat in seats if not (exclude and seat == one.seat)]
+        order = [seat for seat in one.order if seat in among]
+        if len(among) < 2 or not order:
+            continue  # it tells none of them apart
+        for seat, (low, high) in _places(among, order).items():
+            mine = counts[seat]
+            mine.votes[len(among)] += 1
+            mine.places[len(among)] += low + high
+            if low == high:
+                mine.ranks[low - 1] += 1
+    for mine in counts.values():
+        mine.close()
+    return counts
+
+
+def _keys(
+    counts: dict[int, _Count], others: dict[int, _Count]
+) -> dict[int, tuple[Fraction, Fraction, Fraction, int]]:
+    """What decides, the larger, the better; `others` is the count without self-votes."""
+    return {
+        seat: (mine.points, -mine.mean_rank, others[seat].points, mine.ranks[0])
+        for seat, mine in counts.items()
+    }
+
+
+def _first(counts: dict[int, _Count], others: dict[int, _Count]) -> list[int]:
+    """The seats that win; none without votes."""
+    keys = _keys(counts, others)
+    best = max(keys.values(), default=None)
+    return [seat for seat, key in keys.items() if counts[seat].votes and key == best]
+
+
+def _disputed(seats: Sequence[int], ballots: Sequence[dict[int, tuple[int, int]]]) -> int | None:
+    """The seat whose places lie furthest apart; of equals the best placed. To leave one out is to say nothing
+    about which of the last places it has.
+    """
+    if not ballots:
+        return None
+    apart = {
+        seat: max(one[seat][0] for one in ballots) - min(one[seat][1] for one in ballots) for seat in seats
+    }
+    widest = max(seats, key=lambda seat: apart[seat])
+    return widest if apart[widest] > 0 else None

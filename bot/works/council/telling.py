@@ -1,0 +1,183 @@
+"""How a council's stages read: an answer as it arrives, the count of the votes in plain words, the bill. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from bot import budget
+from bot.words import Words
+from bot.works.council.values import Ballot, Reply, Snapshot, Standing, Tally
+
+WHOLE = 1_200
+"""An answer of at most so many characters is shown whole in its stage."""
+
+EXCERPT = 800
+"""Of a longer one, as many; all of it is a button away."""
+
+AGREE = ((0.7, "strong"), (0.4, "some"), (0.0, "little"))
+"""From which Kendall's W on judges agree strongly, somewhat, hardly (after Landis and Koch's bands)."""
+
+_FENCE = re.compile(r"((?:\s|>|[-*+](?=\s)|\d{1,9}[.)](?=\s)){0,40})(`{3,}|~{3,})[^`]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a run has used: `tokens` of all kinds, dollars where prices are known. `seats` by seat."""
+
+    tokens: int = 0
+    usd: Decimal = Decimal(0)
+    unpriced: list[str] = field(default_factory=list)
+    seats: dict[int, tuple[int, Decimal | None]] = field(default_factory=dict)
+
+
+def whole(text: str) -> str:
+    """Somebody's Markdown that leaves no block of code open behind it."""
+    text = text.strip()
+    return text + closing(text)
+
+
+def closing(text: str) -> str:
+    """The line that ends the block of code that `text` leaves open; "" where it leaves none."""
+    opened: re.Match[str] | None = None
+    for line in text.split("\n"):
+        if opened and ">" in opened[1] and not line.lstrip().startswith(">"):
+            opened = None  # with the quotation in which it stands
+        bare = line.lstrip("> \t").rstrip()
+        if opened is None:
+            opened = _FENCE.fullmatch(line)
+        elif len(bare) >= len(opened[2]) and not bare.strip(opened[2][0]):
+            opened = None
+    # In the same quotation or item of a list, which the marks at the beginning of a line would leave.
+    return "" if opened is None else "\n" + re.sub(r"[^\s>]", " ", opened[1]) + opened[2]
+
+
+def excerpt(text: str, say: Words) -> str:
+    """The beginning of a long answer, up to a paragraph, a sentence or a word."""
+    text = text.strip()
+    if len(text) <= WHOLE:
+        return whole(text)
+    cut = text[:EXCERPT]
+    ends = (cut.rfind(mark) + len(mark) - 1 for mark in ("\n\n", ". ", ".\n", " "))
+    at = next((end for end in ends if end > EXCERPT // 2), EXCERPT)
+    left = len(text) - at
+    return f"{whole(cut[:at])}\n\n*… {say('council.more', n=f'{left:,}')}*"
+
+
+def answered(reply: Reply, name: str, say: Words) -> str:
+    """A member's answer, or why there is none, as a block of the stage."""
+    head = say("council.member", name=name, seconds=f"{reply.seconds:.0f}")
+    if not reply.usable:
+        return f"{head}\n\n*{failure(reply, say)}*\n\n"
+    cut = f"\n\n*{say('council.cut_short')}*" if reply.finish == "length" else ""
+    return f"{head}\n\n{excerpt(reply.text, say)}{cut}\n\n"
+
+
+def failure(reply: Reply, say: Words) -> str:
+    """Why a call came to nothing, in a sentence."""
+    if reply.fault:
+        # Kept as text; a number picks the singular or the plural.
+        return say(reply.fault, **{name: int(v) if v.isdecimal() else v for name, v in reply.values.items()})
+    return say("council.refused" if reply.finish == "refusal" else "council.empty")
+
+
+def ballot_line(ballot: Ballot, names: Sequence[str], say: Words) -> str:
+    """How one judge voted, by names, best first."""
+    judge = names[ballot.seat]
+    last = ballot.again or ballot.first
+    if not ballot.reading.ranking:
+        why = failure(last, say) if not last.usable else say("council.unreadable")
+        return f"- **{judge}**: {say('council.abstains', why=why)}"
+    order = " > ".join(names[seat] for seat in ballot.order)
+    notes = [say("council.low_confidence")] if ballot.reading.source == "mention" else []
+    if ballot.reading.partial:
+        notes.append(say("council.partial"))
+    return f"- **{judge}**: {order}" + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def table(tally: Tally, names: Sequence[str], say: Words) -> str:
+    """The standings as a Markdown table, with the votes counted per rank, and the count that does not decide
+    where it differs."""
+    heads = [say(f"council.column_{one}") for one in ("place", "answer", "points", "rank", "votes")]
+    other = any(one.other is not None and one.other != one.score for one in tally.standings)
+    if other:
+        heads.append(say(f"council.column_{'without' if tally.self_votes == 'count' else 'with'}_self"))
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for one in tally.standings:
+        ranks = " · ".join(str(votes) for votes in one.ranks) or "–"
+        cells = [str(one.place), _cell(names[one.seat]), _figure(one.score), _figure(one.mean_rank), ranks]
+        lines.append("| " + " | ".join([*cells, *([_figure(one.other)] if other else [])]) + " |")
+    return "\n".join(lines)
+
+
+def plainly(tally: Tally, names: Sequence[str], say: Words) -> str:
+    """What the figures mean, a sentence each."""
+    said = [say("council.votes", n=tally.ballots, voices=f"{tally.effective:.1f}")]
+    if tally.abstained:
+        said.append(say("council.abstained", n=tally.abstained))
+    if tally.agreement is not None:
+        degree = next(name for least, name in AGREE if tally.agreement >= least)
+        said.append(say(f"council.agree_{degree}", w=f"{tally.agreement:.2f}"))
+    if tally.disputed is not None:
+        said.append(say("council.disputed", name=names[tally.disputed]))
+    counted = "counted" if tally.self_votes == "count" else "left_out"
+    said.append(say(f"council.self_{counted}"))
+    if set(tally.other_first) != set(tally.first) and tally.other_first:
+        said.append(say("council.otherwise", names=_all(names, tally.other_first)))
+    return " ".join(said)
+
+
+def winners(tally: Tally, names: Sequence[str], say: Words) -> str:
+    """Who is first, or shares the first place, or that nobody is."""
+    if not tally.first:
+        return say("council.none_first")
+    key = "council.winner" if len(tally.first) == 1 else "council.winners"
+    return say(key, names=_all(names, tally.first))
+
+
+def footer(snapshot: Snapshot, bill: Bill, answers: int, ballots: int, seconds: float, say: Words) -> str:
+    """n of m, tokens, cost and time."""
+    parts = [say("council.answered", n=answers, m=len(snapshot.members))]
+    if ballots:
+        parts.append(say("council.voted", n=ballots))
+    parts.append(say("council.tokens", tokens=f"{bill.tokens:,}"))
+    if bill.usd or not bill.unpriced:
+        parts.append(dollars(bill.usd, say))
+    if bill.unpriced:
+        models = ", ".join(bill.unpriced)
+        parts.append(say("council.unpriced", models=models) if bill.usd else say("council.cost_unknown"))
+    parts.append(duration(seconds, say))
+    return " · ".join(parts)
+
+
+def dollars(usd: Decimal, say: Words) -> str:
+    """An amount as people write it, or that it was free."""
+    if not usd:
+        return say("council.free")
+    below = usd < Decimal("0.0001")
+    return ("< " if below else "") + say("council.usd", n="0.0001" if below else budget.dollars(usd))
+
+
+def duration(seconds: float, say: Words) -> str:
+    if seconds < 90:
+        return say("council.seconds", n=f"{seconds:.0f}")
+    return say("council.minutes", n=f"{seconds / 60:.1f}")
+
+
+def _all(names: Sequence[str], seats: Sequence[int]) -> str:
+    return ", ".join(names[seat] for seat in seats)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def place_of(standings: Sequence[Standing], seat: int) -> Standing | None:
+    """How the answer of a seat fared, None for one that was not judged."""
+    return next((one for one in standings if one.seat == seat), None)

@@ -1,0 +1,172 @@
+"""What the stages of a council hand on to each other: frozen, JSON-able, kept by the engine's steps.
+
+A *seat* is a member's number in the council, from 0. Knows no model and no storage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from bot.members import Member
+from bot.prompts import PromptText
+
+Level: TypeAlias = Literal["single", "mini", "full"]
+SelfVotes: TypeAlias = Literal["auto", "count", "exclude"]
+
+Kind: TypeAlias = Literal["", "synthesis", "single", "best"]
+"""What a verdict is: nothing yet, a chair's, one model's answer, or the best of several as it stands."""
+
+ReadFrom: TypeAlias = Literal["schema", "ranking", "mention", "none"]
+"""Where a ballot's order was read: its JSON, its FINAL RANKING, the order in which it names the responses
+(low confidence), or nowhere: the judge abstains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one call of one member came to. `fault` is a key of the catalogue with its `values`, "" if none.
+
+    `seconds` is how long it took, `at` (unix time) when it was there: a replay shows replies in that order.
+    """
+
+    seat: int
+    text: str = ""
+    finish: str = ""
+    model: str = ""
+    seconds: float = 0.0
+    at: float = 0.0
+    reasoning: str = ""
+    fault: str = ""
+    values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is an answer in it: one that broke off or was refused is none."""
+        return not self.fault and self.finish in ("end", "length") and bool(self.text.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read out of a judge's own words. `ranking` holds display positions from 0, best first.
+
+    A ranking that leaves responses out is `partial`; an empty one is an abstention. `critiques` are by label.
+    """
+
+    ranking: list[int] = field(default_factory=list)
+    source: ReadFrom = "none"
+    critiques: dict[str, str] = field(default_factory=dict)
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One judge's. `shown` are the seats whose answers it saw, by display position: label A is `shown[0]`.
+
+    `first` is what it said, `again` what it said when asked once more, if it was.
+    """
+
+    seat: int
+    shown: list[int]
+    first: Reply
+    again: Reply | None = None
+    reading: Reading = Reading()
+
+    @property
+    def order(self) -> list[int]:
+        """Seats, best first."""
+        return [self.shown[position] for position in self.reading.ranking]
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """A ballot as it is counted: `order` are seats, best first, perhaps not all.
+
+    `voice` is what makes judges independent of each other: two seats of one model are one voice. `weight`
+    goes into the effective votes only.
+    """
+
+    seat: int
+    order: list[int]
+    voice: str = ""
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one answer fared. `place` is 1 for the best; equals share a place.
+
+    `score` is the normalised Borda count that decides (0 to 1; the mean over the votes that count), `other` the
+    same counted the other way with regard to self-votes; None without any vote. `ranks[i]` counts the votes
+    that put it at place i + 1; a shared rest of a partial ballot is in none of them.
+    """
+
+    seat: int
+    place: int
+    score: float | None
+    other: float | None
+    mean_rank: float | None
+    votes: int
+    ranks: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The count. `standings` are in order of place.
+
+    `self_votes` is whether they counted ("count" or "exclude"); `other_first` are the seats that win when it
+    is done the other way. `agreement` is Kendall's W over the whole ballots (None for fewer than two),
+    `effective` how many independent voices the votes are worth, `disputed` the seat whose ranks lie furthest
+    apart (None where all agree).
+    """
+
+    standings: list[Standing]
+    self_votes: Literal["count", "exclude"]
+    ballots: int
+    abstained: int
+    agreement: float | None
+    effective: float
+    first: list[int]
+    other_first: list[int]
+    disputed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """Who sits in a space's council, and how it judges. `own` are the names of what the space itself has set."""
+
+    members: list[Member]
+    chair: list[str]
+    criteria: str
+    own: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a council decides once, before anything else, so that a replay decides the same.
+
+    `names` are what people call the seats. `judges` are the seats that can judge. `research` are the
+    categories. `ask_above` and `most` (what one run may cost) are dollars, `began`
+    is unix time.
+    """
+
+    question: str
+    session: str | None
+    level: Level
+    members: list[Member]
+    names: list[str]
+    judges: list[int]
+    chair: list[str]
+    researchers: list[str]
+    criteria: str
+    self_votes: SelfVotes
+    blind: bool
+    timeout: float
+    tokens: int
+    debate: bool
+    ask_above: float
+    most: float | None
+    began: float
+    research: list[str] = field(default_factory=list)
+    demo: bool = False
+    prompts: dict[str, PromptText] = field(default_factory=dict)
+    history: list[tuple[str, str]] = field(default_factory=list)

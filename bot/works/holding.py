@@ -1,0 +1,31 @@
+"""Which session holds a place: the active one, or a new one of the work that is asked there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.works.sessions import titled
+
+if TYPE_CHECKING:
+    from bot.events import Request
+    from storage.sessions import SessionRow, Sessions
+
+
+async def held(sessions: Sessions, request: Request, question: str) -> SessionRow | None:
+    """The place's session, opened if need be and called by the question.
+
+    None in another work's thread, where the request is a one-shot.
+    """
+    place = request.place
+    session = await sessions.active(place.space, place.platform, place.channel, place.thread)
+    if session is None:
+        session = await sessions.open(
+            place.space,
+            place.platform,
+            place.channel,
+            place.thread,
+            request.work,
+            author_id=request.author.id,
+            title=titled(question),
+        )
+    return session if session.work == request.work else None

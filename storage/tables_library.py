@@ -1,0 +1,167 @@
+"""The library's tables: shelves, documents in their parts, jobs, vectors of questions.
+
+Imported through `storage.tables`, which has them all.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from storage.columns import Moment, Sequence, metadata
+
+shelves = Table(
+    "shelves",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    PrimaryKeyConstraint("space", "name"),
+)
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("space", String, nullable=False),
+    Column("shelf", String, nullable=False),
+    Column("source", String, nullable=False),
+    Column("title", String, nullable=False),
+    Column("language", String, nullable=False),
+    Column("sha256", String, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("state", String, nullable=False),
+    Column("section_count", Integer, nullable=False),
+    Column("chunk_count", Integer, nullable=False),
+    Column("embedded", Integer, nullable=False),
+    Column("embedder", String),
+    Column("created_at", Moment, nullable=False),
+    Index(None, "space", "shelf", "sha256"),
+)
+
+# Documents that are off their shelf while their vectors and kept files may not be: what a crash cut off in
+# between is found here and finished.
+leftovers = Table(
+    "leftovers",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("document_id", String, nullable=False),
+    Column("shelf", String, nullable=False),
+    PrimaryKeyConstraint("space", "document_id"),
+)
+
+
+def _document_id() -> Column[str]:
+    return Column("document_id", String, ForeignKey("documents.id", ondelete="CASCADE"), nullable=False)
+
+
+# Apart from `documents`, so that listing a library never walks through megabytes of text.
+texts = Table(
+    "texts",
+    metadata,
+    _document_id(),
+    Column("text", Text, nullable=False),
+    PrimaryKeyConstraint("document_id"),
+)
+
+segments = Table(
+    "segments",
+    metadata,
+    _document_id(),
+    Column("data", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("document_id"),
+)
+
+sections = Table(
+    "sections",
+    metadata,
+    _document_id(),
+    Column("ordinal", Integer, nullable=False),
+    Column("level", Integer, nullable=False),
+    Column("title", String, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("start", Integer, nullable=False),
+    Column("end", Integer, nullable=False),
+    Column("page", Integer),
+    PrimaryKeyConstraint("document_id", "ordinal"),
+)
+
+chunks = Table(
+    "chunks",
+    metadata,
+    _document_id(),
+    Column("ordinal", Integer, nullable=False),
+    Column("section", Integer, nullable=False),
+    Column("start", Integer, nullable=False),
+    Column("end", Integer, nullable=False),
+    Column("breadcrumb", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    PrimaryKeyConstraint("document_id", "ordinal"),
+)
+
+links = Table(
+    "links",
+    metadata,
+    _document_id(),
+    Column("ordinal", Integer, nullable=False),
+    Column("section", Integer, nullable=False),
+    Column("target", Text, nullable=False),
+    PrimaryKeyConstraint("document_id", "ordinal"),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String, nullable=False),
+    Column("space", String, nullable=False),
+    Column("shelf", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("state", String, nullable=False),
+    Column("phase", String, nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("files_total", Integer, nullable=False),
+    Column("files_done", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    PrimaryKeyConstraint("space", "id"),
+    Index(None, "space", "created_at"),
+)
+
+job_errors = Table(
+    "job_errors",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("job_id", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("key", String, nullable=False),
+    Column("values", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    PrimaryKeyConstraint("space", "job_id", "name"),
+    ForeignKeyConstraint(["space", "job_id"], ["jobs.space", "jobs.id"], ondelete="CASCADE"),
+)
+
+query_vectors = Table(
+    "query_vectors",
+    metadata,
+    Column("seq", Sequence, Identity(), primary_key=True),
+    Column("space", String, nullable=False),
+    Column("embedder", String, nullable=False),
+    Column("text_hash", String, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    UniqueConstraint("space", "embedder", "text_hash"),
+    sqlite_autoincrement=True,
+)

@@ -1,0 +1,70 @@
+"""What is left in memory of runs that are over: nothing, for the database has it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from bot.adapters.discord.pen import Pen
+from bot.events import Event, Run, Stage, Status, Text
+from tests.adapters.discord.wire import bot
+from tests.fakes.discord import Channel, FakeDiscord, User
+
+OURS = ("bot.", "cogs.", "storage.")
+
+
+async def answer(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("search", "Searching")
+    yield Status("Looking")
+    yield Text("Found 3 passages.")
+    yield Stage("answer", "Answer")
+    yield Text("It is Ana.")
+
+
+def kept() -> Counter[str]:
+    """How many objects there are of each of the bot's own classes, and of tasks.
+
+    Without pens: they go once the channel's limits are forgotten, which test_pen sees to.
+    """
+    gc.collect()
+    kinds = Counter(type(one) for one in gc.get_objects() if not isinstance(one, Pen))
+    named = {f"{kind.__module__}.{kind.__qualname__}": number for kind, number in kinds.items()}
+    ours = Counter({name: number for name, number in named.items() if name.startswith(OURS)})
+    return ours + Counter(tasks=len(asyncio.all_tasks()))
+
+
+async def answered(discord: FakeDiscord, channel: Channel, people: list[User]) -> None:
+    """Everybody asks, and reads the answer to its end in a thread of their own."""
+    for one in people:
+        await discord.slash(one, channel, "rules ask", question="Who?")
+    for n in range(len(people)):
+        await discord.until(partial(ended, channel, n))
+
+
+def ended(channel: Channel, n: int) -> bool:
+    """Whether the answer in the channel's thread `n` is there, and asks for a thumb."""
+    messages = channel.threads[n].messages if n < len(channel.threads) else []
+    return len(messages) == 2 and any(
+        str(one.custom_id).startswith("feedback:") for one in messages[1].buttons
+    )
+
+
+async def test_a_run_that_is_over_leaves_nothing_of_ours_behind(tmp_path: Path) -> None:
+    async with FakeDiscord() as discord:
+        guild = discord.guild("Table")
+        people = [discord.user(f"Guest {n}") for n in range(5)]
+        for one in people:
+            guild.join(one)
+        first, second = guild.text("first"), guild.text("second")
+        async with bot(discord, tmp_path, {"Who?": answer}):
+            await answered(discord, first, people[:1])
+            before = kept()
+            await answered(discord, second, people[1:])
+            with suppress(AssertionError):  # what is too much says more than what is on the screen
+                await discord.until(lambda: kept() <= before)
+            assert kept() - before == Counter()

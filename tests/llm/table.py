@@ -1,0 +1,105 @@
+"""Models of several services, each a provider of its own: what the tests of roles and of budgets sit at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bot.config import Config, ProviderConfig, RolesConfig, Secrets
+from bot.events import Completion
+from bot.llm.base import Prompt
+from bot.llm.registry import Models
+from storage.ledger import Ledger, LedgerRow
+from tests.fakes.model_service import ModelService
+from tests.fakes.reply import Reply, Script
+from tests.fakes.run import MemoryRun
+from tests.fakes.wires import WIRES, kind_of
+from tests.llm.desk import PROMPT, QUICK
+
+
+def good() -> Reply:
+    return Reply("It reaches far.")
+
+
+def busy() -> Reply:
+    return Reply(status=429, headers={"retry-after": "90"})
+
+
+@dataclass
+class Table:
+    """`models` asks; every service is a provider of its own, named by a letter."""
+
+    config: Config
+    ledger: Ledger
+    services: list[ModelService]
+    now: float = 0.0
+    opened: list[Models] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.run = MemoryRun()
+        self.change()
+
+    def change(self, **changes: Any) -> None:
+        """Models anew, with another config."""
+
+        async def no_wait(seconds: float) -> None:
+            await asyncio.sleep(0)
+
+        self.config = replace(self.config, **changes)
+        self.models = Models(self.config, self.ledger, timeouts=QUICK, sleep=no_wait, clock=lambda: self.now)
+        self.opened.append(self.models)
+
+    async def ask(self, step: str = "answer", prompt: Prompt = PROMPT) -> tuple[str, Completion]:
+        """The text shown, and what came last."""
+        text, last = "", None
+        async with aclosing(self.models.stream(self.run, "answerer", step, prompt)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Completion):
+                    last = piece
+                else:
+                    text += piece
+        assert last is not None
+        return text, last
+
+    async def rows(self) -> list[LedgerRow]:
+        return await self.ledger.entries("local", "run-1")
+
+    @property
+    def calls(self) -> list[int]:
+        return [service.calls for service in self.services]
+
+
+class Lay:
+    """`await lay([Reply…], [Reply…], wires=("chat", "messages"))`: a chain of as many models."""
+
+    def __init__(self, ledger: Ledger, stack: AsyncExitStack) -> None:
+        self._ledger = ledger
+        self._stack = stack
+        self.laid: list[Table] = []
+
+    async def __call__(self, *scripts: Script, wires: tuple[str, ...] = (), key: str | None = None) -> Table:
+        services: list[ModelService] = []
+        providers, secrets = {}, {}
+        for n, script in enumerate(scripts):
+            wire = WIRES[wires[n] if wires else "chat"]
+            service = wire.service(script, key=key, models=("small", "claude-haiku-5-5"))
+            services.append(await self._stack.enter_async_context(service))
+            name = "abc"[n]
+            providers[name] = ProviderConfig(name, kind_of(service), service.base_url, f"KEY_{name}")
+            secrets[f"KEY_{name}"] = f"sk-{name}-0123456789"
+        config = Config(
+            Path("data"),
+            Path("models"),
+            providers=providers,
+            roles=RolesConfig(answerer=tuple(f"{name}:small" for name in providers)),
+            secrets=Secrets(secrets, {}),
+        )
+        self.laid.append(Table(config, self._ledger, services))
+        return self.laid[-1]
+
+
+Set = Callable[..., Awaitable[Table]]

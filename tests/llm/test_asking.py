@@ -1,0 +1,115 @@
+"""Whole answers of models that are named by whoever asks, within a time of theirs, as a council needs them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from bot.config import ProviderConfig, RolesConfig
+from bot.events import Sorry, Usage
+from bot.llm.base import Capabilities, ModelError
+from bot.llm.service import Timeouts
+from tests.fakes.reply import Reply
+from tests.llm.desk import PROMPT, Open
+from tests.llm.table import Set, Table, busy, good
+
+
+async def whole(at: Table, step: str, chain: tuple[str, ...] | None = None, **more: Any) -> str:
+    """The model that answered."""
+    return (await at.models.ask(at.run, "council", step, PROMPT, chain=chain, **more)).model
+
+
+async def test_a_named_model_is_asked_whatever_the_role_says(table: Set) -> None:
+    at = await table([good()], [good()])
+    assert await whole(at, "answer-1", ("b:small",)) == "b:small"
+    assert at.calls == [0, 1]
+    (row,) = await at.rows()
+    assert (row.step, row.model, row.state) == ("answer-1", "b:small", "settled")
+
+
+async def test_a_whole_answer_is_no_step_by_itself(table: Set) -> None:
+    at = await table([good()])
+    await whole(at, "answer-1", ("a:small",))
+    assert at.run.kept == {}
+
+
+async def test_without_names_the_role_is_asked(table: Set) -> None:
+    at = await table([good()])
+    at.change(roles=RolesConfig(answerer=("a:small",)))
+    assert (await at.models.ask(at.run, "researcher", "research-one", PROMPT)).model == "a:small"
+    with pytest.raises(Sorry, match=r"config\.role_empty"):
+        await at.models.ask(at.run, "council", "answer-1", PROMPT)
+
+
+async def test_in_a_chain_of_ones_own_a_lesser_model_may_stand_in(table: Set) -> None:
+    at = await table([busy()], [good(), good()])
+    providers = at.config.providers
+    at.change(providers={**providers, "b": replace(providers["b"], cites=False)})
+    assert await whole(at, "one", ("a:small", "b:small")) == "b:small"
+    stream = at.models.stream(at.run, "chair", "two", PROMPT, chain=("b:small",))
+    assert [piece async for piece in stream]
+    assert [row.step for row in await at.rows()] == ["one", "one-2", "two"]
+
+
+async def test_a_provider_that_the_config_no_longer_has_is_passed_over(table: Set) -> None:
+    at = await table([good()])
+    assert await whole(at, "one", ("gone:x", "a:small")) == "a:small"
+    with pytest.raises(Sorry, match=r"config\.role_provider"):
+        await whole(at, "two", ("gone:x",))
+
+
+async def test_who_takes_too_long_is_stopped_and_paid_for_what_came(table: Set) -> None:
+    gate = asyncio.Event()
+    at = await table([Reply("one two three", gates={2: gate})], [good()])
+    with pytest.raises(ModelError) as caught:
+        await whole(at, "answer-1", ("a:small", "b:small"), within=0.5)
+    assert (caught.value.fault, caught.value.model, at.calls) == ("timeout", "a:small", [1, 0])
+    async with asyncio.timeout(5):
+        await at.services[0].closed.wait()
+    (row,) = await at.rows()
+    assert (row.state, row.output_tokens > 0) == ("stopped", True)
+
+
+IMPATIENT = Timeouts(connect=5, first=0.1, idle=0.1, total=0.1)
+
+
+async def test_silence_is_borne_for_as_long_as_was_said(desk: Open) -> None:
+    thought = asyncio.Event()
+    at = await desk(Reply("one two", gates={0: thought}), timeouts=IMPATIENT)
+    asking = asyncio.create_task(at.ask(replace(PROMPT, patience=20.0)))
+    await at.service.asked.wait()
+    asyncio.get_running_loop().call_later(3 * IMPATIENT.total, thought.set)
+    _, said = await asking
+    assert said.text.split() == ["one", "two"]
+
+
+async def test_who_was_silent_for_that_long_is_not_asked_again(desk: Open) -> None:
+    at = await desk(Reply(fault="half_open", times=2), timeouts=IMPATIENT)
+    assert (await at.fail(replace(PROMPT, patience=0.3))).fault == "timeout"
+    assert at.service.calls == 1
+
+
+def test_patience_lengthens_what_is_shorter_and_shortens_nothing() -> None:
+    usual = Timeouts(connect=10, first=120, idle=45, total=600)
+    assert usual.bearing(None) == usual
+    assert usual.bearing(1) == usual
+    assert usual.bearing(180) == Timeouts(connect=10, first=180, idle=180, total=600)
+    assert usual.bearing(3_600) == Timeouts(connect=10, first=3_600, idle=3_600, total=3_600)
+
+
+async def test_what_any_model_can_do_and_costs_is_told_by_its_name(table: Set) -> None:
+    at = await table([good()], wires=("messages",))
+    less = replace(at.config.providers["a"], json_schema=False)
+    at.change(providers={"a": less, "demo": ProviderConfig("demo", "demo")})
+    assert at.models.can("a:small") == Capabilities(json_schema=False)
+    assert at.models.can("demo:smollm2").demo
+    used = Usage(1_000, 1_000)
+    assert await at.models.price("a:claude-haiku-5-5", used) == Decimal("0.0006")
+    assert await at.models.price("a:small", used) is None
+    assert await at.models.price("demo:smollm2", used) == 0
+    with pytest.raises(Sorry, match=r"config\.role_provider"):
+        at.models.can("gone:x")

@@ -1,0 +1,151 @@
+"""Caps on what is spent: a call that could take a run or a space above one is not begun."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.budget import Budget, dollars
+from bot.config import BudgetConfig
+from bot.events import Author, Completion, Place, Request, Sorry, Usage
+from bot.llm.base import Meter
+from bot.words import words
+from storage.db import Database
+from storage.ledger import Ledger
+from tests.fakes.reply import Reply
+from tests.fakes.run import MemoryRun
+from tests.llm.desk import PROMPT
+from tests.llm.table import Set, Table, good
+
+PRICED, UNPRICED = ("a:claude-haiku-5-5",), ("a:small",)
+
+
+def run_of(id: str, space: str = "local") -> MemoryRun:
+    run = MemoryRun()
+    run.request = Request(id, Place("terminal", space, "chat", "main"), Author("ana", "Ana"), "rules", "ask")
+    return run
+
+
+async def ask(at: Table, run: MemoryRun, step: str, chain: tuple[str, ...] = PRICED) -> str:
+    """What it came to: the model that answered, or the key of the sentence."""
+    try:
+        return (await at.models.ask(run, "council", step, PROMPT, chain=chain)).model
+    except Sorry as sorry:
+        return sorry.key
+
+
+async def estimate_of(at: Table) -> float:
+    """What one call is thought to cost at most, in dollars."""
+    await ask(at, run_of("before"), "one")
+    (row,) = await at.ledger.entries("local", "before")
+    assert row.estimate_usd is not None
+    return float(row.estimate_usd)
+
+
+async def test_a_run_does_not_begin_the_call_that_could_cost_more_than_it_may(table: Set) -> None:
+    at = await table(lambda body: good(), wires=("messages",))
+    at.change(budget=BudgetConfig(run_usd=await estimate_of(at)))
+    run = run_of("run")
+    before = at.calls
+    assert [await ask(at, run, step) for step in ("one", "two")] == [PRICED[0], "budget.run"]
+    assert at.calls == [before[0] + 1]
+    assert [row.step for row in await at.ledger.entries("local", "run")] == ["one"]
+    assert await ask(at, run_of("another"), "one") == PRICED[0]
+
+
+async def test_a_space_is_capped_over_its_runs_and_the_other_space_is_not(table: Set) -> None:
+    at = await table(lambda body: good(), wires=("messages",))
+    most = await estimate_of(at)
+    at.change(budget=BudgetConfig(space_usd=most))
+    assert await ask(at, run_of("run"), "one") == "budget.space"
+    assert await ask(at, run_of("run", "other"), "one") == PRICED[0]
+    at.change(budget=BudgetConfig(space_usd=3 * most))
+    assert await ask(at, run_of("run"), "one") == PRICED[0]
+
+
+async def test_what_has_no_price_or_none_that_is_known_goes_on(table: Set) -> None:
+    at = await table(lambda body: good(), wires=("messages",))
+    at.change(budget=BudgetConfig(run_usd=0.0, space_usd=0.0))
+    run = run_of("run")
+    assert await ask(at, run, "one") == "budget.run"
+    assert await ask(at, run, "two", UNPRICED) == UNPRICED[0]
+
+
+async def test_a_cap_ends_the_chain_and_nobody_stands_in(table: Set) -> None:
+    at = await table([good()], [good()], wires=("messages", "chat"))
+    at.change(budget=BudgetConfig(run_usd=0.0))
+    assert await ask(at, run_of("run"), "one", (*PRICED, "b:small")) == "budget.run"
+    assert at.calls == [0, 0]
+
+
+async def test_a_call_in_the_air_counts_with_all_it_could_cost(table: Set) -> None:
+    at = await table([Reply("one two three", times=2)], wires=("messages",))
+    at.change(budget=BudgetConfig(run_usd=1.5 * await estimate_of(at)))
+    run = run_of("run")
+    stream = at.models.stream(run, "council", "one", PROMPT, chain=PRICED)
+    assert await anext(stream)
+    assert await ask(at, run, "two") == "budget.run"
+    await stream.aclose()
+
+
+class Slow(Ledger):
+    """Waits, once an entry is kept, before it says so."""
+
+    def __init__(self, db: Database) -> None:
+        super().__init__(db)
+        self.kept, self.gate = asyncio.Event(), asyncio.Event()
+
+    async def reserve(self, *args: Any, **more: Any) -> str:
+        entry = await super().reserve(*args, **more)
+        self.kept.set()
+        await self.gate.wait()
+        return entry
+
+
+async def test_a_call_cancelled_before_it_began_stands_against_no_cap(tmp_path: Path) -> None:
+    db = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/sutradhar.db")
+    slow = Slow(db)
+
+    async def price(usage: Usage) -> Decimal:
+        return Decimal(usage.output_tokens)
+
+    async def call(meter: Meter) -> AsyncGenerator[str | Completion, None]:
+        yield "It should not have been asked."
+
+    paid = Budget(slow, BudgetConfig(run_usd=1_000.0)).paid(run_of("run"), "one", "a:b", PROMPT, call, price)
+
+    async def ask_for_it() -> object:
+        return await anext(paid)
+
+    asking = asyncio.create_task(ask_for_it())
+    await slow.kept.wait()
+    asking.cancel()
+    slow.gate.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    (row,) = await slow.entries("local", "run")
+    await db.close()
+    assert (row.state, row.estimate_usd) == ("stopped", Decimal(PROMPT.max_tokens))
+    assert row.cost_usd == 0
+
+
+async def test_the_sentence_names_the_cap_and_what_is_used_up(table: Set) -> None:
+    at = await table([good()], wires=("messages",))
+    at.change(budget=BudgetConfig(run_usd=0.0, space_days=7))
+    with pytest.raises(Sorry) as caught:
+        await at.models.ask(at.run, "council", "one", PROMPT, chain=PRICED)
+    assert "above $0.00, of which $0.00" in words("en")(caught.value.key, **caught.value.values)
+    assert "{" not in words("pt-BR")("budget.space", **caught.value.values)
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [("0", "0.00"), ("5", "5.00"), ("0.1", "0.10"), ("0.0416", "0.0416"), ("12.349", "12.35")],
+)
+def test_dollars_are_read_as_cents_or_finer_where_they_are_few(amount: str, shown: str) -> None:
+    assert dollars(Decimal(amount)) == shown

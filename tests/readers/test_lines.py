@@ -1,0 +1,37 @@
+"""The shape of lines: what is a table's rule, and that nobody can write a line that takes for ever to read."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from bot.readers import read
+from bot.readers.lines import opens_table
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["|---|---|", "---|---", "| :-- | --: |", " :-: | - ", "|-|", "-|", "|:-:", "\t|\t---\t|\t---\t|\t"],
+)
+def test_a_rule_under_a_row_with_pipes_opens_a_table(rule: str) -> None:
+    assert opens_table("| A | B |", rule)
+
+
+@pytest.mark.parametrize(
+    "other", ["| a | b |", "---", "|", "||", "| - - |", "|---||---|", "| :::- |", "|---| x"]
+)
+def test_any_other_line_does_not(other: str) -> None:
+    assert not opens_table("| A | B |", other)
+
+
+def test_a_row_without_pipes_has_no_rule() -> None:
+    assert not opens_table("A and B", "|---|")
+
+
+@pytest.mark.parametrize("blanks", ["\t" * 100_000, "-" + "\t" * 100_000])
+def test_a_long_line_of_blanks_is_soon_seen_to_be_no_rule(blanks: str) -> None:
+    """A pattern that tries every way to share them out takes a minute and more, and the whole bot waits."""
+    begun = time.perf_counter()
+    read("book.md", f"a | b\n{blanks}x|\n".encode())
+    assert time.perf_counter() - begun < 5

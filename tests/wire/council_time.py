@@ -1,0 +1,78 @@
+"""How long a council of eight takes, beside the longest call of each of its stages: the whole app in one process.
+
+The benchmark of the council measures with this, too.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from bot.app import App
+from bot.config import load
+from bot.events import Author, Place, Request
+from tests.fakes.house import Recorder
+from tests.wire.council_model import (
+    ANSWERS,
+    CATEGORIES,
+    QUESTION,
+    Call,
+    CouncilModel,
+    CouncilService,
+    settings,
+)
+
+STAGES_S = {"research": 1.2, "answer": 2.5, "ballot": 2.2, "synthesis": 0.8}
+"""How long the slowest call of each stage takes."""
+
+SLOWEST = {"answer": "m5", "ballot": "m2"}
+"""Who makes it; each of the others takes an eighth less than another."""
+
+
+class Timing(NamedTuple):
+    """`wall_s` from the request to the end of its run; `slowest_s` the sum over the stages' longest calls."""
+
+    wall_s: float
+    slowest_s: float
+
+    @property
+    def ratio(self) -> float:
+        return self.wall_s / self.slowest_s
+
+
+async def timed(folder: Path) -> Timing:
+    """Convene once for practice, at no latency, then once with the latencies above. Wants an empty folder."""
+    council = CouncilModel()
+    async with CouncilService(council=council) as service:
+        file = folder / "config.toml"
+        file.write_text(settings(service.base_url, members=len(ANSWERS), words=False), encoding="utf-8")
+        app = await App.open(load(file, folder / "data", {}))
+        try:
+            app.attach("terminal", Recorder().view)
+            await app.start()
+            await convene(app, "practice")
+            council.latency_s |= latencies()
+            began = time.perf_counter()
+            await convene(app, "timed")
+            return Timing(time.perf_counter() - began, sum(STAGES_S.values()))
+        finally:
+            await app.close()
+
+
+def latencies() -> dict[Call, float]:
+    """Of every call of the council."""
+    found = {Call("chair", "synthesis"): STAGES_S["synthesis"]}
+    for n, name in enumerate(CATEGORIES, 1):
+        found[Call("scout", f"research-{name}")] = STAGES_S["research"] * n / len(CATEGORIES)
+    for task, slowest in SLOWEST.items():
+        for n, name in enumerate(ANSWERS):
+            found[Call(name, task)] = STAGES_S[task] * (1 if name == slowest else n / len(ANSWERS))
+    return found
+
+
+async def convene(app: App, name: str) -> None:
+    place = Place("terminal", "local", "terminal", name)
+    options = {"research": "all", "level": "full"}
+    request = Request(name, place, Author("ana", "Ana"), "council", "ask", options, QUESTION)
+    assert await (await app.perform(request)).wait() == "done"

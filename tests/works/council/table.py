@@ -1,0 +1,143 @@
+"""A council at a table: the real work, models and database, and the fake council service over loopback.
+
+Knows no platform and no engine: a run keeps its steps in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bot.config import Config, load
+from bot.events import Choices, Event, Notice, OptionValue, Stage, Status, Text
+from bot.llm.registry import Models
+from bot.prompts import PromptFile, Prompts
+from bot.works.council.asking import Asking
+from bot.works.council.keeping import Keeping
+from bot.works.council.settings import Settings
+from bot.works.council.snapshot import Snapshots
+from storage.council_settings import CouncilSettings
+from storage.councils import Council, Councils
+from storage.db import Database
+from storage.ledger import Ledger
+from storage.prompts import Overrides
+from storage.sessions import Sessions
+from tests.fakes.run import MemoryRun
+from tests.wire.council_model import QUESTION, CouncilModel, CouncilService, settings
+
+
+@dataclass
+class Told:
+    """What a run showed: each stage's last title by key, and what stood under it."""
+
+    run: MemoryRun
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def stages(self) -> list[tuple[str, str]]:
+        """(key, title) in order; a stage that was given another title has that one."""
+        titles: dict[str, str] = {}
+        for event in self.events:
+            if isinstance(event, Stage):
+                titles[event.key] = event.title
+        return list(titles.items())
+
+    @property
+    def titles(self) -> list[str]:
+        return [title for _, title in self.stages]
+
+    def text(self, key: str) -> str:
+        return "".join(one.text for one in self._under(key) if isinstance(one, Text))
+
+    def notices(self, key: str = "") -> list[str]:
+        found = self._under(key) if key else self.events
+        return [one.text for one in found if isinstance(one, Notice)]
+
+    @property
+    def progress(self) -> list[tuple[int | None, int | None]]:
+        return [(one.done, one.total) for one in self.events if isinstance(one, Status)]
+
+    @property
+    def commands(self) -> list[str]:
+        return [one.command for event in self.events if isinstance(event, Choices) for one in event.choices]
+
+    def _under(self, key: str) -> list[Event]:
+        found: list[Event] = []
+        here = False
+        for event in self.events:
+            if isinstance(event, Stage):
+                here = event.key == key
+            elif here:
+                found.append(event)
+        return found
+
+
+class Table:
+    """`models` is the fake council; `ask` asks it in a thread of its own unless `thread` is given."""
+
+    def __init__(self, config: Config, db: Database, council: CouncilModel) -> None:
+        self.fake = council
+        self.councils, self.ledger = Councils(db), Ledger(db)
+        self.settings_store = CouncilSettings(db)
+        self.sessions = Sessions(db)
+        self.models = Models(config, self.ledger)
+        store = Settings(self.settings_store, self.models, config)
+        prompts = Prompts(PromptFile(), Overrides(db))
+        snapshots = Snapshots(config, self.models, prompts, self.sessions, store)
+        keeping = Keeping(self.councils, self.ledger)
+        self.asking = Asking(self.models, self.sessions, snapshots, keeping, config.council.mini)
+
+    def run(
+        self, text: str = QUESTION, options: dict[str, OptionValue] | None = None, *, run: str = "run-000001"
+    ) -> MemoryRun:
+        made = MemoryRun()
+        made.request = replace(
+            made.request, id=run, work="council", verb="ask", text=text, options=options or {}
+        )
+        return made
+
+    async def ask(self, text: str = QUESTION, *, run: str = "run-000001", **options: Any) -> Told:
+        return await self.told(self.run(text, options, run=run))
+
+    async def told(self, run: MemoryRun, told: Told | None = None) -> Told:
+        """What the run shows; in `told`, also up to where it raises."""
+        told = told or Told(run)
+        async with aclosing(self.asking.run(run)) as events:
+            async for event in events:
+                told.events.append(event)
+        return told
+
+    async def kept(self, run: str = "run-000001") -> Council:
+        found = await self.councils.get("local", run)
+        assert found is not None
+        return found
+
+    @property
+    def asked(self) -> list[str]:
+        """Every call that was begun, as "model task", each as often as it was paid."""
+        return sorted(f"{call.model} {call.task}" for call in self.fake.asked.elements())
+
+
+@asynccontextmanager
+async def table(
+    folder: Path, *, members: int = 4, more: str = "", swap: Sequence[tuple[str, str]] = ()
+) -> AsyncGenerator[Table, None]:
+    """`more` are further lines of config.toml, `swap` exchanges some of the usual ones."""
+    async with CouncilService(council=CouncilModel()) as service:
+        file = folder / "config.toml"
+        text = settings(service.base_url, members=members) + more
+        for old, new in swap:
+            assert old in text
+            text = text.replace(old, new)
+        file.write_text(text, encoding="utf-8")
+        config = load(file, folder / "data", environ={})
+        db = await Database.open("sqlite+aiosqlite:///:memory:")
+        made = Table(config, db, service.council)
+        try:
+            yield made
+        finally:
+            await made.models.close()
+            await db.close()

@@ -1,0 +1,37 @@
+"""What is offered while somebody types about a council."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.works.council.completing import categories, parts
+
+KNOWN = ("cultural_context", "narrative_structure", "philosophical_themes")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("", ["all", *KNOWN]),
+        ("n", ["narrative_structure"]),
+        ("A", ["all"]),
+        ("narrative_structure,", [f"narrative_structure,{one}" for one in (KNOWN[0], KNOWN[2])]),
+        ("narrative_structure, ph", ["narrative_structure,philosophical_themes"]),
+        ("x", []),
+    ],
+)
+def test_the_last_category_of_a_list_is_completed(typed: str, offered: list[str]) -> None:
+    assert categories(KNOWN, typed) == offered
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("", ["answers", "ballots", "key", "research", "answers 1", "answers 2", "ballots 1", "ballots 2"]),
+        ("Ball", ["ballots", "ballots 1", "ballots 2"]),
+        ("answers ", ["answers 1", "answers 2"]),
+        ("key ", []),
+    ],
+)
+def test_a_part_is_of_all_or_of_one_seat(typed: str, offered: list[str]) -> None:
+    assert parts(2, typed) == offered

@@ -1,0 +1,144 @@
+"""What is left where ballots, answers or the chair come to little: never more than there is, and called that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.blocks import blocks
+from bot.events import Sorry
+from bot.words import words
+from bot.works.council.markdown import verdict_title
+from tests.fakes.reply import Reply
+from tests.wire.council_model import ANSWERS, GARBAGE, Call
+from tests.works.council.table import Table, table
+
+MEMBERS = ("m1", "m2", "m3", "m4")
+NO_JUDGES = [
+    ('"local:m1", "local:m2", "local:m3", "plain:m4"', '"plain:m1", "plain:m2", "plain:m3", "plain:m4"'),
+    ("json_schema = false", "json_schema = false\ncites = false"),
+    ('chair = ["local:chair", "local:m1"]\n', "chair = []\n"),
+]
+
+
+def fails(council: Table, task: str, *names: str) -> None:
+    for name in names:
+        council.fake.once[Call(name, task)].append(Reply(status=404, times=9))
+
+
+async def test_two_answers_without_self_votes_leave_nobody_first(tmp_path: Path) -> None:
+    async with table(tmp_path, more='[council]\nself_votes = "exclude"\n') as made:
+        fails(made, "answer", "m3", "m4")
+        fails(made, "synthesis", "chair", *MEMBERS)
+        told = await made.ask()
+        assert told.text("ballots").startswith("No answer is ahead of the others.")
+        assert told.titles[-1] == "An answer as it stands, by m1"
+        assert verdict_title(await made.kept(), words("en")) == "One of the answers, as it stands"
+
+
+async def test_answers_alike_leave_nobody_first_where_no_member_can_judge(tmp_path: Path) -> None:
+    async with table(tmp_path, swap=NO_JUDGES) as made:
+        for name in MEMBERS:
+            made.fake.once[Call(name, "answer")].append(Reply(pieces=["The same words."]))
+        told = await made.ask()
+        assert told.text("ballots").strip() == "No answer is ahead of the others."
+
+
+async def test_the_likest_answer_is_not_called_the_best(tmp_path: Path) -> None:
+    async with table(tmp_path, swap=NO_JUDGES) as made:
+        said = ("ferry river boat", "ferry river bridge", "ferry river boat bridge", "pass snow")
+        for name, text in zip(MEMBERS, said, strict=True):
+            made.fake.once[Call(name, "answer")].append(Reply(pieces=[text]))
+        fails(made, "synthesis", "m1")
+        told = await made.ask()
+        assert told.titles[-1] == "The answer most like the others, as it stands, by m3"
+        assert verdict_title(await made.kept(), words("en")) == "One of the answers, as it stands"
+
+
+async def test_why_nobody_has_voted_is_said_of_each_judge(four: Table) -> None:
+    for name in MEMBERS[:3]:
+        four.fake.once[Call(name, "ballot")].append(Reply(pieces=["I will not."], finish="refusal"))
+    fails(four, "ballot", "m4")
+    shown = (await four.ask()).text("ballots")
+    assert shown.startswith("No ballot could be read")
+    assert all(f"- **{name}**: abstains. It declined to answer." in shown for name in MEMBERS[:3])
+    assert "- **m4**: abstains. The service does not know plain:m4." in shown
+
+
+async def test_a_ballot_that_could_be_read_in_part_counts_where_asking_again_fails(four: Table) -> None:
+    part = "FINAL RANKING:\n1. Response B\n2. Response A"
+    four.fake.once[Call("m1", "ballot")].append(Reply(pieces=[part]))
+    fails(four, "ballot-again", "m1")
+    await four.ask()
+    kept = (await four.kept()).ballots[0]
+    assert (kept.source, kept.partial) == ("ranking", True)
+
+
+async def test_half_a_synthesis_of_answers_that_nobody_ranked_is_followed_by_one_of_them(four: Table) -> None:
+    fails(four, "ballot", *MEMBERS)
+    four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=["Take ", "the "], finish="length"))
+    told = await four.ask()
+    assert told.titles[-1] == "An answer as it stands, by m1"
+    assert told.notices("best")[0] == "Half a synthesis is none, so here is one of the answers."
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (Reply(pieces=["DISSENT:\nSome differ."]), "The chair wrote no answer."),
+        (Reply(pieces=[" \n"]), "The chair wrote no answer."),
+        (Reply(pieces=[" "], finish="refusal"), "The chair declined to go on."),
+    ],
+)
+async def test_a_chair_without_an_answer_has_no_message_that_says_it_writes(
+    four: Table, reply: Reply, why: str
+) -> None:
+    four.fake.once[Call("chair", "synthesis")].append(reply)
+    told = await four.ask()
+    assert told.titles[-2:] == ["No answer from the chair", "The best answer as it stands, by m2"]
+    assert told.notices("best")[0] == why
+    assert ANSWERS["m2"] in told.text("best")
+    assert (await four.kept()).row.kind == "best"
+
+
+async def test_code_that_the_chair_leaves_open_does_not_swallow_the_dissent(four: Table) -> None:
+    said = ["So:\n\n```py\n", "ferry()\n", "\nDISSENT:\n", "The pass is faster."]
+    four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=said))
+    shown = (await four.ask()).text("synthesis")
+    assert [one.source.strip() for one in blocks(shown) if one.kind == "text"] == [
+        "So:",
+        "**Dissent**",
+        "The pass is faster.",
+    ]
+
+
+async def test_one_member_that_fails_is_not_told_of_as_many(four: Table) -> None:
+    fails(four, "answer", "m1")
+    with pytest.raises(Sorry) as refused:
+        await four.ask(level="single")
+    assert words("en")(refused.value.key, **refused.value.values).startswith("m1 did not answer. ")
+
+
+async def test_garbage_and_a_repair_that_fails_is_an_abstention(four: Table) -> None:
+    four.fake.once[Call("m1", "ballot")].append(Reply(pieces=[GARBAGE]))
+    fails(four, "ballot-again", "m1")
+    assert "- **m1**: abstains." in (await four.ask()).text("ballots")
+
+
+async def test_a_limit_below_a_cent_is_told_as_it_is(tmp_path: Path) -> None:
+    priced = [('council = ["local:m1"', 'council = ["openai:gpt-4o"')]
+    async with table(tmp_path, swap=priced, more="[budget]\nask_above_usd = 0.001\n") as made:
+        assert "the $0.0010 from which I ask first" in (await made.ask()).text("estimate")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Take the ferry.", "The chair has not said whether the answers disagree."),
+        ("Take the ferry.\n\nDISSENT:\nnone", "The answers do not disagree in substance."),
+    ],
+)
+async def test_no_word_of_dissent_is_not_taken_for_agreement(four: Table, said: str, shown: str) -> None:
+    four.fake.once[Call("chair", "synthesis")].append(Reply(pieces=said.splitlines(keepends=True)))
+    assert (await four.ask()).text("synthesis").endswith(f"**Dissent**\n\n{shown}")

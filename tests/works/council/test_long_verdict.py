@@ -1,0 +1,24 @@
+"""A follow-up to a verdict that is longer than what a follow-up is read with: both of its ends are what counts."""
+
+from __future__ import annotations
+
+from bot.works.council.prompting import VERDICT_CHARS
+from tests.fakes.reply import Reply
+from tests.wire.council_model import DISSENT, Call
+from tests.works.council.table import Table
+
+
+async def test_its_beginning_and_its_dissent_are_told(four: Table) -> None:
+    days = [f"On day {n} they rest where the road is dry. " for n in range(200)]
+    four.fake.once[Call("chair", "synthesis")].append(
+        Reply(pieces=["".join(days), "\n\nDISSENT:\n", DISSENT])
+    )
+    await four.ask()
+    await four.ask("And on foot?", run="run-000002", follow_up=True)
+    for call in (Call("m1", "answer"), Call("m2", "ballot"), Call("chair", "synthesis")):
+        _, told = four.fake.prompts[call]
+        earlier = told.partition("<earlier>")[2].partition("</earlier>")[0]
+        assert days[0] in earlier
+        assert DISSENT in earlier
+        assert days[150] not in earlier, "what is left out is in between"
+        assert len(earlier) < VERDICT_CHARS + 500

@@ -1,0 +1,64 @@
+"""What members write stays in its place: none of it spills over into what stands below."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.blocks import blocks
+from bot.words import words
+from bot.works.council import telling
+from bot.works.council.values import Reply
+
+say = words("en")
+AFTER = "What comes next."
+
+
+def in_code(markdown: str) -> bool:
+    """Whether what comes next would be shown as code."""
+    return any(one.kind == "fence" and AFTER in one.source for one in blocks(f"{markdown}\n\n{AFTER}\n"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```py\nx = 1",
+        "~~~\nx = 1",
+        "````md\n```\nx = 1",
+        "- so:\n  ```py\n  x = 1",
+        "1. ```\n   x = 1",
+        "> ```\n> x = 1",
+        "```\nx = 1\n``` no end",
+        "Three of them (```) open nothing.",
+        "````\n```\n````",
+        "```\nprint('```')\n```",
+    ],
+)
+def test_a_block_of_code_ends_with_the_answer_in_which_it_stands(text: str) -> None:
+    assert not in_code(telling.whole(text))
+    assert telling.whole(text).startswith(text)
+
+
+def test_what_is_whole_stays_as_it_is() -> None:
+    for text in (
+        "```py\nx = 1\n```",
+        "Use ``` in the middle.",
+        "````\n```\n````",
+        "> ```\n> x\n\nAnd so on.",
+    ):
+        assert telling.whole(text) == text
+
+
+def test_a_block_ends_in_the_item_or_quotation_that_it_stands_in() -> None:
+    assert telling.closing("- ```py\n  x = 1") == "\n  ```"
+    assert telling.closing("> ~~~~\n> x = 1") == "\n> ~~~~"
+
+
+def test_a_long_answer_cut_inside_of_code_leaves_none_open() -> None:
+    shown = telling.excerpt("So:\n\n```py\n" + "x = 1\n" * 400 + "```\nEnd.", say)
+    assert not in_code(shown)
+    assert shown.endswith(f"*… {say('council.more', n='1,621')}*")
+
+
+def test_a_reason_of_one_day_is_told_in_the_singular() -> None:
+    reply = Reply(0, fault="budget.space", values={"cap": "1.00", "spent": "0.90", "days": "1"})
+    assert "for 1 day," in telling.failure(reply, say)
