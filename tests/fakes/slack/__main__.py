@@ -1,0 +1,114 @@
+"""A loopback Slack in a process of its own: `python -m tests.fakes.slack [--port N] [--http URL]`.
+
+It prints where it is as a line of JSON. Then each line on standard input is something that Ana does in #general of
+the workspace "Table", and what the bot shows is printed as it changes:
+
+    /sutradhar rules ask What is a bonus?     use a command
+    press Stop                                press a button of the newest message that has it
+    stop                                      press the stop button of the newest thread where the bot is at work
+    home                                      open the Home tab
+    thread … | dm …                           say it in the newest thread, or to the bot alone
+    anything else                             say it, naming the bot
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+
+from tests.fakes.slack import Channel, FakeSlack, Message, User
+from tests.fakes.slack.delivery import Sent
+
+Wanted = Callable[[Message], bool]
+
+
+async def serve(port: int, locale: str, http: str | None) -> None:
+    async with FakeSlack(port) as slack:
+        team = slack.workspace("Table")
+        ana = team.user("Ana", locale, admin=True)
+        channel = team.channel("general")
+        slack.http(http)
+        names = ("api", "bot_token", "app_token", "signing_secret", "client_id", "client_secret")
+        where = {name: getattr(slack, name) for name in names}
+        print(json.dumps(where | {"authorize": slack.oauth.url, "admin": ana.id}), flush=True)
+        showing = asyncio.create_task(show(slack))
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            try:
+                sent = await act(slack, ana, channel, line.strip())
+            except (LookupError, ValueError, TypeError, PermissionError) as problem:
+                print(f"! {problem}", flush=True)
+            else:
+                if sent is not None and sent.failed:
+                    print(f"! {sent.name} failed: {sent.failed}", flush=True)
+        if not sys.stdin.isatty():
+            await asyncio.Event().wait()
+        showing.cancel()
+
+
+async def act(slack: FakeSlack, user: User, channel: Channel, line: str) -> Sent | None:
+    first, _, rest = line.partition(" ")
+    if first.startswith("/"):
+        return await slack.command(user, channel, first, rest)
+    if first == "press":
+        return await slack.press(user, _newest(slack, lambda one: rest in one.buttons), rest)
+    if line == "stop":
+        working = _newest(slack, lambda one: getattr(slack.session(one), "status", "") == "processing")
+        if working is None:
+            raise LookupError("the bot is at work nowhere")
+        return await slack.stop_session(user, working)
+    if line == "home":
+        return await slack.open_home(user)
+    if first == "thread":
+        root = _newest(slack, lambda one: bool(one.thread))
+        place = root.channel if root else channel
+        await slack.say(user, place, rest, thread=root)
+    elif first == "dm":
+        await slack.say(user, channel.team.dm(user), rest)
+    elif line:
+        await slack.say(user, channel, line, mention=True)
+    return None
+
+
+def _all(slack: FakeSlack) -> list[Message]:
+    places = [place for team in slack.world.teams.values() for place in team.channels.values()]
+    return sorted((one for place in places for one in place.everything), key=lambda one: one.ts)
+
+
+def _newest(slack: FakeSlack, wanted: Wanted) -> Message | None:
+    return next((one for one in reversed(_all(slack)) if wanted(one)), None)
+
+
+async def show(slack: FakeSlack) -> None:
+    """Print each message, and the Home tab, when what it says has changed."""
+    shown: dict[str, str] = {}
+
+    def fresh() -> list[tuple[str, str, str]]:
+        said = [
+            (one.ts, one.channel.name, " ".join([one.shown, *(f"[{label}]" for label in one.buttons)]))
+            for one in _all(slack)
+            if one.user.bot and one.shown
+        ]
+        homes = [(one.id, f"home of {one.user.name}", one.shown) for one in slack.views_kept.homes.values()]
+        forms = [(one.id, f"form {one.callback_id}", one.shown) for one in slack.views if one.open]
+        return [one for one in (*said, *homes, *forms) if shown.get(one[0]) != one[2]]
+
+    while True:
+        for id, where, text in await slack.until(fresh, seconds=1e9):
+            shown[id] = text
+            print(f"{where}: {text}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.fakes.slack")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--locale", default="en-US")
+    parser.add_argument("--http", help="the bot's address; without it, Socket Mode")
+    given = parser.parse_args()
+    asyncio.run(serve(given.port, given.locale, given.http))
+
+
+if __name__ == "__main__":
+    main()

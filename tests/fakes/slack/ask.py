@@ -1,0 +1,161 @@
+"""One call of the Web API, read: its arguments as what they have to be, or the refusal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.fakes.slack.channels import SCOPE, Channel
+from tests.fakes.slack.refusal import Refusal, bad, missing
+
+if TYPE_CHECKING:
+    from tests.fakes.slack.grants import Grant
+    from tests.fakes.slack.messages import Message
+    from tests.fakes.slack.people import User
+    from tests.fakes.slack.service import FakeSlack
+    from tests.fakes.slack.world import Team
+
+
+@dataclass
+class Ask:
+    slack: FakeSlack
+    method: str
+    at: float
+    args: dict[str, Any] = field(default_factory=dict)
+    token: str = ""
+    # The header as it came, for the methods that take the client's secret there.
+    basic: str = ""
+    grant: Grant | None = None
+
+    @property
+    def scopes(self) -> set[str]:
+        return self.grant.scopes if self.grant else set()
+
+    def need(self, *scopes: str) -> None:
+        for one in scopes:
+            if one not in self.scopes:
+                raise Refusal("missing_scope", needed=one, provided=",".join(sorted(self.scopes)))
+
+    @property
+    def team_or_none(self) -> Team | None:
+        """The token's; of a token for a whole organisation, that of what is asked about."""
+        if self.grant is None:
+            return None
+        if self.grant.team is not None:
+            return self.grant.team
+        named = (self.args.get(one) for one in ("channel", "channel_id", "channels", "user", "user_id"))
+        where = [str(one) for one in named if one]
+        for team in self.slack.world.teams.values():
+            if team.enterprise is self.grant.enterprise and (
+                team.id == self.args.get("team_id")
+                or any(one in team.channels or one in team.users for one in where)
+            ):
+                return team
+        return None
+
+    @property
+    def team(self) -> Team:
+        if (team := self.team_or_none) is None:
+            raise Refusal("missing_argument", "team_id is required with an organisation's token")
+        return team
+
+    # Arguments
+
+    def text(self, name: str, required: bool = False, limit: int | None = None) -> str:
+        value = self.args.get(name)
+        if value is None or value == "":
+            if required:
+                raise missing(name)
+            return ""
+        if not isinstance(value, str):
+            raise bad(f"must provide a string [json-pointer:/{name}]")
+        if limit is not None and len(value) > limit:
+            raise bad(f"must be less than {limit + 1} characters [json-pointer:/{name}]")
+        return value
+
+    def flag(self, name: str) -> bool:
+        return self.args.get(name) in (True, 1, "1", "true", "True")
+
+    def number(self, name: str, default: int) -> int:
+        value = self.args.get(name, default)
+        try:
+            return int(value)
+        except (TypeError, ValueError):
+            raise bad(f"must provide an integer [json-pointer:/{name}]") from None
+
+    def table(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._parsed(name, dict, "an object")
+        return found
+
+    def rows(self, name: str) -> list[Any]:
+        found: list[Any] = self._parsed(name, list, "an array")
+        return found
+
+    def _parsed(self, name: str, kind: type[Any], called: str) -> Any:
+        """A value, or the same as JSON in a form."""
+        value = self.args.get(name)
+        if value is None:
+            raise missing(name)
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except json.JSONDecodeError:
+                raise bad(f"must provide {called} [json-pointer:/{name}]") from None
+        if not isinstance(value, kind):
+            raise bad(f"must provide {called} [json-pointer:/{name}]")
+        return value
+
+    # Things
+
+    def channel(self, name: str = "channel", people: bool = False) -> Channel:
+        """By id; where it may be a person, their direct messages."""
+        id = self.text(name, required=True)
+        team = self.team_or_none
+        if team is not None and people and id in team.users and id != team.bot.id:
+            return team.dm(team.users[id])
+        if team is None or id not in team.channels:
+            raise Refusal("channel_not_found")
+        channel = team.channels[id]
+        if channel.kind != "channel" and not channel.has_bot:
+            raise Refusal("channel_not_found")
+        return channel
+
+    def joined(self, channel: Channel) -> Channel:
+        """One where the bot may speak."""
+        if channel.archived:
+            raise Refusal("is_archived")
+        if not channel.has_bot:
+            raise Refusal("not_in_channel")
+        return channel
+
+    def reads(self, channel: Channel, what: str) -> None:
+        """`what` is history or read, in the scope of this kind of conversation."""
+        self.need(f"{SCOPE[channel.kind]}:{what}")
+
+    def message(self, channel: Channel, name: str = "ts") -> Message:
+        found = channel.posts.get(self.text(name, required=True))
+        if found is None or found.deleted or found.ephemeral_to is not None:
+            raise Refusal("message_not_found")
+        return found
+
+    def root(self, channel: Channel, name: str = "thread_ts", error: str = "thread_not_found") -> str | None:
+        """The thread's first message, by its ts."""
+        ts = self.text(name)
+        if not ts:
+            return None
+        found = channel.posts.get(ts)
+        if found is None or found.ephemeral_to is not None or found.gone:
+            raise Refusal(error)
+        if found.thread_ts not in (None, ts):
+            raise Refusal("cannot_reply_to_message", "that is a reply's ts, not its parent's")
+        return ts
+
+    def user(self, name: str = "user") -> User:
+        found = self.slack.world.user(self.text(name, required=True))
+        if found is None:
+            raise Refusal("user_not_found")
+        ours = self.team_or_none
+        if ours is not None and found.team is not ours and found.team.enterprise is None:
+            raise Refusal("user_not_found")
+        return found

@@ -1,0 +1,193 @@
+"""What Slack demands of blocks, in messages, modals and the Home tab.
+
+https://docs.slack.dev/reference/block-kit/blocks. Of cards, carousels and alerts it knows nothing and refuses them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from tests.fakes.slack import texts
+from tests.fakes.slack.element_rules import IN_ACTIONS, IN_CONTEXT_ACTIONS, IN_INPUT, IN_SECTION, Check
+from tests.fakes.slack.refusal import Refusal, wrong_blocks
+
+MESSAGE, MODAL, HOME = "message", "modal", "home"
+MOST = {MESSAGE: 50, MODAL: 100, HOME: 100}
+SECTION, FIELD, HEADER, MARKDOWN, BLOCK_ID = 3000, 2000, 150, 12_000, 255
+# Not documented; https://github.com/slackapi/bolt-js/issues/2509 measured it.
+ALL_TEXT = 13_200
+EVERYWHERE = ("section", "divider", "header", "image", "context", "actions", "input", "rich_text")
+SURFACES = {
+    MESSAGE: (*EVERYWHERE, "markdown", "table", "context_actions", "task_card", "plan"),
+    MODAL: EVERYWHERE,
+    HOME: EVERYWHERE,
+}
+STATUSES = ("pending", "in_progress", "complete", "error")
+
+
+def parse(given: Any) -> list[dict[str, Any]]:
+    """A list, or the same as JSON."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except json.JSONDecodeError:
+            raise Refusal("invalid_blocks_format") from None
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise Refusal("invalid_blocks_format")
+    return given
+
+
+def accept(given: Any, new_id: Any) -> list[dict[str, Any]]:
+    """The blocks of a message as Slack keeps them: each with an id. Refuses what is wrong with them."""
+    blocks = parse(given)
+    if problems := wrong(blocks, MESSAGE):
+        raise wrong_blocks(problems)
+    if sum(len(one) for one in texts.words(blocks)) > ALL_TEXT:
+        raise Refusal("msg_blocks_too_long")
+    return named(blocks, new_id)
+
+
+def named(blocks: list[dict[str, Any]], new_id: Any) -> list[dict[str, Any]]:
+    """Blocks and what can be pressed get ids where they have none."""
+    kept: list[dict[str, Any]] = json.loads(json.dumps(blocks))
+    for block in kept:
+        block.setdefault("block_id", new_id("b"))
+        held = [*(block.get("elements") or []), block.get("accessory"), block.get("element")]
+        for one in held if block["type"] != "rich_text" else []:
+            if isinstance(one, dict) and one.get("type") in (*IN_SECTION, *IN_CONTEXT_ACTIONS, *IN_INPUT):
+                one.setdefault("action_id", new_id("a"))
+    return kept
+
+
+def wrong(blocks: list[dict[str, Any]], surface: str) -> list[str]:
+    check = Check()
+    if len(blocks) > MOST[surface]:
+        check.no(f"no more than {MOST[surface]} items allowed", "/blocks")
+    for number, block in enumerate(blocks):
+        _block(check, block, f"/blocks/{number}", surface)
+    _twice(check, (one.get("block_id") for one in blocks), "block_id", "/blocks")
+    if sum(one.get("type") == "table" for one in blocks) > 1:
+        check.no("only_one_table_allowed", "/blocks")
+    return check.problems
+
+
+def _block(check: Check, block: dict[str, Any], at: str, surface: str) -> None:
+    kind = block.get("type")
+    if kind not in SURFACES[surface]:
+        check.no(f"unsupported type: {kind}", f"{at}/type")
+        return
+    check.string(block, "block_id", at, BLOCK_ID, required=False)
+    match kind:
+        case "section":
+            _section(check, block, at)
+        case "header":
+            check.known(block, "text level", at)
+            check.text(block, "text", at, HEADER, plain=True)
+        case "markdown":
+            check.known(block, "text", at)
+            check.string(block, "text", at, MARKDOWN)
+        case "divider":
+            check.known(block, "", at)
+        case "image":
+            check.image(block, at)
+            check.text(block, "title", at, 2000, plain=True, required=False)
+        case "context":
+            _context(check, block, at)
+        case "actions":
+            check.known(block, "elements", at)
+            _elements(check, block, at, 25, IN_ACTIONS)
+        case "context_actions":
+            check.known(block, "elements", at)
+            _elements(check, block, at, 5, IN_CONTEXT_ACTIONS)
+        case "input":
+            _input(check, block, at)
+        case "rich_text":
+            check.known(block, "elements", at)
+            check.rows(block, "elements", at, 0, 1000)
+        case "table":
+            _table(check, block, at)
+        case "task_card":
+            _task(check, block, at)
+        case "plan":
+            check.known(block, "title tasks", at)
+            check.string(block, "title", at, 3000)
+            for number, task in enumerate(check.rows(block, "tasks", at, 0, 50)):
+                _task(check, task, f"{at}/tasks/{number}")
+
+
+def _section(check: Check, block: dict[str, Any], at: str) -> None:
+    check.known(block, "text fields accessory expand", at)
+    if "fields" not in block:
+        check.text(block, "text", at, SECTION)
+    else:
+        check.text(block, "text", at, SECTION, required=False)
+        for number, one in enumerate(check.rows(block, "fields", at, 1, 10)):
+            check.said(one, f"{at}/fields/{number}", FIELD)
+    if isinstance(block.get("accessory"), dict):
+        check.element(block["accessory"], f"{at}/accessory", IN_SECTION)
+
+
+def _context(check: Check, block: dict[str, Any], at: str) -> None:
+    check.known(block, "elements", at)
+    for number, one in enumerate(check.rows(block, "elements", at, 1, 10)):
+        place = f"{at}/elements/{number}"
+        if one.get("type") == "image":
+            check.image(one, place)
+        elif one.get("type") in ("mrkdwn", "plain_text"):
+            check.string(one, "text", place, SECTION)
+        else:
+            check.no(f"unsupported type: {one.get('type')}", f"{place}/type")
+
+
+def _elements(check: Check, block: dict[str, Any], at: str, most: int, allowed: tuple[str, ...]) -> None:
+    rows = check.rows(block, "elements", at, 1, most)
+    for number, one in enumerate(rows):
+        check.element(one, f"{at}/elements/{number}", allowed)
+    _twice(check, (one.get("action_id") for one in rows), "action_id", f"{at}/elements")
+
+
+def _input(check: Check, block: dict[str, Any], at: str) -> None:
+    check.known(block, "label element dispatch_action hint optional", at)
+    check.text(block, "label", at, 2000, plain=True)
+    check.text(block, "hint", at, 2000, plain=True, required=False)
+    if not isinstance(block.get("element"), dict):
+        check.no("missing required field: element", at)
+    else:
+        check.element(block["element"], f"{at}/element", IN_INPUT)
+
+
+def _table(check: Check, block: dict[str, Any], at: str) -> None:
+    check.known(block, "rows column_settings", at)
+    rows = block.get("rows")
+    if not isinstance(rows, list) or not 1 <= len(rows) <= 100:
+        check.no("must have between 1 and 100 rows", f"{at}/rows")
+        return
+    for number, row in enumerate(rows):
+        if not isinstance(row, list) or not 1 <= len(row) <= 20:
+            check.no("must have between 1 and 20 cells", f"{at}/rows/{number}")
+        elif any(
+            not isinstance(one, dict) or one.get("type") not in ("raw_text", "raw_number", "rich_text")
+            for one in row
+        ):
+            check.no("unsupported type", f"{at}/rows/{number}")
+
+
+def _task(check: Check, block: dict[str, Any], at: str) -> None:
+    check.known(block, "task_id title details output sources status icon hide_title", at)
+    check.string(block, "task_id", at, 255)
+    check.string(block, "title", at, 3000)
+    check.one_of(block, "status", at, STATUSES)
+    for name in ("details", "output"):
+        if name in block and (not isinstance(block[name], dict) or block[name].get("type") != "rich_text"):
+            check.no("must provide a rich_text object", f"{at}/{name}")
+
+
+def _twice(check: Check, ids: Iterable[Any], name: str, at: str) -> None:
+    seen: set[str] = set()
+    for one in ids:
+        if isinstance(one, str) and one in seen:
+            check.no(f"{name} already exists: {one}", at)
+        elif isinstance(one, str):
+            seen.add(one)

@@ -1,0 +1,87 @@
+"""Conversations: channels, public and private, and direct messages with the bot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.fakes.slack.messages import Message
+    from tests.fakes.slack.people import User
+    from tests.fakes.slack.world import Team
+
+# https://docs.slack.dev/reference/scopes: what a conversation is called in scopes and in events.
+SCOPE = {"channel": "channels", "group": "groups", "im": "im"}
+
+
+@dataclass(eq=False)
+class Channel:
+    team: Team
+    id: str
+    name: str
+    kind: str = "channel"
+    members: list[User] = field(default_factory=list)
+    archived: bool = False
+    # Whom a direct message is with.
+    user: User | None = None
+    # By ts; `ephemeral` ones are nowhere but here.
+    posts: dict[str, Message] = field(default_factory=dict)
+    replies: dict[str, list[Message]] = field(default_factory=dict)
+
+    @property
+    def messages(self) -> list[Message]:
+        """At top level, those that only one person sees among them; replies are in `message.thread`."""
+        return [one for one in self.posts.values() if one.thread_ts in (None, one.ts) and not one.deleted]
+
+    @property
+    def everything(self) -> list[Message]:
+        """Also the replies."""
+        return [one for one in self.posts.values() if not one.deleted]
+
+    @property
+    def has_bot(self) -> bool:
+        return self.team.bot in self.members
+
+    @property
+    def event(self) -> str:
+        """What an app subscribes to, to hear what is said here."""
+        return f"message.{SCOPE[self.kind]}"
+
+    def thread(self, ts: str) -> list[Message]:
+        return [one for one in self.replies.get(ts, []) if not one.deleted]
+
+    def put(self, message: Message) -> None:
+        self.posts[message.ts] = message
+        if message.thread_ts is not None:
+            self.replies.setdefault(message.thread_ts, []).append(message)
+
+    @property
+    def shown_name(self) -> str:
+        """As interactions have it."""
+        return {"im": "directmessage", "group": "privategroup"}.get(self.kind, self.name)
+
+    def payload(self) -> dict[str, Any]:
+        payload: dict[str, Any] = {
+            "id": self.id,
+            "created": 1700000000,
+            "is_archived": self.archived,
+            "is_im": self.kind == "im",
+            "is_org_shared": False,
+            "context_team_id": self.team.id,
+        }
+        if self.user is not None:
+            return payload | {"user": self.user.id}
+        return payload | {
+            "name": self.name,
+            "name_normalized": self.name,
+            "is_channel": self.kind == "channel",
+            "is_group": self.kind == "group",
+            "is_mpim": False,
+            "is_private": self.kind == "group",
+            "is_member": self.has_bot,
+            "is_general": self.name == "general",
+            "num_members": len(self.members),
+        }
+
+    def __repr__(self) -> str:
+        return f"<Channel {self.name}>"

@@ -1,0 +1,152 @@
+"""Hands what people do to the bot, over its sockets or by signed POSTs, and again where it was not acknowledged.
+
+https://docs.slack.dev/apis/events-api#retries: an event that nobody acknowledged within three seconds comes again
+at once, after a minute and after five. Commands and interactions come once; the person sees that they failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.fakes.slack import events
+
+if TYPE_CHECKING:
+    from tests.fakes.slack.channels import Channel
+    from tests.fakes.slack.service import FakeSlack
+    from tests.fakes.slack.sockets import Socket
+    from tests.fakes.slack.world import Team
+
+EVENT, COMMAND, INTERACTIVE = "events_api", "slash_commands", "interactive"
+
+
+@dataclass(eq=False)
+class Try:
+    """One handing over; `socket` is None over HTTP, and where nobody was there."""
+
+    id: str
+    attempt: int
+    at: float
+    socket: Socket | None = None
+    reason: str | None = None
+    acked: float | None = None
+    status: int | None = None
+    failed: str | None = None
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(eq=False)
+class Sent:
+    """Something that the bot was told. Its answer fills it in."""
+
+    kind: str
+    team: Team
+    payload: dict[str, Any]
+    tries: list[Try] = field(default_factory=list)
+    # Seconds until it was acknowledged, from the try that was; and what the acknowledgement carried.
+    acked: float | None = None
+    response: dict[str, Any] | None = None
+    # What was posted to its response_url.
+    responses: list[dict[str, Any]] = field(default_factory=list)
+    # What the person sees of a command or press that came to nothing.
+    failed: str | None = None
+    late: int = 0
+    first: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def settled(self) -> bool:
+        return self.acked is not None
+
+    @property
+    def event_id(self) -> str | None:
+        return self.payload.get("event_id")
+
+    @property
+    def name(self) -> str:
+        payload = self.payload
+        return str(payload.get("command") or payload.get("event", payload).get("type"))
+
+    def take(self, one: Try, answer: dict[str, Any] | None) -> None:
+        if self.acked is None:
+            self.acked, self.response = one.acked, answer
+
+    def __repr__(self) -> str:
+        how = f"acked in {self.acked:.3f} s" if self.acked is not None else self.failed or "unacked"
+        return f"<Sent {self.kind} {self.name} {len(self.tries)} tries, {how}>"
+
+
+class Delivery:
+    def __init__(self, slack: FakeSlack) -> None:
+        self.slack = slack
+        self.sent: list[Sent] = []
+        self.waiting: dict[str, tuple[Sent, Try]] = {}
+        self._running: set[asyncio.Task[None]] = set()
+        self._count = 0
+
+    def event(
+        self, team: Team, event: dict[str, Any], needs: str, channel: Channel | None = None
+    ) -> Sent | None:
+        """Begin to tell of an event, if the app is there, has subscribed to it and is in the channel."""
+        slack = self.slack
+        here = team.installed or team.org_install
+        if not here or needs not in slack.events or (channel is not None and not channel.has_bot):
+            return None
+        self._count += 1
+        payload = events.envelope(team, event, slack.world.ids.next("Ev"), slack.verification_token)
+        return self.begin(Sent(EVENT, team, payload))
+
+    def begin(self, sent: Sent) -> Sent:
+        self.sent.append(sent)
+        self._task(self._through(sent))
+        return sent
+
+    def again(self, sent: Sent, attempt: int, reason: str, other: Socket | None = None) -> Sent:
+        """One more try, whatever became of the others."""
+        self._task(self._once(sent, attempt, reason, other))
+        return sent
+
+    def _task(self, doing: Any) -> None:
+        task = asyncio.create_task(doing)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def close(self) -> None:
+        tasks = list(self._running)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _through(self, sent: Sent) -> None:
+        tried = await self._once(sent, 0, None)
+        sent.first.set()
+        if sent.kind != EVENT:
+            if tried.acked is None:
+                sent.failed = (
+                    "operation_timeout" if str(tried.failed).endswith("timeout") else "dispatch_failed"
+                )
+            self.slack.world.touch()
+            return
+        for attempt, seconds in enumerate(self.slack.redelivery, start=1):
+            if tried.failed == "no_retry":
+                return
+            await asyncio.sleep(0 if sent.settled else seconds)
+            if sent.settled:
+                return
+            tried = await self._once(sent, attempt, tried.failed)
+
+    async def _once(self, sent: Sent, attempt: int, reason: str | None, other: Socket | None = None) -> Try:
+        one = Try(f"{sent.event_id or 'in'}-{self.slack.world.ids.next('E')}", attempt, time.monotonic())
+        one.reason = reason
+        sent.tries.append(one)
+        self.waiting[one.id] = (sent, one)
+        try:
+            if self.slack.http.url is not None:
+                await self.slack.http.hand(sent, one)
+            else:
+                await self.slack.sockets.hand(sent, one, other)
+        finally:
+            del self.waiting[one.id]
+        self.slack.world.touch()
+        return one

@@ -1,0 +1,193 @@
+"""Files: given away by people, uploaded by the bot in three steps, fetched with a token.
+
+https://docs.slack.dev/messaging/working-with-files. Without a token the address answers with a login page, as the
+service does.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from tests.fakes.slack import block_rules
+from tests.fakes.slack.ask import Ask
+from tests.fakes.slack.refusal import Refusal, bad
+from tests.fakes.slack.web import Method
+
+if TYPE_CHECKING:
+    from tests.fakes.slack.channels import Channel
+    from tests.fakes.slack.people import User
+    from tests.fakes.slack.service import FakeSlack
+    from tests.fakes.slack.world import Team
+
+LOGIN = "<!DOCTYPE html><html><body>Sign in to Slack</body></html>"
+
+
+@dataclass(eq=False)
+class File:
+    """`data` is None until it was uploaded; `shared` the channels where it can be seen."""
+
+    id: str
+    name: str
+    data: bytes | None
+    user: User
+    root: str
+    title: str
+    alt: str
+    length: int
+    shared: list[Channel]
+    deleted: bool = False
+
+    @property
+    def type(self) -> str:
+        return mimetypes.guess_type(self.name)[0] or "application/octet-stream"
+
+    @property
+    def path(self) -> str:
+        return f"/files-pri/{self.user.team.id}-{self.id}"
+
+    def payload(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "created": 1700000000,
+            "timestamp": 1700000000,
+            "name": self.name,
+            "title": self.title,
+            "mimetype": self.type,
+            "filetype": self.name.rpartition(".")[2] or "binary",
+            "user": self.user.id,
+            "user_team": self.user.team.id,
+            "editable": False,
+            "size": self.length,
+            "mode": "hosted",
+            "is_external": False,
+            "is_public": any(one.kind == "channel" for one in self.shared),
+            "file_access": "visible",
+            "url_private": f"{self.root}{self.path}/{self.name}",
+            "url_private_download": f"{self.root}{self.path}/download/{self.name}",
+            "channels": [one.id for one in self.shared if one.kind == "channel"],
+            "groups": [one.id for one in self.shared if one.kind == "group"],
+            "ims": [one.id for one in self.shared if one.kind == "im"],
+        }
+
+
+class Files:
+    def __init__(self, slack: FakeSlack) -> None:
+        self.slack = slack
+        self.all: dict[str, File] = {}
+        self.uploads: dict[str, File] = {}
+
+    def add_to(self, app: web.Application) -> None:
+        app.router.add_post("/upload/v1/{ticket}", self._upload)
+        app.router.add_get("/files-pri/{id}/{tail:.*}", self._serve)
+        app.router.add_get("/login", self._login)
+
+    def new(self, user: User, name: str, data: bytes | None, length: int, alt: str = "") -> File:
+        id = self.slack.world.ids.next("F")
+        file = File(id, name, data, user, self.slack.root, name, alt, length, [])
+        self.all[file.id] = file
+        return file
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        """Raw bytes or a form; as many as were said."""
+        file = self.uploads.pop(request.match_info["ticket"], None)
+        if file is None:
+            return web.Response(status=404, text="no such upload")
+        data = b""
+        if request.content_type == "multipart/form-data":
+            for part in (await request.post()).values():
+                if isinstance(part, web.FileField):
+                    data = part.file.read()
+        else:
+            data = await request.read()
+        if len(data) != file.length:
+            return web.Response(status=400, text=f"{len(data)} bytes came, {file.length} were said")
+        file.data = data
+        return web.Response(text=f"OK - {len(data)}")
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        team_id, _, id = request.match_info["id"].partition("-")
+        file = self.all.get(id)
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+        grant = self.slack.grants.find(token) if token else None
+        team: Team | None = self.slack.world.teams.get(team_id)
+        ours = grant is not None and grant.active and team is not None
+        if ours and grant is not None and grant.team is not None:
+            ours = grant.team is team
+        if not ours or grant is None or "files:read" not in grant.scopes:
+            return web.Response(status=302, headers={"Location": f"{self.slack.root}/login"})
+        if file is None or file.data is None or file.deleted:
+            return web.Response(status=404)
+        return web.Response(body=file.data, content_type=file.type)
+
+    async def _login(self, request: web.Request) -> web.Response:
+        return web.Response(text=LOGIN, content_type="text/html")
+
+
+async def get_upload_url(ask: Ask) -> dict[str, Any]:
+    name = ask.text("filename", required=True)
+    length = ask.number("length", 0)
+    if length <= 0:
+        raise bad("must be more than 0 [json-pointer:/length]")
+    alt = ask.text("alt_txt")
+    if len(alt) > 1000:
+        raise Refusal("alt_txt_too_large")
+    file = ask.slack.files.new(ask.team.bot, name, None, length, alt)
+    ticket = secrets.token_urlsafe(16)
+    ask.slack.files.uploads[ticket] = file
+    return {"upload_url": f"{ask.slack.root}/upload/v1/{ticket}", "file_id": file.id}
+
+
+async def complete(ask: Ask) -> dict[str, Any]:
+    """Shares them in one message, if it is told where."""
+    wanted = ask.rows("files")
+    found: list[File] = []
+    for one in wanted:
+        file = ask.slack.files.all.get(str(one.get("id"))) if isinstance(one, dict) else None
+        if file is None or file.data is None or file.user is not ask.team.bot:
+            raise Refusal("file_not_found")
+        file.title = one.get("title") or file.name
+        found.append(file)
+    if not found:
+        raise bad("no less than 1 items allowed [json-pointer:/files]")
+    ids = [one for one in (ask.text("channel_id"), *ask.text("channels").split(",")) if one]
+    channels: list[Channel] = []
+    for id in ids:
+        if id not in ask.team.channels:
+            raise Refusal("channel_not_found")
+        channels.append(ask.joined(ask.team.channels[id]))
+    blocks = block_rules.accept(ask.args["blocks"], ask.slack.world.ids.next) if "blocks" in ask.args else []
+    for channel in channels:
+        thread = ask.root(channel)
+        for file in found:
+            file.shared.append(channel)
+        ask.slack.post.put(
+            channel,
+            channel.team.bot,
+            ask.text("initial_comment"),
+            blocks=blocks,
+            files=found,
+            thread_ts=thread,
+            subtype="file_share",
+        )
+    return {"files": [one.payload() for one in found]}
+
+
+async def info(ask: Ask) -> dict[str, Any]:
+    file = ask.slack.files.all.get(ask.text("file", required=True))
+    if file is None or file.data is None or file.user.team is not ask.team:
+        raise Refusal("file_not_found")
+    if file.deleted:
+        raise Refusal("file_deleted")
+    return {"file": file.payload(), "comments": []}
+
+
+METHODS = (
+    Method("files.getUploadURLExternal", get_upload_url, 4, ("files:write",)),
+    Method("files.completeUploadExternal", complete, 4, ("files:write",)),
+    Method("files.info", info, 4, ("files:read",)),
+)

@@ -1,0 +1,145 @@
+"""Signed HTTP: events, commands and interactions as POSTs to the bot's own address.
+
+https://docs.slack.dev/authentication/verifying-requests-from-slack. It can also forge, replay and send late, as
+others would.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import aiohttp
+
+from tests.fakes.slack.delivery import COMMAND, EVENT, Sent, Try
+
+if TYPE_CHECKING:
+    from tests.fakes.slack.service import FakeSlack
+
+REASONS = {"timeout": "http_timeout"}
+Headers = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    text: str
+
+
+def sign(secret: str, timestamp: str, body: bytes) -> str:
+    base = b"v0:" + timestamp.encode() + b":" + body
+    return "v0=" + hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
+
+
+class HttpMode:
+    """On while `url` is set; then no socket is handed anything."""
+
+    def __init__(self, slack: FakeSlack) -> None:
+        self.slack = slack
+        self.url: str | None = None
+        self._http: aiohttp.ClientSession | None = None
+        self._posted: dict[str, tuple[bytes, Headers]] = {}
+
+    def __call__(self, url: str | None) -> None:
+        """The bot's address; None is Socket Mode again."""
+        self.url = url
+
+    async def close(self) -> None:
+        if self._http is not None:
+            await self._http.close()
+
+    async def hand(self, sent: Sent, one: Try) -> None:
+        body, headers = self._form(sent)
+        if one.attempt:
+            reason = one.reason or "http_error"
+            headers |= {"X-Slack-Retry-Num": str(one.attempt), "X-Slack-Retry-Reason": reason}
+        headers |= self._signed(body)
+        self._posted[one.id] = (body, headers)
+        one.at = time.monotonic()
+        try:
+            async with asyncio.timeout(self.slack.ack_seconds):
+                async with self._session().post(str(self.url), data=body, headers=headers) as response:
+                    one.status, text = response.status, await response.text()
+                    stop = response.headers.get("X-Slack-No-Retry") == "1"
+        except TimeoutError:
+            one.failed = "http_timeout"
+            return
+        except aiohttp.ClientError:
+            one.failed = "connection_failed"
+            return
+        if one.status != 200:
+            one.failed = "no_retry" if stop else "http_error"
+            return
+        one.acked = time.monotonic() - one.at
+        one.done.set()
+        sent.take(one, _answer(text))
+
+    def _form(self, sent: Sent) -> tuple[bytes, Headers]:
+        if sent.kind == EVENT:
+            return json.dumps(sent.payload).encode(), {"Content-Type": "application/json"}
+        fields = sent.payload if sent.kind == COMMAND else {"payload": json.dumps(sent.payload)}
+        return urlencode(fields).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
+
+    def _signed(self, body: bytes, ago: float = 0.0, secret: str | None = None) -> Headers:
+        timestamp = str(int(time.time() - ago))
+        signature = sign(secret or self.slack.signing_secret, timestamp, body)
+        return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": signature}
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._http is None:
+            self._http = aiohttp.ClientSession()
+        return self._http
+
+    # What others do
+
+    async def post(self, body: bytes, headers: Headers) -> Reply:
+        """Anything, to the bot's address."""
+        async with self._session().post(str(self.url), data=body, headers=headers) as response:
+            return Reply(response.status, await response.text())
+
+    async def forge(self, sent: Sent, secret: str = "somebody else's secret") -> Reply:
+        """The same again, signed now with a secret that is not the app's."""
+        body, headers = self._form(sent)
+        return await self.post(body, headers | self._signed(body, secret=secret))
+
+    async def unsigned(self, sent: Sent) -> Reply:
+        body, headers = self._form(sent)
+        return await self.post(body, headers)
+
+    async def replay(self, sent: Sent) -> Reply:
+        """The very request that was sent, once more: its signature is good."""
+        body, headers = self._posted[sent.tries[0].id]
+        return await self.post(body, headers)
+
+    async def stale(self, sent: Sent, seconds: float = 301.0) -> Reply:
+        """Rightly signed, so long ago."""
+        body, headers = self._form(sent)
+        return await self.post(body, headers | self._signed(body, ago=seconds))
+
+    async def verify(self, challenge: str = "loopback-challenge") -> bool:
+        """What Slack asks of an address when it is entered in the app's settings."""
+        asked = {
+            "type": "url_verification",
+            "challenge": challenge,
+            "token": self.slack.verification_token,
+        }
+        body = json.dumps(asked).encode()
+        reply = await self.post(body, {"Content-Type": "application/json"} | self._signed(body))
+        return reply.status == 200 and challenge in reply.text
+
+
+def _answer(text: str) -> dict[str, Any] | None:
+    """JSON, or a plain text."""
+    if not text.strip():
+        return None
+    try:
+        given = json.loads(text)
+    except ValueError:
+        return {"text": text}
+    return given if isinstance(given, dict) and given else None

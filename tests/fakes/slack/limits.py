@@ -1,0 +1,52 @@
+"""Rate limits in real time: each method's tier per workspace, and one post a second per channel.
+
+https://docs.slack.dev/apis/web-api/rate-limits. Slack promises "at least" these figures and lets short bursts pass;
+here a bucket holds a minute's worth (five posts) and fills again evenly. Knows no route.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+TIERS = {1: 1, 2: 20, 3: 50, 4: 100, 5: 600}
+POSTS_A_SECOND, POST_BURST = 1.0, 5
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A call that got a 429."""
+
+    at: float
+    method: str
+    key: str
+    retry_after: int
+
+
+@dataclass
+class Limits:
+    """`per_minute` holds what a test wants other than the tier; with `on` false nothing is limited."""
+
+    on: bool = True
+    per_minute: dict[str, float] = field(default_factory=dict)
+    posts_a_second: float = POSTS_A_SECOND
+    post_burst: int = POST_BURST
+    _left: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+
+    def take(self, method: str, tier: int, key: str) -> float:
+        """The seconds until it may come again; 0 if it may go on."""
+        figure = self.per_minute.get(method, TIERS[tier])
+        return self._take(method, key, figure, figure / 60)
+
+    def post(self, channel: str) -> float:
+        return self._take("post", channel, self.post_burst, self.posts_a_second)
+
+    def _take(self, name: str, key: str, holds: float, a_second: float) -> float:
+        if not self.on:
+            return 0.0
+        now = time.monotonic()
+        left, then = self._left.get((name, key), (float(holds), now))
+        left = min(float(holds), left + (now - then) * a_second)
+        wait = 0.0 if left >= 1 else (1 - left) / a_second
+        self._left[name, key] = (left if wait else left - 1, now)
+        return wait

@@ -1,0 +1,160 @@
+"""Messages: what people see of them, and their form over the wire."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.fakes.slack import texts
+
+if TYPE_CHECKING:
+    from tests.fakes.slack.channels import Channel
+    from tests.fakes.slack.delivery import Sent
+    from tests.fakes.slack.files import File
+    from tests.fakes.slack.people import User
+    from tests.fakes.slack.streams import Stream
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What a message showed before it was changed, and when that was."""
+
+    at: float
+    shown: str
+
+
+@dataclass(eq=False)
+class Message:
+    channel: Channel
+    ts: str
+    user: User
+    text: str = ""
+    blocks: list[dict[str, Any]] = field(default_factory=list)
+    thread_ts: str | None = None
+    files: list[File] = field(default_factory=list)
+    metadata: dict[str, Any] | None = None
+    subtype: str | None = None
+    # Who alone sees it.
+    ephemeral_to: User | None = None
+    # Whether @channel in the text is read as a mention, by `parse` or `link_names`.
+    parsed: bool = False
+    broadcast: bool = False
+    edited: str | None = None
+    deleted: bool = False
+    edits: list[Edit] = field(default_factory=list)
+    reactions: list[tuple[str, User]] = field(default_factory=list)
+    stream: Stream | None = None
+    # The deliveries that told the bot of it.
+    sent: list[Sent] = field(default_factory=list)
+
+    @property
+    def thread(self) -> list[Message]:
+        """The replies."""
+        return self.channel.thread(self.ts)
+
+    @property
+    def root(self) -> Message:
+        return self if self.thread_ts is None else self.channel.posts[self.thread_ts]
+
+    @property
+    def gone(self) -> bool:
+        """Deleted, with no reply to keep its place."""
+        return self.deleted and not self.thread
+
+    @property
+    def shown(self) -> str:
+        """All the words that a person sees; the text is only a fallback where there are blocks."""
+        body = texts.shown(self.blocks) if self.blocks else self.text
+        return "\n".join([one for one in (body, *(file.title for file in self.files)) if one])
+
+    @property
+    def streaming(self) -> bool:
+        return self.stream is not None and self.stream.live
+
+    @property
+    def mentions(self) -> list[str]:
+        """Whom it would really ping."""
+        return texts.pings(self.text, self.parsed) + texts.block_pings(self.blocks)
+
+    @property
+    def buttons(self) -> list[str]:
+        found: list[str] = []
+        for node in texts.walk(self.blocks):
+            if node.get("type") == "button":
+                found.append(node["text"]["text"])
+            elif node.get("type") == "feedback_buttons":
+                found += [node[one]["text"]["text"] for one in ("positive_button", "negative_button")]
+        return found
+
+    def change(self, **values: Any) -> None:
+        """Note what it showed, and set the new values."""
+        self.edits.append(Edit(time.monotonic(), self.shown))
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def payload(self, metadata: bool = False) -> dict[str, Any]:
+        """As history has it; of a deleted one with replies a tombstone is left."""
+        team = self.channel.team
+        if self.deleted:
+            stone = {"type": "message", "subtype": "tombstone", "user": "USLACKBOT", "ts": self.ts}
+            return stone | {"text": "This message was deleted.", "hidden": True} | self._thread()
+        payload: dict[str, Any] = {
+            "type": "message",
+            "user": self.user.id,
+            "ts": self.ts,
+            "text": self.text,
+            "team": team.id,
+        }
+        if self.user.bot:
+            payload |= {
+                "bot_id": team.bot_id,
+                "app_id": team.app_id,
+                "bot_profile": {
+                    "id": team.bot_id,
+                    "app_id": team.app_id,
+                    "user_id": team.bot.id,
+                    "name": team.bot.name,
+                    "deleted": False,
+                    "team_id": team.id,
+                },
+            }
+        if self.blocks:
+            payload["blocks"] = copy.deepcopy(self.blocks)
+        if self.subtype:
+            payload["subtype"] = self.subtype
+        if self.files:
+            payload |= {"files": [file.payload() for file in self.files], "upload": False}
+        if self.edited:
+            payload["edited"] = {"user": self.user.id, "ts": self.edited}
+        if self.metadata is not None and metadata:
+            payload["metadata"] = self.metadata
+        if self.reactions:
+            payload["reactions"] = self._reactions()
+        return payload | self._thread()
+
+    def _thread(self) -> dict[str, Any]:
+        if self.thread_ts not in (None, self.ts):
+            return {"thread_ts": self.thread_ts, "parent_user_id": self.root.user.id}
+        replies = [one for one in self.thread if one.ephemeral_to is None]
+        if not replies:
+            return {}
+        return {
+            "thread_ts": self.ts,
+            "reply_count": len(replies),
+            "reply_users": list(dict.fromkeys(one.user.id for one in replies)),
+            "latest_reply": replies[-1].ts,
+        }
+
+    def _reactions(self) -> list[dict[str, Any]]:
+        names = dict.fromkeys(name for name, _ in self.reactions)
+        return [
+            {"name": name, "users": [user.id for one, user in self.reactions if one == name]}
+            for name in names
+        ]
+
+    def __repr__(self) -> str:
+        what = " streaming" if self.streaming else " deleted" if self.deleted else ""
+        indent = "> " if self.thread_ts not in (None, self.ts) else ""
+        return f"<{indent}{self.user.name} {self.ts}{what}: {self.shown[:200]!r} {self.buttons}>"

@@ -1,0 +1,149 @@
+"""OAuth: an administrator lets the app into a workspace, or into a whole organisation.
+
+https://docs.slack.dev/authentication/installing-with-oauth. The page that asks the administrator is not there: whoever
+comes to /oauth/v2/authorize has agreed, for the workspace that `team` in the query or `slack.install` names.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+from dataclasses import dataclass
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+from aiohttp import web
+from yarl import URL
+
+from tests.fakes.slack.ask import Ask
+from tests.fakes.slack.http_mode import Reply
+from tests.fakes.slack.refusal import Refusal
+from tests.fakes.slack.web import Method
+from tests.fakes.slack.world import Enterprise, Team
+
+if TYPE_CHECKING:
+    from tests.fakes.slack.people import User
+    from tests.fakes.slack.service import FakeSlack
+
+PATH = "/oauth/v2/authorize"
+
+
+@dataclass(frozen=True)
+class Consent:
+    """What a code stands for."""
+
+    where: Team | Enterprise
+    user: User
+    scopes: set[str]
+    redirect_uri: str
+
+
+class OAuth:
+    def __init__(self, slack: FakeSlack) -> None:
+        self.slack = slack
+        self.codes: dict[str, Consent] = {}
+
+    def add_to(self, app: web.Application) -> None:
+        app.router.add_get(PATH, self._authorize)
+
+    @property
+    def url(self) -> str:
+        return self.slack.root + PATH
+
+    async def _authorize(self, request: web.Request) -> web.Response:
+        asked = request.query
+        teams = list(self.slack.world.teams.values())
+        found = [one for one in teams if one.id == asked.get("team")] or teams[:1]
+        if asked.get("client_id") != self.slack.client_id or not found:
+            return web.Response(status=400, text="Invalid client_id parameter")
+        try:
+            user = next((one for one in found[0].users.values() if not one.bot), None)
+            back = self._agree(found[0], user or found[0].bot, asked)
+        except Refusal as refusal:
+            return web.Response(status=400, text=refusal.error)
+        return web.Response(status=302, headers={"Location": str(back)})
+
+    def _agree(self, where: Team | Enterprise, user: User, asked: Any) -> URL:
+        """The way back, with a code."""
+        if not asked.get("scope"):
+            raise Refusal("no_scopes")
+        scopes = set(re.split(r"[, ]+", asked["scope"]))
+        uri = asked.get("redirect_uri", "")
+        if not uri and not self.slack.redirect_uri:
+            raise Refusal("bad_redirect_uri", "none is asked for, and the app has none in its settings")
+        code = secrets.token_hex(16)
+        self.codes[code] = Consent(where, user, scopes, uri)
+        return URL(uri or self.slack.redirect_uri).update_query(code=code, state=asked.get("state", ""))
+
+    async def install(self, user: User, url: str, org: bool = False) -> Reply:
+        """Go to the bot's page, press its button, agree, come back. `org`: for the whole organisation."""
+        where: Team | Enterprise | None = user.team.enterprise if org else user.team
+        if where is None:
+            raise LookupError(f"{user.team} is in no organisation")
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
+            async with http.get(url, allow_redirects=False) as page:
+                text = await page.text()
+                to = page.headers.get("Location") or _link(text)
+            asked = URL(to).query
+            if asked.get("client_id") != self.slack.client_id:
+                raise Refusal("invalid_client_id")
+            # The cookies are not the page's alone: behind a proxy they would be marked as secure.
+            kept = {name: one.value for name, one in page.cookies.items()}
+            async with http.get(self._agree(where, user, asked), cookies=kept) as done:
+                return Reply(done.status, await done.text())
+
+    async def refuse(self, url: str) -> Reply:
+        """Somebody comes back without having agreed."""
+        async with aiohttp.ClientSession() as http, http.get(f"{url}?error=access_denied") as done:
+            return Reply(done.status, await done.text())
+
+    async def access(self, ask: Ask) -> dict[str, Any]:
+        """oauth.v2.access: the code for a token, once."""
+        client, secret = ask.text("client_id"), ask.text("client_secret")
+        if ask.basic.startswith("Basic "):
+            client, _, secret = base64.b64decode(ask.basic.removeprefix("Basic ")).decode().partition(":")
+        if client != self.slack.client_id:
+            raise Refusal("invalid_client_id")
+        if secret != self.slack.client_secret:
+            raise Refusal("bad_client_secret")
+        consent = self.codes.get(ask.text("code"))
+        if consent is None:
+            raise Refusal("invalid_code")
+        if ask.text("redirect_uri") != consent.redirect_uri:
+            raise Refusal("bad_redirect_uri")
+        del self.codes[ask.text("code")]
+        return self._granted(consent)
+
+    def _granted(self, consent: Consent) -> dict[str, Any]:
+        where, team = consent.where, consent.user.team
+        token = self.slack.world.new_token()
+        if isinstance(where, Enterprise):
+            where.token, where.scopes = token, consent.scopes
+        else:
+            where.bot_token, where.scopes, where.installed = token, consent.scopes, True
+        enterprise = team.enterprise
+        self.slack.world.touch()
+        return {
+            "access_token": token,
+            "token_type": "bot",
+            "scope": ",".join(sorted(consent.scopes)),
+            "bot_user_id": team.bot.id,
+            "app_id": team.app_id,
+            "team": None if where is enterprise else {"id": team.id, "name": team.name},
+            "enterprise": {"id": enterprise.id, "name": enterprise.name} if enterprise else None,
+            "is_enterprise_install": where is enterprise,
+            "authed_user": {"id": consent.user.id},
+        }
+
+
+def _link(page: str) -> str:
+    for one in re.findall(r'(?:href|url)=["\']?([^"\'\s>]+)', page):
+        if "client_id=" in one:
+            return unescape(one)
+    raise LookupError(f"there is no link to Slack on this page: {page[:500]}")
+
+
+def methods(oauth: OAuth) -> tuple[Method, ...]:
+    return (Method("oauth.v2.access", oauth.access, 4, token="none"),)

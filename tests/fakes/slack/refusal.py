@@ -1,0 +1,53 @@
+"""How Slack says no: HTTP 200 with `ok: false` and a name for what is wrong.
+
+The names are from each method's page, https://docs.slack.dev/reference/methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+class Refusal(Exception):
+    """The answer that a call gets instead of what it wanted; `messages` say where it is wrong."""
+
+    def __init__(self, error: str, *messages: str, **more: Any) -> None:
+        super().__init__(": ".join([error, *messages]))
+        self.error = error
+        self.messages = messages
+        self.more = more
+
+    @property
+    def body(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"ok": False, "error": self.error} | self.more
+        if self.messages:
+            body["response_metadata"] = {"messages": [f"[ERROR] {one}" for one in self.messages]}
+        return body
+
+    @property
+    def why(self) -> str:
+        """One line for whoever reads `slack.refused`."""
+        return "; ".join([*self.messages, *(f"{name}={value}" for name, value in self.more.items())])
+
+
+class TooMany(Exception):
+    """HTTP 429: come again after so many seconds."""
+
+    def __init__(self, wait: float) -> None:
+        super().__init__(f"{wait:.2f} s")
+        self.wait = wait
+
+
+def bad(*messages: str) -> Refusal:
+    return Refusal("invalid_arguments", *messages)
+
+
+def missing(name: str) -> Refusal:
+    return bad(f"missing required field: {name}")
+
+
+def wrong_blocks(problems: Iterable[str]) -> Refusal:
+    """Seen with `errors` beside the metadata, the same words without their mark."""
+    said = list(problems)
+    return Refusal("invalid_blocks", *said, errors=said)

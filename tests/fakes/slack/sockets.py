@@ -1,0 +1,210 @@
+"""Socket Mode: the connections of the app, any of which may be handed an envelope.
+
+https://docs.slack.dev/apis/events-api/using-socket-mode. What Slack does with an acknowledgement that has a payload
+where none is accepted is not documented: here the payload is dropped and noted in `slack.refused`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import WSMsgType, web
+
+from tests.fakes.slack.ask import Ask
+from tests.fakes.slack.delivery import COMMAND, EVENT, INTERACTIVE, Sent, Try
+from tests.fakes.slack.web import Method, Refused
+
+if TYPE_CHECKING:
+    from tests.fakes.slack.service import FakeSlack
+
+PATH = "/link/"
+# https://docs.slack.dev/apis/events-api/using-socket-mode#connections
+MOST_SOCKETS = 10
+HOST = "applink-loopback"
+
+
+@dataclass(eq=False)
+class Socket:
+    number: int
+    ws: web.WebSocketResponse
+    request: web.Request
+    greeted: bool = False
+    # Leaves soon: it is handed nothing any more.
+    leaving: bool = False
+    handed: list[str] = field(default_factory=list)
+    acked: list[str] = field(default_factory=list)
+
+    @property
+    def live(self) -> bool:
+        return self.greeted and not self.leaving and not self.ws.closed
+
+    async def say(self, frame: dict[str, Any]) -> None:
+        if not self.ws.closed:
+            await self.ws.send_str(json.dumps(frame))
+
+    def cut(self) -> None:
+        """Without a goodbye."""
+        if self.request.transport is not None:
+            self.request.transport.abort()
+
+    def __repr__(self) -> str:
+        return f"<Socket {self.number}>"
+
+
+class Sockets:
+    def __init__(self, slack: FakeSlack) -> None:
+        self.slack = slack
+        self.all: list[Socket] = []
+        self.greeted = 0
+        self.tickets: set[str] = set()
+        self._numbers = itertools.count(1)
+        self._turn = itertools.count()
+
+    @property
+    def live(self) -> list[Socket]:
+        return [one for one in self.all if one.live]
+
+    async def open(self, ask: Ask) -> dict[str, Any]:
+        """apps.connections.open: an address that is good once."""
+        ticket = secrets.token_urlsafe(16)
+        self.tickets.add(ticket)
+        host = f"127.0.0.1:{self.slack.port}"
+        return {"url": f"ws://{host}{PATH}?ticket={ticket}&app_id={self.slack.world.app_id}"}
+
+    async def connect(self, request: web.Request) -> web.StreamResponse:
+        ticket = request.query.get("ticket", "")
+        if ticket not in self.tickets:
+            return web.Response(status=403)
+        self.tickets.discard(ticket)
+        ws = web.WebSocketResponse()
+        await ws.prepare(request)
+        socket = Socket(next(self._numbers), ws, request)
+        if len(self.live) >= MOST_SOCKETS:
+            await socket.say(_disconnect("too_many_websockets"))
+            await ws.close()
+            return ws
+        self.all.append(socket)
+        try:
+            await self._greet(socket)
+            async for frame in ws:
+                if frame.type is WSMsgType.TEXT:
+                    self._hear(socket, frame.data)
+        finally:
+            self.all.remove(socket)
+            self.slack.world.touch()
+        return ws
+
+    async def _greet(self, socket: Socket) -> None:
+        socket.greeted = True
+        self.greeted += 1
+        debug = {
+            "host": HOST,
+            "started": time.strftime("%Y-%m-%d %H:%M:%S.000"),
+            "build_number": 1,
+            "approximate_connection_time": 18060,
+        }
+        hello = {"type": "hello", "connection_info": {"app_id": self.slack.world.app_id}}
+        await socket.say(hello | {"num_connections": len(self.live), "debug_info": debug})
+        self.slack.world.touch()
+
+    def _hear(self, socket: Socket, text: str) -> None:
+        try:
+            frame = json.loads(text)
+        except ValueError:
+            frame = None
+        if not isinstance(frame, dict) or not isinstance(frame.get("envelope_id"), str):
+            self._refuse("no_envelope", text[:200])
+            return
+        socket.acked.append(frame["envelope_id"])
+        found = self.slack.delivery.waiting.get(frame["envelope_id"])
+        if found is None or found[1].done.is_set():
+            self._stray(frame["envelope_id"])
+            return
+        sent, one = found
+        payload = frame.get("payload")
+        if payload and sent.kind == EVENT:
+            self._refuse("payload_not_accepted", str(payload)[:200])
+            payload = None
+        one.acked = time.monotonic() - one.at
+        one.done.set()
+        sent.take(one, payload if isinstance(payload, dict) else None)
+
+    def _stray(self, id: str) -> None:
+        """Acknowledged too late, twice, or what nobody sent."""
+        for sent in self.slack.delivery.sent:
+            if any(one.id == id for one in sent.tries):
+                sent.late += 1
+                return
+        self._refuse("unknown_envelope", id)
+
+    def _refuse(self, error: str, why: str) -> None:
+        self.slack.refused.append(Refused(time.monotonic(), "socket", error, why))
+
+    async def hand(self, sent: Sent, one: Try, other: Socket | None) -> None:
+        """To `other`, or to whoever's turn it is; waits for the acknowledgement."""
+        live = self.live
+        if not live:
+            one.failed = "no_socket"
+            return
+        one.socket = other if other is not None else live[next(self._turn) % len(live)]
+        envelope: dict[str, Any] = {
+            "envelope_id": one.id,
+            "payload": sent.payload,
+            "type": sent.kind,
+            "accepts_response_payload": sent.kind in (COMMAND, INTERACTIVE),
+        }
+        if sent.kind == EVENT:
+            # What came while nobody was there is seen to come again with the same reason.
+            reason = "timeout" if one.reason == "no_socket" else one.reason or ""
+            envelope |= {"retry_attempt": one.attempt, "retry_reason": reason}
+        one.socket.handed.append(one.id)
+        one.at = time.monotonic()
+        try:
+            await one.socket.say(envelope)
+            async with asyncio.timeout(self.slack.ack_seconds):
+                await one.done.wait()
+        except (TimeoutError, ConnectionError):
+            one.failed = "timeout"
+
+
+def _disconnect(reason: str) -> dict[str, Any]:
+    return {"type": "disconnect", "reason": reason, "debug_info": {"host": HOST}}
+
+
+class Network:
+    """What happens to the connections, on demand."""
+
+    def __init__(self, slack: FakeSlack) -> None:
+        self.slack = slack
+        self.sockets = slack.sockets
+
+    async def connected(self, n: int = 1, seconds: float = 15.0) -> None:
+        """Wait until so many sockets have been told hello and are there."""
+        await self.slack.until(lambda: len(self.sockets.live) >= n, seconds)
+
+    async def drop(self, socket: Socket | None = None, rude: bool = False) -> None:
+        """Close one socket, or all; rudely is without a word. Returns when they are gone."""
+        going = [socket] if socket is not None else list(self.sockets.all)
+        for one in going:
+            one.leaving = True
+            if rude:
+                one.cut()
+            else:
+                await one.ws.close()
+        await self.slack.until(lambda: not set(going) & set(self.sockets.all))
+
+    async def disconnect(self, reason: str = "refresh_requested", socket: Socket | None = None) -> None:
+        """Ask one or all to come again. After "warning" the connection still works for a while."""
+        for one in [socket] if socket is not None else list(self.sockets.live):
+            one.leaving = reason != "warning"
+            await one.say(_disconnect(reason))
+
+
+def methods(sockets: Sockets) -> tuple[Method, ...]:
+    return (Method("apps.connections.open", sockets.open, 3, token="app"),)

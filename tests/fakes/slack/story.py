@@ -1,0 +1,25 @@
+"""What there is, in words: for the failure of a test that waited in vain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.fakes.slack.service import FakeSlack
+
+LAST = 15
+
+
+def story(slack: FakeSlack) -> str:
+    lines = [f"sockets: {slack.sockets.live} of {slack.sockets.all}, {slack.sockets.greeted} in all"]
+    for team in slack.world.teams.values():
+        for channel in team.channels.values():
+            if channel.posts:
+                lines.append(f"{channel} of {team}:")
+                lines += [f"  {message}" for message in list(channel.posts.values())[-LAST:]]
+    lines += [f"{view}" for view in (*slack.views[-LAST:], *slack.views_kept.homes.values())]
+    lines += [f"{sent}" for sent in slack.sent[-LAST:]]
+    lines += [f"{call.error or 'ok'} {call.method}" for call in slack.calls[-LAST:]]
+    lines += [f"refused: {one.error} {one.method}: {one.why}" for one in slack.refused[-LAST:]]
+    lines += [f"limited: {one.method} {one.key}, {one.retry_after} s" for one in slack.limited[-LAST:]]
+    return "\n".join(lines)

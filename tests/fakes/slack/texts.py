@@ -1,0 +1,94 @@
+"""What people see of blocks, and whom a text would ping.
+
+Strict on purpose: text inside code, and the fallback beside blocks, count as pinging too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+# https://docs.slack.dev/messaging/formatting-message-text#advanced; what is escaped as &lt; pings nobody.
+_PING = re.compile(r"<(@[UW][A-Z0-9]+|!(?:channel|here|everyone)|!subteam\^S[A-Z0-9]+)(?:\|[^<>]*)?>")
+_LOUD = re.compile(r"(?<![\w<|])@(channel|here|everyone)\b")
+_TEXT_KEYS = ("text", "label", "hint", "placeholder", "title", "description", "alt_text", "details", "output")
+Block = dict[str, Any]
+
+
+def pings(text: str, parsed: bool = False) -> list[str]:
+    """`<!channel>`, `<@U1>`, `<!subteam^S1>`, without labels; `parsed`: @channel counts, by `parse` or `link_names`."""
+    found = [f"<{one}>" for one in _PING.findall(text)]
+    if parsed:
+        found += [f"<!{one}>" for one in _LOUD.findall(text)]
+    return found
+
+
+def block_pings(blocks: Any) -> list[str]:
+    """Of every text in them that is not plain."""
+    found: list[str] = []
+    for node in walk(blocks):
+        kind = node.get("type")
+        if kind in ("mrkdwn", "markdown") and isinstance(node.get("text"), str):
+            found += pings(node["text"])
+        elif kind == "user" and isinstance(node.get("user_id"), str):
+            found.append(f"<@{node['user_id']}>")
+        elif kind == "usergroup" and isinstance(node.get("usergroup_id"), str):
+            found.append(f"<!subteam^{node['usergroup_id']}>")
+        elif kind == "broadcast":
+            found.append(f"<!{node.get('range')}>")
+    return found
+
+
+def walk(node: Any) -> Iterator[Block]:
+    """Every object in it, outermost first."""
+    if isinstance(node, dict):
+        yield node
+        for value in node.values():
+            yield from walk(value)
+    elif isinstance(node, list):
+        for one in node:
+            yield from walk(one)
+
+
+def words(node: Any) -> Iterator[str]:
+    """The texts that people read, in order; values, ids and links are not among them."""
+    if isinstance(node, list):
+        for one in node:
+            yield from words(one)
+        return
+    if not isinstance(node, dict):
+        return
+    if node.get("type") == "user":
+        yield f"<@{node.get('user_id')}>"
+    for key, value in node.items():
+        if key in _TEXT_KEYS and isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list) and key not in ("confirm", "sources"):
+            yield from words(value)
+        elif key == "sources" and isinstance(value, list):
+            yield from (str(one.get("text", "")) for one in value if isinstance(one, dict))
+
+
+def shown(blocks: Any) -> str:
+    """A rich text's pieces stand in one line, everything else in lines of its own."""
+    lines: list[str] = []
+    for block in blocks or []:
+        found = list(words(block))
+        if isinstance(block, dict) and block.get("type") == "rich_text":
+            lines.append("".join(found))
+        else:
+            lines += found
+    return "\n".join(one for one in lines if one)
+
+
+def typed(text: str) -> str:
+    """What a person typed, as it goes over the wire: escaped, with links and loud mentions marked up."""
+    kept = re.split(r"(<[@#][A-Z0-9]+>)", text)
+    return "".join(one if number % 2 else _mark(one) for number, one in enumerate(kept))
+
+
+def _mark(text: str) -> str:
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = re.sub(r"https?://[^\s<>|]+", lambda found: f"<{found.group()}>", text)
+    return _LOUD.sub(lambda found: f"<!{found.group(1)}>", text)

@@ -1,0 +1,177 @@
+"""Modals and Home tabs: what Slack demands of them, and what people filled in.
+
+https://docs.slack.dev/reference/views.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.fakes.slack import block_rules, texts
+from tests.fakes.slack.element_rules import Check
+from tests.fakes.slack.refusal import Refusal, bad
+
+if TYPE_CHECKING:
+    from tests.fakes.slack.people import User
+    from tests.fakes.slack.service import FakeSlack
+
+TITLE, PRIVATE, CALLBACK, EXTERNAL, BYTES = 24, 3000, 255, 255, 250_000
+# https://docs.slack.dev/surfaces/modals: no more than three, one on the other.
+DEEP = 3
+KEYS = (
+    "blocks title submit close private_metadata callback_id external_id clear_on_close notify_on_close "
+    "submit_disabled"
+)
+
+
+def accept(given: dict[str, Any], kind: str, new_id: Any) -> dict[str, Any]:
+    """A view as Slack keeps it. Refuses what is wrong with it."""
+    if given.get("type") != kind:
+        raise bad(f"must provide a view of type {kind} [json-pointer:/view/type]")
+    if len(json.dumps(given)) > BYTES:
+        raise Refusal("view_too_large")
+    check = Check()
+    check.known(given, KEYS, "/view")
+    blocks = given.get("blocks")
+    if not isinstance(blocks, list) or not all(isinstance(one, dict) for one in blocks):
+        raise bad("must provide an array of blocks [json-pointer:/view/blocks]")
+    for name in ("title", "submit", "close"):
+        required = kind == "modal" and name == "title"
+        check.text(given, name, "/view", TITLE, plain=True, required=required)
+    check.string(given, "private_metadata", "/view", PRIVATE, required=False)
+    check.string(given, "callback_id", "/view", CALLBACK, required=False)
+    check.string(given, "external_id", "/view", EXTERNAL, required=False)
+    if kind == "modal" and "submit" not in given and any(one.get("type") == "input" for one in blocks):
+        check.no("submit is required with an input block", "/view")
+    problems = [*check.problems, *block_rules.wrong(blocks, kind)]
+    if problems:
+        raise bad(*problems)
+    kept = copy.deepcopy(given)
+    kept["blocks"] = block_rules.named(blocks, new_id)
+    return kept
+
+
+@dataclass(eq=False)
+class View:
+    """`values` is what is filled in, by block and action."""
+
+    id: str
+    user: User
+    content: dict[str, Any]
+    hash: str
+    below: View | None = None
+    open: bool = True
+    values: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    # What the bot said is wrong, by block.
+    errors: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        return str(self.content["type"])
+
+    @property
+    def callback_id(self) -> str:
+        return str(self.content.get("callback_id", ""))
+
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        return list(self.content["blocks"])
+
+    @property
+    def title(self) -> str:
+        return str((self.content.get("title") or {}).get("text", ""))
+
+    @property
+    def shown(self) -> str:
+        return "\n".join(one for one in (self.title, texts.shown(self.blocks)) if one)
+
+    @property
+    def mentions(self) -> list[str]:
+        return texts.block_pings(self.blocks)
+
+    @property
+    def root(self) -> View:
+        return self if self.below is None else self.below.root
+
+    @property
+    def depth(self) -> int:
+        return 1 if self.below is None else self.below.depth + 1
+
+    def payload(self) -> dict[str, Any]:
+        team = self.user.team
+        payload: dict[str, Any] = {
+            "private_metadata": "",
+            "callback_id": "",
+            "external_id": "",
+            "title": None,
+            "submit": None,
+            "close": None,
+            "clear_on_close": False,
+            "notify_on_close": False,
+        }
+        return (
+            payload
+            | copy.deepcopy(self.content)
+            | {
+                "id": self.id,
+                "team_id": team.id,
+                "state": {"values": self.values},
+                "hash": self.hash,
+                "previous_view_id": self.below.id if self.below else None,
+                "root_view_id": self.root.id,
+                "app_id": team.app_id,
+                "app_installed_team_id": team.id,
+                "bot_id": team.bot_id,
+            }
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<View {self.kind} {self.callback_id} {'open' if self.open else 'closed'}: {self.shown[:200]!r}>"
+        )
+
+
+class Views:
+    """`opened` are all modals that ever were; `homes` the Home tabs by user."""
+
+    def __init__(self, slack: FakeSlack) -> None:
+        self.slack = slack
+        self.opened: list[View] = []
+        self.homes: dict[str, View] = {}
+
+    def accept(self, given: dict[str, Any], kind: str, itself: View | None = None) -> dict[str, Any]:
+        content = accept(given, kind, self.slack.world.ids.next)
+        external = content.get("external_id")
+        others = [one for one in self.opened if one is not itself and one.open]
+        if external and any(one.content.get("external_id") == external for one in others):
+            raise Refusal("duplicate_external_id")
+        return content
+
+    def open(self, user: User, content: dict[str, Any], below: View | None = None) -> View:
+        if below is not None and below.depth >= DEEP:
+            raise Refusal("push_limit_reached")
+        ids = self.slack.world.ids
+        view = View(ids.next("V"), user, content, ids.ts(), below)
+        self.opened.append(view)
+        return view
+
+    def update(self, view: View, content: dict[str, Any]) -> None:
+        """What was filled in stays where its block stays."""
+        view.content, view.hash, view.errors = content, self.slack.world.ids.ts(), {}
+        kept = {one["block_id"] for one in content["blocks"]}
+        view.values = {block: value for block, value in view.values.items() if block in kept}
+
+    def publish(self, user: User, content: dict[str, Any]) -> View:
+        ids = self.slack.world.ids
+        before = self.homes.get(user.id)
+        self.homes[user.id] = View(before.id if before else ids.next("V"), user, content, ids.ts())
+        return self.homes[user.id]
+
+    def close(self, view: View, all: bool = False) -> None:
+        """With those below it, if all go."""
+        view.open = False
+        if all and view.below is not None:
+            self.close(view.below, all)

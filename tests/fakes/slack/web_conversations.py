@@ -1,0 +1,140 @@
+"""conversations.*: what there is, who is in it, what was said. Needs the scope of each kind of conversation."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from tests.fakes.slack import events
+from tests.fakes.slack.ask import Ask
+from tests.fakes.slack.channels import Channel
+from tests.fakes.slack.messages import Message
+from tests.fakes.slack.refusal import Refusal, bad
+from tests.fakes.slack.web import Method
+
+MOST = 999
+
+
+async def info(ask: Ask) -> dict[str, Any]:
+    channel = ask.channel()
+    ask.reads(channel, "read")
+    payload = channel.payload()
+    if not ask.flag("include_num_members"):
+        payload.pop("num_members", None)
+    if ask.flag("include_locale") and channel.user is not None:
+        payload["locale"] = channel.user.locale
+    return {"channel": payload}
+
+
+async def members(ask: Ask) -> dict[str, Any]:
+    channel = ask.channel()
+    ask.reads(channel, "read")
+    rows, cursor = page(ask, [one.id for one in channel.members])
+    return {"members": rows, "response_metadata": {"next_cursor": cursor}}
+
+
+async def history(ask: Ask) -> dict[str, Any]:
+    """Newest first; replies only where they were sent to the channel too."""
+    channel = ask.channel()
+    ask.reads(channel, "history")
+    if not channel.has_bot:
+        raise Refusal("not_in_channel")
+    found = [one for one in channel.everything if one.thread_ts in (None, one.ts) or one.broadcast]
+    return _said(ask, list(reversed(_window(ask, found))))
+
+
+async def replies(ask: Ask) -> dict[str, Any]:
+    """The root, then its replies; oldest first."""
+    channel = ask.channel()
+    ask.reads(channel, "history")
+    root = channel.posts.get(ask.text("ts", required=True))
+    if root is None or root.ephemeral_to is not None or root.gone or not channel.has_bot:
+        raise Refusal("thread_not_found")
+    root = root.root
+    return _said(ask, [root, *_window(ask, root.thread)])
+
+
+def _window(ask: Ask, found: list[Message]) -> list[Message]:
+    oldest, latest = _ts(ask, "oldest", 0.0), _ts(ask, "latest", float("inf"))
+    inclusive = ask.flag("inclusive")
+    visible = [one for one in found if one.ephemeral_to is None]
+    return [
+        one
+        for one in visible
+        if oldest < float(one.ts) < latest or (inclusive and float(one.ts) in (oldest, latest))
+    ]
+
+
+def _ts(ask: Ask, name: str, default: float) -> float:
+    try:
+        return float(ask.args.get(name, default))
+    except ValueError:
+        raise Refusal(f"invalid_ts_{name}") from None
+
+
+def _said(ask: Ask, found: list[Message]) -> dict[str, Any]:
+    rows, cursor = page(ask, found)
+    said = [one.payload(ask.flag("include_all_metadata")) for one in rows]
+    answer: dict[str, Any] = {"messages": said, "has_more": bool(cursor)}
+    return answer | ({"response_metadata": {"next_cursor": cursor}} if cursor else {})
+
+
+def page(ask: Ask, found: list[Any], default: int = 100) -> tuple[list[Any], str]:
+    """So many of them from the cursor on, and the next cursor."""
+    limit = ask.number("limit", default) or default
+    if not 1 <= limit <= MOST + 1:
+        raise bad("must be between 1 and 1000 [json-pointer:/limit]")
+    try:
+        start = int(base64.b64decode(ask.text("cursor")).decode().removeprefix("next:") or 0)
+    except ValueError:
+        raise Refusal("invalid_cursor") from None
+    end = start + limit
+    more = base64.b64encode(f"next:{end}".encode()).decode() if end < len(found) else ""
+    return found[start:end], more
+
+
+async def open_(ask: Ask) -> dict[str, Any]:
+    """Direct messages with one person; the bot here is in no groups of several."""
+    ask.need("im:write")
+    if ask.args.get("channel"):
+        channel = ask.channel()
+    else:
+        ids = ask.text("users").split(",") if ask.text("users") else []
+        if not ids:
+            raise Refusal("users_list_not_supplied")
+        if len(ids) > 1:
+            raise bad("this fake has no direct messages of several people")
+        user = ask.team.users.get(ids[0])
+        if user is None or user is ask.team.bot:
+            raise Refusal("user_not_found")
+        channel = ask.team.dm(user)
+    return {"channel": channel.payload() if ask.flag("return_im") else {"id": channel.id}}
+
+
+async def join(ask: Ask) -> dict[str, Any]:
+    ask.need("channels:join")
+    channel = ask.channel()
+    if channel.kind != "channel":
+        raise Refusal("method_not_supported_for_channel_type")
+    if channel.archived:
+        raise Refusal("is_archived")
+    if not channel.has_bot:
+        enter(ask, channel)
+    return {"channel": channel.payload()}
+
+
+def enter(ask: Ask, channel: Channel) -> None:
+    bot = channel.team.bot
+    channel.members.append(bot)
+    event = events.joined(bot, channel, None, ask.slack.world.ids.ts())
+    ask.slack.delivery.event(channel.team, event, "member_joined_channel", channel)
+
+
+METHODS = (
+    Method("conversations.info", info, 3),
+    Method("conversations.members", members, 4),
+    Method("conversations.history", history, 3),
+    Method("conversations.replies", replies, 3),
+    Method("conversations.open", open_, 3),
+    Method("conversations.join", join, 3),
+)

@@ -1,0 +1,249 @@
+"""The fake Slack's Socket Mode, driven by the real Bolt app: what people say and do reaches it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import aiohttp
+import pytest
+from slack_bolt.async_app import AsyncAck
+from slack_sdk.webhook.async_client import AsyncWebhookClient
+
+from tests.fakes.slack.small_app import Body, table
+
+
+async def test_a_mention_in_a_channel_arrives_as_two_events_of_one_message() -> None:
+    async with table() as t:
+        said = await t.slack.say(t.ana, t.channel, "what is a <bonus> & why?", mention=True)
+        assert sorted(one["type"] for one in t.small.events) == ["app_mention", "message"]
+        assert {one["ts"] for one in t.small.events} == {said.ts}
+        assert len({one["event_id"] for one in t.small.heard}) == 2
+        me = t.team.bot.mention
+        assert {one["text"] for one in t.small.events} == {f"{me} what is a &lt;bonus&gt; &amp; why?"}
+        assert said.shown == f"{me} what is a <bonus> & why?"
+        assert all(one.acked is not None for one in said.sent)
+
+
+async def test_without_a_mention_it_is_a_message_alone_and_in_a_thread_it_says_so() -> None:
+    async with table() as t:
+        root = await t.slack.say(t.ana, t.channel, "aside")
+        reply = await t.slack.say(t.ana, t.channel, "and", thread=root)
+        assert [one["type"] for one in t.small.events] == ["message", "message"]
+        assert [one.get("thread_ts") for one in t.small.events] == [None, root.ts]
+        assert t.small.events[0]["channel_type"] == "channel"
+        assert (t.channel.messages, root.thread) == ([root], [reply])
+
+
+async def test_a_direct_message_is_never_a_mention() -> None:
+    async with table() as t:
+        await t.slack.say(t.ana, t.team.dm(t.ana), "hello", mention=True)
+        assert [(one["type"], one["channel_type"]) for one in t.small.events] == [("message", "im")]
+
+
+async def test_where_the_bot_is_not_it_hears_nothing() -> None:
+    async with table() as t:
+        elsewhere = t.team.channel("elsewhere", bot=False)
+        said = await t.slack.say(t.ana, elsewhere, "psst", mention=True)
+        assert (said.sent, t.small.heard) == ([], [])
+        await t.slack.invite(t.ana, elsewhere)
+        await t.slack.say(t.ana, elsewhere, "now")
+        assert [one["type"] for one in t.small.events] == ["member_joined_channel", "message"]
+
+
+async def test_what_the_app_did_not_subscribe_to_does_not_come() -> None:
+    async with table() as t:
+        t.slack.events.discard("message.channels")
+        await t.slack.say(t.ana, t.channel, "aside")
+        await t.slack.say(t.ana, t.channel, "named", mention=True)
+        assert [one["type"] for one in t.small.events] == ["app_mention"]
+
+
+async def test_the_bot_is_told_of_its_own_posts_and_bolt_keeps_them_from_it() -> None:
+    async with table() as t:
+        message = await t.post("mine")
+        await t.slack.until(lambda: message.sent[0].acked is not None)
+        assert t.small.heard == []
+
+
+async def test_edits_and_deletions_are_told() -> None:
+    async with table() as t:
+        said = await t.slack.say(t.ana, t.channel, "frist")
+        await t.slack.edit(said, "first")
+        await t.slack.delete(said)
+        await t.slack.until(lambda: len(t.small.heard) == 3)
+        changed, deleted = t.small.events[1:]
+        assert (changed["subtype"], changed["message"]["text"]) == ("message_changed", "first")
+        assert changed["previous_message"]["text"] == "frist"
+        assert (deleted["subtype"], deleted["deleted_ts"]) == ("message_deleted", said.ts)
+        assert (deleted["previous_message"]["user"], deleted["previous_message"]["text"]) == (
+            t.ana.id,
+            "first",
+        )
+        assert (t.channel.messages, said.deleted, said.edits[0].shown) == ([], True, "frist")
+
+
+async def test_a_command_is_answered_with_its_acknowledgement() -> None:
+    async with table() as t:
+
+        async def answer(body: Body, ack: AsyncAck) -> None:
+            await ack(f"you said {body['text']}")
+
+        t.small.doing = answer
+        sent = await t.slack.command(t.ana, t.channel, "/sutradhar", "rules ask")
+        assert sent.response is not None
+        assert sent.response["text"] == "you said rules ask"
+        assert sent.acked is not None
+        [shown] = t.channel.messages
+        assert (shown.shown, shown.ephemeral_to) == ("you said rules ask", t.ana)
+        body = t.small.done[0]
+        assert (body["command"], body["channel_name"], body["user_id"]) == ("/sutradhar", "general", t.ana.id)
+
+
+async def test_a_command_can_be_answered_later_five_times() -> None:
+    async with table() as t:
+        sent = await t.slack.command(t.ana, t.channel, "/sutradhar")
+        hook = t.small.done[0]["response_url"]
+        later = AsyncWebhookClient(hook)
+        for number in range(5):
+            done = await later.send(text=str(number), response_type="in_channel")
+            assert (done.status_code, done.body) == (200, "ok")
+        assert (await later.send(text="six")).status_code == 404
+        assert [one["text"] for one in sent.responses] == ["0", "1", "2", "3", "4"]
+        assert [one.shown for one in t.channel.messages] == ["0", "1", "2", "3", "4"]
+        assert t.slack.refused[-1].error == "used_url"
+        stranger = AsyncWebhookClient(f"{t.slack.root}/actions/{t.team.id}/nobody")
+        assert (await stranger.send(text="x")).status_code == 404
+        assert t.slack.refused[-1].error == "expired_url"
+
+
+async def test_what_may_not_be_posted_may_not_be_answered_either() -> None:
+    async with table() as t:
+
+        async def wrong(body: Body, ack: AsyncAck) -> None:
+            await ack(text="x", blocks=[{"type": "carousel"}])
+
+        await t.slack.command(t.ana, t.channel, "/sutradhar")
+        hook = t.small.done[0]["response_url"]
+        later = AsyncWebhookClient(hook)
+        async with aiohttp.ClientSession() as http, http.post(hook, json=[]) as response:
+            assert (response.status, t.slack.refused[-1].error) == (404, "invalid_payload")
+        given: list[tuple[str, dict[str, Any]]] = [
+            ("no_text", {"text": ""}),
+            ("invalid_blocks", {"blocks": [{"type": "carousel"}]}),
+            ("thread_not_found", {"text": "x", "thread_ts": "1.1"}),
+        ]
+        for error, body in given:
+            assert (await later.send_dict(body)).status_code == 404
+            assert t.slack.refused[-1].error == error
+        t.small.doing = wrong
+        assert (await t.slack.command(t.ana, t.channel, "/sutradhar")).failed == "invalid_blocks"
+        assert t.channel.messages == []
+
+
+async def test_a_reaction_is_told_and_a_stranger_cannot_speak() -> None:
+    async with table() as t:
+        said = await t.slack.say(t.ana, t.channel, "look")
+        await t.slack.react(t.ana, said, "eyes")
+        await t.slack.until(lambda: len(t.small.events) == 2)
+        assert (t.small.events[1]["reaction"], t.small.events[1]["item"]["ts"]) == ("eyes", said.ts)
+        stranger = t.slack.workspace("Other").user("Bia")
+        with pytest.raises(PermissionError, match="Bia"):
+            await t.slack.say(stranger, t.channel, "hello")
+
+
+async def test_a_command_that_nobody_acknowledges_fails_before_the_person() -> None:
+    async with table() as t:
+        t.slack.ack_seconds = 0.05
+
+        async def sleep(body: Body, ack: AsyncAck) -> None:
+            await asyncio.Event().wait()
+
+        t.small.doing = sleep
+        sent = await t.slack.command(t.ana, t.channel, "/sutradhar")
+        assert (sent.acked, sent.failed, len(sent.tries)) == (None, "operation_timeout", 1)
+
+
+async def test_a_command_that_the_manifest_does_not_name_is_not_sent() -> None:
+    async with table() as t:
+        t.slack.commands = {"/sutradhar"}
+        with pytest.raises(LookupError, match="/story"):
+            await t.slack.command(t.ana, t.channel, "/story")
+
+
+async def test_without_a_socket_a_command_fails_at_once() -> None:
+    async with table(socket=False) as t:
+        sent = await t.slack.command(t.ana, t.channel, "/sutradhar")
+        assert (sent.failed, t.small.done) == ("dispatch_failed", [])
+
+
+BUTTONS: list[dict[str, Any]] = [
+    {
+        "type": "actions",
+        "elements": [
+            {
+                "type": "button",
+                "action_id": "stop",
+                "text": {"type": "plain_text", "text": "Stop"},
+                "value": "7",
+            },
+            {
+                "type": "static_select",
+                "action_id": "shelf",
+                "options": [{"text": {"type": "plain_text", "text": "SRD"}, "value": "srd"}],
+            },
+        ],
+    },
+    {
+        "type": "context_actions",
+        "elements": [
+            {
+                "type": "feedback_buttons",
+                "action_id": "feedback",
+                "positive_button": {"text": {"type": "plain_text", "text": "Good"}, "value": "up"},
+                "negative_button": {"text": {"type": "plain_text", "text": "Bad"}, "value": "down"},
+            }
+        ],
+    },
+]
+
+
+async def test_buttons_are_pressed_by_name_or_label_and_menus_chosen_from() -> None:
+    async with table() as t:
+        message = await t.post(blocks=BUTTONS)
+        assert message.buttons == ["Stop", "Good", "Bad"]
+        await t.slack.press(t.ana, message, "stop")
+        await t.slack.press(t.ana, message, "Bad")
+        await t.slack.choose(t.ana, message, "shelf", "srd")
+        actions = [one["actions"][0] for one in t.small.done]
+        assert [one["action_id"] for one in actions] == ["stop", "feedback", "shelf"]
+        assert [one.get("value") for one in actions] == ["7", "down", None]
+        assert actions[2]["selected_option"]["value"] == "srd"
+        assert all(one["block_id"] for one in actions)
+        container = t.small.done[0]["container"]
+        assert (container["message_ts"], container["channel_id"]) == (message.ts, t.channel.id)
+
+
+async def test_what_a_person_does_not_see_cannot_be_pressed() -> None:
+    async with table() as t:
+        message = await t.post(blocks=BUTTONS)
+        with pytest.raises(LookupError, match="'Go'"):
+            await t.slack.press(t.ana, message, "Go")
+        with pytest.raises(LookupError, match="no menu 'book'"):
+            await t.slack.choose(t.ana, message, "book", "srd")
+        with pytest.raises(LookupError, match="nothing to press"):
+            await t.slack.press(t.ana, None, "Go")
+        await t.client.chat_delete(channel=t.channel.id, ts=message.ts)
+        with pytest.raises(LookupError, match="does not see"):
+            await t.slack.press(t.ana, message, "stop")
+
+
+async def test_a_press_can_replace_or_delete_what_it_was_on() -> None:
+    async with table() as t:
+        message = await t.post(blocks=BUTTONS)
+        await t.slack.press(t.ana, message, "stop")
+        later = AsyncWebhookClient(t.small.done[0]["response_url"])
+        await later.send(text="stopped", replace_original=True)
+        assert (message.shown, message.buttons) == ("stopped", [])
+        await later.send(delete_original=True)
+        assert t.channel.messages == []
