@@ -1,7 +1,7 @@
-"""docs/discord.svg: a question and its answer as the bot sends them to Discord, drawn from its own messages.
+"""docs/discord.svg, a question and its answer, and docs/council.svg, a council, as the bot sends them to Discord.
 
-Runs the bot as a process against the loopback Discord of the tests, without a model, and draws what it posted:
-the words, cards and buttons are the bot's, their looks only resemble Discord's.
+Runs the bot as a process against the loopback Discord of the tests, without a model or with the tests' council of
+stand-ins, and draws what it posted: the words, cards and buttons are the bot's, their looks only resemble Discord's.
 """
 
 from __future__ import annotations
@@ -12,22 +12,25 @@ import re
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURE = ROOT / "docs" / "discord.svg"
+DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT))
 
 from tests.fakes.discord import FakeDiscord, Message  # noqa: E402
+from tests.wire import council_model  # noqa: E402
 
 QUESTION = "How far does a lit lantern show things?"
 WIDTH, COLUMNS, HIGH, MARGIN = 880, 108, 20, 16
 TEXT, FAINT, NAME, BACK, CARD, BUTTON = "#dbdee1", "#949ba4", "#f2f3f5", "#313338", "#2b2d31", "#4e5058"
-SETTINGS = '[embedding]\nmodel = "none"\n[roles]\n[discord]\napi_base = "{api}"\ngateway_url = "{gateway}"\n'
+DISCORD = '[discord]\napi_base = "{api}"\ngateway_url = "{gateway}"\n'
+NO_MODEL = '[embedding]\nmodel = "none"\n[roles]\n'
 INLINE = re.compile(r"\*\*(?P<bold>.+?)\*\*|`(?P<code>[^`]+)`|\*(?P<italic>[^*]+)\*")
 STYLES = {"bold": ' font-weight="bold"', "code": ' font-family="monospace"', "italic": ' font-style="italic"'}
 
@@ -40,38 +43,60 @@ class Line:
     colour: str = TEXT
     bold: bool = False
     quoted: bool = False
+    code: bool = False
     card: str = ""
     buttons: tuple[str, ...] = ()
 
 
-async def posted() -> list[Message]:
-    """What stands in the channel and in the thread once the question is answered."""
+@asynccontextmanager
+async def bot_at_a_table(settings: str) -> AsyncGenerator[tuple[FakeDiscord, Any, Any], None]:
+    """The loopback Discord with the bot connected, a channel, and Ana in it, who manages the server."""
     with tempfile.TemporaryDirectory() as folder:
         async with FakeDiscord() as discord:
             guild = discord.guild("Table")
             channel, ana = guild.text("general"), discord.user("Ana")
             guild.join(ana, manage=True)
             config = Path(folder) / "config.toml"
-            config.write_text(SETTINGS.format(api=discord.api, gateway=discord.gateway_url), encoding="utf-8")
+            where = DISCORD.format(api=discord.api, gateway=discord.gateway_url)
+            config.write_text(settings + where, encoding="utf-8")
             told = os.environ | {"DISCORD_TOKEN": discord.token, "SUTRADHAR_LOCALE": "en"}
             command = ("-m", "bot", "run", "--config", str(config), "--data", f"{folder}/data")
             bot = await asyncio.create_subprocess_exec(sys.executable, *command, cwd=ROOT, env=told)
             try:
                 await discord.until(lambda: discord.gateway.live and discord.commands.everywhere, seconds=60)
-                book = (ROOT / "examples" / "lanterns.md").read_bytes()
-                added = await discord.slash(
-                    ana, channel, "library add", file=("lanterns.md", book), shelf="rules"
-                )
-                await discord.until(lambda: "Added 1 file" in added.text, seconds=60)
-                asked = await discord.slash(ana, channel, "rules ask", question=QUESTION)
-                await discord.until(
-                    lambda: channel.threads and any(one.buttons for one in channel.threads[-1].messages)
-                )
-                assert asked.response is not None
-                return [asked.response, *channel.threads[-1].messages]
+                yield discord, channel, ana
             finally:
                 bot.terminate()
                 await bot.wait()
+
+
+async def question() -> list[Message]:
+    """What stands in the channel and in the thread once a question is answered."""
+    async with bot_at_a_table(NO_MODEL) as (discord, channel, ana):
+        book = (ROOT / "examples" / "lanterns.md").read_bytes()
+        added = await discord.slash(ana, channel, "library add", file=("lanterns.md", book), shelf="rules")
+        await discord.until(lambda: "Added 1 file" in added.text, seconds=60)
+        asked = await discord.slash(ana, channel, "rules ask", question=QUESTION)
+        await discord.until(
+            lambda: channel.threads and any(one.buttons for one in channel.threads[-1].messages)
+        )
+        assert asked.response is not None
+        return [asked.response, *channel.threads[-1].messages]
+
+
+async def council() -> list[Message]:
+    """What stands there once a council has answered."""
+    async with (
+        council_model.CouncilService() as service,
+        bot_at_a_table(council_model.settings(service.base_url)) as (discord, channel, ana),
+    ):
+        asked = await discord.slash(ana, channel, "council ask", question=council_model.QUESTION)
+        await discord.until(
+            lambda: channel.threads and any(len(one.buttons) > 3 for one in channel.threads[-1].messages),
+            seconds=60,
+        )
+        assert asked.response is not None
+        return [asked.response, *channel.threads[-1].messages]
 
 
 def lines(message: Message) -> Iterator[Line]:
@@ -86,8 +111,14 @@ def _drawn(components: list[dict[str, Any]], message: Message, card: str) -> Ite
             case 17:
                 yield from _drawn(one["components"], message, f"#{one.get('accent_color') or 0:06x}")
             case 10:
+                code = False
                 for line in one["content"].splitlines():
-                    yield from _wrapped(_named(line, message), card)
+                    if line.startswith("```"):
+                        code = not code
+                    elif code:
+                        yield Line(line, card=card, code=True)
+                    else:
+                        yield from _wrapped(_named(line, message), card)
             case 1:
                 yield Line(
                     buttons=tuple(
@@ -135,7 +166,9 @@ def drawn(messages: list[Message]) -> str:
         parts.extend(_buttons(row.buttons, x, y))
         if row.text:
             weight = STYLES["bold"] if row.bold else ""
-            parts.append(f'<text x="{x}" y="{y + 15}" fill="{row.colour}"{weight}>{_spans(row.text)}</text>')
+            style = STYLES["code"] if row.code else weight
+            words = escape(row.text) if row.code else _spans(row.text)
+            parts.append(f'<text x="{x}" y="{y + 15}" fill="{row.colour}"{style}>{words}</text>')
     return "\n".join([*parts, "</g>", "</svg>", ""])
 
 
@@ -157,4 +190,5 @@ def _spans(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(drawn(asyncio.run(posted())), encoding="utf-8")
+    for name, posted in (("discord.svg", question), ("council.svg", council)):
+        (DOCS / name).write_text(drawn(asyncio.run(posted())), encoding="utf-8")

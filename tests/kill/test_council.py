@@ -110,7 +110,7 @@ def stages(told: list[Events], run: str) -> dict[str | None, Any]:
 
 def plain(text: str) -> list[str]:
     """Its lines, without time, tokens, the run's name and who was quicker."""
-    spans = re.sub(r"\b[\d.,]+ (?:s|seconds?|minutes?|tokens?)\b", "N", text)
+    spans = re.sub(r"\b[\d.,]+ (?:s|seconds?|minutes?|tokens?)\b|\bno\. \w+", "N", text)
     return sorted(re.sub(r"--run \w+", "--run X", spans).splitlines())
 
 

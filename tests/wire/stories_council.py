@@ -75,8 +75,9 @@ def kept(d: Driver, run: str) -> set[str]:
 
 
 def plain(talk: Talk) -> list[list[str]]:
-    """The lines of what was said, without what differs from council to council: time, tokens, who was quicker."""
-    spans = r"\b[\d.,]+ (?:s|seconds?|minutes?|tokens?)\b"
+    """The lines of what was said, without what differs from council to council: time, tokens, its number, who was
+    quicker."""
+    spans = r"\b[\d.,]+ (?:s|seconds?|minutes?|tokens?)\b|\bno\. \w+"
     return [sorted(re.sub(r"\n?-# ↻ .*", "", re.sub(spans, "N", text)).splitlines()) for text in talk.said()]
 
 

@@ -62,7 +62,7 @@ def research(council: Council, say: Words) -> str:
     if not found:
         return say("council_show.no_research")
     return "\n\n".join(
-        f"### {_category(name, say)}\n\n{_quoted(text or say('council_show.no_finding'))}"
+        f"### {_category(name, say)}\n\n{telling.quoted(text or say('council_show.no_finding'))}"
         for name, text in found.items()
     )
 
@@ -79,9 +79,9 @@ def whole(council: Council, say: Words) -> str:
     parts = [
         f"# {title(council)}",
         "\n".join(_facts(council, say)),
-        _section(say("council_show.question"), _quoted(row.question)),
-        _section(verdict_title(council, say), _quoted(row.verdict)) if row.verdict.strip() else "",
-        _section(say("council_show.dissent"), _quoted(row.dissent)) if row.dissent.strip() else "",
+        _section(say("council_show.question"), telling.quoted(row.question)),
+        _section(verdict_title(council, say), telling.quoted(row.verdict)) if row.verdict.strip() else "",
+        _section(say("council_show.dissent"), telling.quoted(row.dissent)) if row.dissent.strip() else "",
         _section(say("council_show.standings"), _standings(council, say)),
         _section(
             say("council_show.answers"),
@@ -132,12 +132,12 @@ def _answer(council: Council, one: SeatRow, say: Words, *, reasoning: bool = Fal
     if one.state != "answered":
         parts.append(f"*{_fault(one.state, one.fault, one.model, say)}*")
     if one.first_answer.strip() and one.first_answer.strip() != one.answer.strip():
-        parts += [f"**{say('council_show.before')}**", _quoted(one.first_answer)]
+        parts += [f"**{say('council_show.before')}**", telling.quoted(one.first_answer)]
         parts.append(f"**{say('council_show.after')}**")
     if one.answer.strip():
-        parts.append(_quoted(one.answer))
+        parts.append(telling.quoted(one.answer))
     if reasoning and one.reasoning.strip():
-        parts += [f"**{say('council_show.reasoning')}**", _quoted(one.reasoning)]
+        parts += [f"**{say('council_show.reasoning')}**", telling.quoted(one.reasoning)]
     return "\n\n".join(parts)
 
 
@@ -168,7 +168,7 @@ def _ballot(council: Council, one: BallotRow, say: Words, *, reasoning: bool = F
     read = say(f"council_show.source_{one.source}", order=" > ".join(order))
     parts.append(f"{read} {say('council_show.partial')}" if one.partial and order else read)
     if reasoning and one.reasoning.strip():
-        parts += [f"**{say('council_show.reasoning')}**", _quoted(one.reasoning)]
+        parts += [f"**{say('council_show.reasoning')}**", telling.quoted(one.reasoning)]
     return "\n\n".join(parts)
 
 
@@ -232,19 +232,14 @@ def _findings(council: Council) -> dict[str, str]:
     return {str(name): str(text) for name, text in json.loads(council.row.research or "{}").items()}
 
 
-def _quoted(text: str) -> str:
-    # Every kind of line end: one that is not split at here might be one for whoever shows it.
-    return "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
-
-
 def _raw(text: str) -> str:
     """A ballot as it was written: JSON set out line by line, words as a quotation."""
     try:
         tree = json.loads(text)
     except (ValueError, RecursionError):
-        return _quoted(text)
+        return telling.quoted(text)
     if not isinstance(tree, dict):
-        return _quoted(text)
+        return telling.quoted(text)
     shown = json.dumps(tree, ensure_ascii=False, indent=2)
     ticks = "```"
     while ticks in shown:

@@ -141,7 +141,7 @@ class Settings:
                 said = [await self._chair_table(seats, say)]
                 barred = [one for one in _own_chair(kept) if not self._may_sit(one)]
             case _:
-                said = [_quoted(seats.criteria or say("council.criteria"))]
+                said = [telling.quoted(seats.criteria or say("council.criteria"))]
                 barred = []
         if barred:
             said.append(say("council_settings.barred", models=", ".join(barred)))
@@ -211,7 +211,3 @@ def _dollars(price: Decimal | None, say: Words) -> str:
 
 def _row(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |"
-
-
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}" for line in text.splitlines())

@@ -55,15 +55,21 @@ def closing(text: str) -> str:
 
 
 def excerpt(text: str, say: Words) -> str:
-    """The beginning of a long answer, up to a paragraph, a sentence or a word."""
+    """An answer as a quotation; of a long one the beginning, up to a paragraph, a sentence or a word."""
     text = text.strip()
     if len(text) <= WHOLE:
-        return whole(text)
+        return quoted(whole(text))
     cut = text[:EXCERPT]
     ends = (cut.rfind(mark) + len(mark) - 1 for mark in ("\n\n", ". ", ".\n", " "))
     at = next((end for end in ends if end > EXCERPT // 2), EXCERPT)
     left = len(text) - at
-    return f"{whole(cut[:at])}\n\n*… {say('council.more', n=f'{left:,}')}*"
+    return f"{quoted(whole(cut[:at]))}\n\n*… {say('council.more', n=f'{left:,}')}*"
+
+
+def quoted(text: str) -> str:
+    """Somebody's words as a quotation, so that they cannot pose as another member's or as a stage of ours."""
+    # Every kind of line end: one that is not split at here might be one for whoever shows it.
+    return "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
 
 
 def answered(reply: Reply, name: str, say: Words) -> str:
