@@ -30,7 +30,7 @@ LEDGER = "SELECT state, input_tokens, output_tokens FROM ledger WHERE run_id = ?
 INBOX = "SELECT id, state FROM inbox WHERE id NOT LIKE 'stock-%' ORDER BY seq"
 
 
-@pytest.mark.parametrize(("seed", "shares"), sequences("wire", kills=2, some=2, every=18))
+@pytest.mark.parametrize(("seed", "shares"), sequences("wire", kills=2, some=1, every=18))
 async def test_a_killed_answer_is_finished_in_its_messages(
     seed: int, shares: tuple[float, ...], driver: OnDiscord
 ) -> None:
@@ -89,7 +89,7 @@ def said_in_new(d: OnDiscord, before: int) -> list[str]:
     return [one.text for thread in threads for one in thread.messages if one.author.bot]
 
 
-@pytest.mark.parametrize("place", PLACES if ALL else ("kept", "opened", "answered"))
+@pytest.mark.parametrize("place", PLACES if ALL else ("kept", "answered"))
 async def test_a_kill_right_after(place: str, driver: OnDiscord) -> None:
     d = driver
     reference = await d.ask(ANA, QUESTION)
