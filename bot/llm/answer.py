@@ -108,6 +108,17 @@ class Answer:
         """Thinking that is shown and kept; whether it is also counted (`thought`) is another matter."""
         self._thinking.append(text)
 
+    def unthought(self, text: str) -> None:
+        """All of the thinking so far, which is `text`, is about to be `said`: it was the answer."""
+        self._hidden -= len(text)
+        self._bytes -= len(text.encode("utf-8", "replace"))
+        self._thinking.clear()
+
+    def unsaid(self, thought: str, said: str) -> None:
+        """All of the text so far turns out to be thoughts, and then what is said. What was shown stays shown."""
+        self._thinking.append(thought)
+        self._pieces = [said]
+
     def used(self, input: tuple[int, int, int] | None = None, output: int | None = None) -> None:
         """The service's own count: (fresh, read from its cache, written to it), and what it wrote."""
         self._input = input if input is not None else self._input

@@ -161,7 +161,8 @@ class Provider(Protocol):
     def stream(
         self, model: str, prompt: Prompt, meter: Meter | None = None, *, whole: bool = False
     ) -> AsyncGenerator[str | Completion, None]:
-        """Yield the answer's text as it comes, then one Completion with all of it.
+        """Yield the answer's text as it comes, then one Completion with all of it: with less than that only
+        where its end showed that it had begun with thoughts.
 
         `whole` asks for the answer in one piece instead of a stream. `meter` is kept current throughout.
         Closing the generator closes the connection. Raises ModelError; "cut" once text has been

@@ -1,6 +1,7 @@
 """One chat completion as it grows, streamed or whole.
 
-Trusts no field of a chunk: compatible services leave out, null or misspell most of them.
+Trusts no field of a chunk: compatible services leave out, null or misspell most of them. Servers without a
+reasoning parser leave the thoughts in the text, where they are cut out.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bot.llm.answer import Answer
-from bot.llm.base import ToolCall
+from bot.llm.base import Meter, Prompt, ToolCall
 from bot.llm.fields import count, text
+from bot.llm.thoughts import Thoughts, unopened
 
 _FINISH = {
     "stop": "end",
@@ -32,10 +34,20 @@ class _Call:
 
 
 class ChatAnswer(Answer):
-    """Reads `chat.completion.chunk`s, or one `chat.completion`."""
+    """Reads `chat.completion.chunk`s, or one `chat.completion`.
 
-    _refused = False
-    _asked: dict[int, _Call] | None = None
+    `unopened` are the models whose answers were seen to begin inside of thoughts: it is learnt here. What such
+    a model says is held back until the thoughts are closed.
+    """
+
+    def __init__(self, model: str, prompt: Prompt, meter: Meter, unopened: set[str]) -> None:
+        super().__init__(model, prompt, meter)
+        self._refused = False
+        self._asked: dict[int, _Call] = {}
+        self._unopened = unopened
+        self._thoughts = Thoughts(expected=model in unopened)
+        self._apart = False
+        """Whether thoughts come in a field of their own; some servers leave them in the text besides."""
 
     def read(self, event: object) -> Iterator[str]:
         self._usage(getattr(event, "usage", None))
@@ -47,19 +59,50 @@ class ChatAnswer(Answer):
             if isinstance(thought, str):
                 self.thought(thought)
                 self.reasoned(thought)
+                self._set_apart(thought)
                 break
-        for name in ("content", "refusal"):
-            if said := text(delta, name):
-                self._refused |= name == "refusal"
-                yield self.said(said)
+        yield self._part(*self._thoughts.feed(text(delta, "content")))
+        if refusal := text(delta, "refusal"):
+            self._refused = True
+            yield self.said(refusal)
         self._tools(getattr(delta, "tool_calls", None))
         reason = getattr(choice, "finish_reason", None)
         if isinstance(reason, str) and reason:
             self._end(reason)
+            if self.finish:
+                yield self._rest(self.finish)
+
+    def _set_apart(self, thought: str) -> None:
+        if thought.strip() and not self._apart:
+            self._apart = True
+            self._thoughts.expected = False
+            self._unopened.discard(self._model)
+
+    def _part(self, said: str, thought: str) -> str:
+        """Takes thoughts of the text for what they are; gives what is said."""
+        self.thought(thought)
+        if not self._apart:
+            self.reasoned(thought)
+        return self.said(said)
+
+    def _rest(self, finish: str) -> str:
+        """What was held back until the end; and what only the whole text shows."""
+        said, thought = self._thoughts.finish(finish)
+        if back := self._thoughts.taken_back:
+            self.unthought(back)
+        shown = self._part(said, thought)
+        opened = self._thoughts.unopened
+        if not self._thoughts.found and (end := unopened(self.text)):
+            self.unsaid(self.text[: end.start()], self.text[end.end() :])
+            opened = True
+        if opened:
+            self._unopened.add(self._model)
+        elif opened is False:
+            self._unopened.discard(self._model)
+        return shown
 
     def _tools(self, said: object) -> None:
         """Tool calls come in pieces that belong together by their index (by their place, where it is missing)."""
-        self._asked = self._asked or {}
         for place, part in enumerate(said if isinstance(said, list) else ()):
             index = getattr(part, "index", None)
             call = self._asked.setdefault(index if isinstance(index, int) else place, _Call())

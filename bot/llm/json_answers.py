@@ -27,8 +27,8 @@ STARTS = 100
 SHOWN = 4_000
 """As many characters of a wrong answer are shown to the model again."""
 
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_HALF_THOUGHT = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+# What the wires could not know for thoughts; never a string within the object itself.
+_THOUGHTS = re.compile(r"\A(?!\s*[{\[]).*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[\w-]*[ \t]*\r?\n?(.*?)```", re.DOTALL)
 _DROPPED = frozenset({"title", "default", "description"})
 
@@ -56,7 +56,7 @@ def read(text: str, of: type[T]) -> T:
 
     Of several the last that fits. Raises UnreadableError.
     """
-    said = _HALF_THOUGHT.sub("", _THOUGHT.sub("", text)).strip()
+    said = _THOUGHTS.sub("", text).strip()
     reason = ""
     for found in _objects(said):
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Set
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bot.llm.base import Message, Meter, Prompt, ToolCall
@@ -71,7 +72,12 @@ class ChatCompletions(Service):
         return await client.chat.completions.create(stream=not whole, extra_headers=extra, **sent)
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ChatAnswer:
-        return ChatAnswer(label, prompt, meter)
+        return ChatAnswer(label, prompt, meter, self._unopened)
+
+    @cached_property
+    def _unopened(self) -> set[str]:
+        """The models found to begin their answers inside of thoughts: see ChatAnswer."""
+        return set()
 
 
 def _messages(message: Message) -> list[dict[str, Any]]:

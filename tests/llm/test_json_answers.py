@@ -116,7 +116,7 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     ("text", "says"),
     [
         ("", "empty"),
-        ("<think>so many thoughts", "empty"),
+        ("So many thoughts.</think>", "empty"),
         ("I'd rather not.", "no JSON object"),
         ('{"queries": ["x"], "enough": tr', "broken off"),
         ('{"queries": "x", "enough": true}', "`queries`: Input should be a valid list"),
@@ -139,6 +139,11 @@ def test_of_several_that_fit_the_last_is_meant() -> None:
     one, two = (json.dumps({"queries": [word], "enough": True}) for word in ("draft", "final"))
     assert read(f"First {one}, no: {two}.", Plan).queries == ["final"]
     assert read(f"```\n{one}\n```\nor better\n```json\n{two}\n```", Plan).queries == ["final"]
+
+
+def test_an_answer_may_talk_of_thoughts() -> None:
+    said = read('{"queries": ["what does </think> close?"], "enough": true}', Plan)
+    assert said.queries == ["what does </think> close?"]
 
 
 def test_what_no_database_keeps_is_taken_out() -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from bot.events import Run, Sorry
 from bot.llm.base import ModelError, Prompt
-from bot.works.council.thoughts import parted
 from bot.works.council.values import Reply
 
 if TYPE_CHECKING:
@@ -70,13 +69,12 @@ async def reply(
             fault=sorry.key,
             values={name: str(value) for name, value in sorry.values.items()},
         )
-    said, thought = parted(answer.text)
     return Reply(
         seat,
-        said,
+        answer.text,
         answer.finish,
         answer.model,
         time.monotonic() - began,
         time.time(),
-        answer.reasoning or thought,
+        answer.reasoning,
     )

@@ -13,7 +13,6 @@ from bot.events import Completion, Event, Notice, Run, Sorry, Speak, Stage, Stat
 from bot.words import Words
 from bot.works.council import telling
 from bot.works.council.dissent import Parting
-from bot.works.council.thoughts import Thoughts
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
@@ -80,7 +79,7 @@ class Ending:
         raise Sorry("council.none_answered", m=len(names))
 
     async def _streamed(self, written: _Written) -> AsyncGenerator[Event, None]:
-        """The chair's words as they come, without its thoughts and its dissent."""
+        """The chair's words as they come, without its dissent."""
         council, say = self._council, self._say
         assert council.tally is not None, "the answers have been judged"
         seats = council.seen_by("chair", 1)[0]
@@ -93,12 +92,12 @@ class Ending:
                         written.finish, council.chair = piece.finish, piece.model
                         if passed := ", ".join(model for model, _ in piece.passed_over):
                             yield Notice(say("council.chair_instead", chair=piece.model, failed=passed))
-                    elif text := written.parting.feed(written.thoughts.feed(piece)):
+                    elif text := written.parting.feed(piece):
                         council.shown.append(text)
                         yield Text(text)
         except Sorry as sorry:
             written.fault = say(sorry.key, **sorry.values)
-        if rest := written.parting.feed(written.thoughts.finish()) + written.parting.finish():
+        if rest := written.parting.finish():
             council.shown.append(rest)
             yield Text(rest)
 
@@ -127,5 +126,5 @@ class _Written:
     """What the chair has written so far, and how it ended: `fault` is a sentence, "" if there is none."""
 
     def __init__(self) -> None:
-        self.thoughts, self.parting = Thoughts(), Parting()
+        self.parting = Parting()
         self.finish, self.fault = "cut", ""

@@ -1,0 +1,149 @@
+"""Parts what a model thinks aloud from what it says, where its server leaves both in one text. Pure.
+
+Only what begins an answer is taken for thoughts: `<think>` in the middle of a sentence or in code is said.
+Knows no wire and no model.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST_GAP = 100
+"""Blanks before an opening tag: more of them are an answer of blanks."""
+
+_NAMES = ("think", "thinking", "thought", "reasoning")
+_TAGS = tuple(f"<{slash}{name}>" for slash in ("", "/") for name in _NAMES)
+_LONGEST = max(map(len, _TAGS)) + 1
+_TAG = re.compile(rf"<(/?)({'|'.join(_NAMES)})>", re.IGNORECASE)
+_BLANKS = re.compile(r"\s*")
+_OPENING = re.compile(rf"<(?:{'|'.join(_NAMES)})>", re.IGNORECASE)
+# On a line's beginning or right after a sentence: who writes about the tag quotes it, or puts a blank before it.
+_UNOPENED = re.compile(r"(?:^[ \t]*|(?<=[.!?…)\]*。！？]))</think>\s*", re.IGNORECASE | re.MULTILINE)
+
+
+def unopened(text: str) -> re.Match[str] | None:
+    """Where thoughts end that the text begins with, when their opening tag stands in the server's template."""
+    found = _UNOPENED.search(text)
+    if found is None:
+        return None
+    before = text[: found.start()]
+    quoted = before.count("```") % 2 or _OPENING.search(before) or _is_json(before)
+    return None if quoted else found
+
+
+class Thoughts:
+    """`feed` gives (said, thought), also while it streams; then `finish` gives the rest.
+
+    `expected`: answers of this model begin inside of thoughts. `unopened` becomes True when this one did, and
+    False when it was expected to and did not. `found`: there were thoughts, and they ended. `taken_back`: what
+    `finish` says that `feed` took for thoughts.
+    """
+
+    def __init__(self, *, expected: bool = False) -> None:
+        self.expected = expected
+        self.unopened: bool | None = None
+        self.found = False
+        self.taken_back = ""
+        self._held = ""
+        """What may become a tag."""
+        self._closing = ""
+        """The tag that ends the thoughts that have begun."""
+        self._doubted: list[str] | None = None
+        """Thoughts that nothing has opened: they are none unless the closing tag comes."""
+        self._begun = False
+
+    def feed(self, piece: str) -> tuple[str, str]:
+        if self._begun:
+            return piece, ""
+        text, at = self._held + piece, 0
+        self._held = ""
+        thought: list[str] = []
+        while at < len(text):
+            if self._closing:
+                at = self._think(text, at, thought)
+                continue
+            start = _end_of_blanks(text, at)
+            if self.found:  # blanks after thoughts begin no answer
+                thought.append(text[at:start])
+                at = start
+            near = start - at <= LONGEST_GAP
+            if near and (tag := _TAG.match(text, start)):
+                at = tag.end()
+                self._open(tag[2], closed=bool(tag[1]))
+            else:
+                rest = text[at:]
+                if near and _may_be_tag(text[start:]):
+                    self._held = rest
+                    break
+                if self.expected and not _is_json(rest):
+                    self._closing, self._doubted = "</think>", []
+                    self.expected = False
+                elif not self.found and (end := unopened(rest)):
+                    thought.append(rest[: end.start()])
+                    at += end.end()
+                    self.found = self.unopened = True
+                else:
+                    self._begun = True
+                    return rest, "".join(thought)
+        return "", "".join(thought)
+
+    def finish(self, how: str) -> tuple[str, str]:
+        """The answer is over, and `how` (see FINISHES): gives what was held back."""
+        held, self._held = self._held, ""
+        self.taken_back = ""
+        if self._begun:
+            return "", ""
+        # One that thinks and is cut off, at the limit or by a filter, has not said anything yet.
+        if self._doubted is not None and self._closing and how not in ("length", "refusal"):
+            self._begun = True
+            self.unopened = False if how == "end" else None
+            self.taken_back = "".join(self._doubted)
+            return self.taken_back + held, ""
+        if self._closing:
+            return "", held
+        self._begun = True
+        return held, ""
+
+    def _open(self, name: str, *, closed: bool) -> None:
+        """A tag stands where the answer would begin."""
+        self.expected = False
+        if not closed:
+            self._closing = f"</{name.lower()}>"
+        elif not self.found:  # at once closed what the template had opened
+            self.found = self.unopened = True
+
+    def _think(self, text: str, at: int, thought: list[str]) -> int:
+        """Go on inside of thoughts; gives where they end, or where the text does."""
+        end = re.compile(self._closing, re.IGNORECASE).search(text, at)
+        if end is None:
+            last = text.rfind("<", at)
+            if last < 0 or not self._closing.startswith(text[last:].lower()):
+                last = len(text)
+            self._held = text[last:]
+        else:
+            last = end.start()
+        thought.append(text[at:last])
+        if self._doubted is not None:
+            self._doubted.append(text[at:last])
+        if end is None:
+            return len(text)
+        self.found = True
+        if self._doubted is not None:
+            self.unopened, self._doubted = True, None
+        self._closing = ""
+        return end.end()
+
+
+def _end_of_blanks(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return found.end() if found else at
+
+
+def _may_be_tag(words: str) -> bool:
+    words = words[:_LONGEST].lower()
+    return any(tag.startswith(words) for tag in _TAGS)
+
+
+def _is_json(text: str) -> bool:
+    """A form that is filled in begins with no thoughts, whatever its strings hold."""
+    return text.lstrip().startswith(("{", "["))

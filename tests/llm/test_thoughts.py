@@ -1,0 +1,231 @@
+"""What a model thinks aloud in the text itself is cut out of it, counted, and kept beside the answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import aclosing
+
+import pytest
+
+from bot.budget import text_tokens
+from bot.llm.answer import REASONING_CHARS
+from bot.llm.thoughts import LONGEST_GAP, Thoughts
+from tests.fakes.reply import Reply
+from tests.fakes.wires import WIRES, Wire
+from tests.llm.desk import QUICK, WITH_TOOLS, Open, both
+
+UNOPENED = ["Hm", ".\n", "</think>", "\n\n", "Far."]
+on = pytest.mark.parametrize
+
+
+@pytest.fixture
+def wire() -> Wire:
+    return WIRES["chat"]
+
+
+def parted(pieces: list[str], *, how: str = "end", expected: bool = False) -> tuple[str, str, bool | None]:
+    """(what is said, what was thought, whether nothing opened it)."""
+    thoughts = Thoughts(expected=expected)
+    fed = [thoughts.feed(piece) for piece in pieces]
+    fed.append(thoughts.finish(how))
+    said, thought = ("".join(parts) for parts in zip(*fed, strict=True))
+    return said, thought.removeprefix(thoughts.taken_back).strip(), thoughts.unopened
+
+
+# However it comes
+
+OPENED = {
+    "<think>\nHm.\n</think>\n\nThe pass.": ("The pass.", "Hm."),
+    "\n <Thinking>Hm.</THINKING>The pass.": ("The pass.", "Hm."),
+    "<think>\n\n</think>\n\nThe pass.": ("The pass.", ""),
+    "<think>a < b </thin, c</think>The pass.": ("The pass.", "a < b </thin, c"),
+    "<think>a</think>b<think>c</think>": ("b<think>c</think>", "a"),
+    "<think>a</think>\n<think>b</think>\nc": ("c", "a\nb"),
+    "<think>İİİ</think>The pass.": ("The pass.", "İİİ"),
+    "<think>Hm. And then </th": ("", "Hm. And then </th"),
+    "<think>Hm.</think>\n\n": ("", "Hm."),
+}
+PLAIN = (
+    "The pass.",
+    "  The pass.",
+    "",
+    "\n\n",
+    " " * (LONGEST_GAP + 1) + "<think>a</think>",
+    "<thi",
+    "<thing>x</thing>",
+    "< think>x</think>",
+    "Write <think>x</think> in front.",
+    "`<think>` opens, and\n</think>\ncloses.",
+    "```\n<think>\nx\n</think>\n```",
+    "```\nx\n</think>\n```\nThat is how it ends.",
+    "The tag </think> closes it. Or `</think>`.",
+    '{"a": "It ends.</think>So"}',
+)
+
+
+def ways(text: str) -> Iterator[list[str]]:
+    """Every way it comes: letter by letter, in two pieces, in one."""
+    yield list(text)
+    yield from ([text[:at], text[at:]] for at in range(len(text) + 1))
+
+
+@on("text", OPENED)
+def test_thoughts_that_begin_a_text_are_parted_from_it(text: str) -> None:
+    assert {parted(pieces) for pieces in ways(text)} == {(*OPENED[text], None)}
+
+
+@on("text", PLAIN)
+def test_what_only_looks_like_thoughts_is_said(text: str) -> None:
+    assert {parted(pieces) for pieces in ways(text)} == {(text, "", None)}
+
+
+@on(
+    ("text", "how", "wanted"),
+    [
+        ("Hm.\n</think>\n\nFar.", "end", ("Far.", "Hm.", True)),
+        ("</think>Far.", "end", ("Far.", "", True)),
+        ("<think>Hm.</think>Far.", "end", ("Far.", "Hm.", None)),
+        ("Hm. And th", "length", ("", "Hm. And th", None)),
+        ("Hm. And th", "refusal", ("", "Hm. And th", None)),
+        (" Far, and </th", "end", (" Far, and </th", "", False)),
+        ("Let me look.", "tool", ("Let me look.", "", None)),
+        ('{"a": "x </think> y"}', "end", ('{"a": "x </think> y"}', "", None)),
+    ],
+)
+def test_a_model_known_for_it_is_taken_to_begin_inside_of_thoughts(
+    text: str, how: str, wanted: tuple[str, str, bool | None]
+) -> None:
+    assert {parted(pieces, how=how, expected=True) for pieces in ways(text)} == {wanted}
+
+
+def test_nothing_is_held_back_that_can_be_no_tag() -> None:
+    thoughts = Thoughts()
+    fed = [thoughts.feed(piece)[0] for piece in ("\n", "<", "b>", "B", "<", "think>")]
+    assert fed == ["", "", "\n<b>", "B", "<", "think>"]
+
+
+# From a service
+
+
+@both
+async def test_thoughts_are_never_shown_and_are_kept_beside_the_answer(desk: Open, whole: bool) -> None:
+    at = await desk(Reply(pieces=["<thi", "nk>", "\nHm.", "\n</thi", "nk>", "\n\n", "Far."]))
+    texts, said = await at.ask(whole=whole)
+    assert "".join(texts) == said.text == "Far."
+    assert (said.reasoning, said.finish) == ("Hm.", "end")
+
+
+@both
+async def test_after_them_a_tag_is_said(desk: Open, whole: bool) -> None:
+    text = "They end so.\n</think>\nNothing else."
+    at = await desk(Reply(pieces=["<think>", "Hm.", "</think>", text]))
+    texts, said = await at.ask(whole=whole)
+    assert "".join(texts) == said.text == text
+
+
+async def test_they_are_counted_where_the_service_does_not_count(desk: Open) -> None:
+    thought = "First the bow, then the arrow."
+    at = await desk(Reply(pieces=["<think>", thought, "</think>", "Far."], usage="none"))
+    assert (await at.ask())[1].usage.output_tokens == text_tokens(thought + "Far.")
+
+
+async def test_they_count_while_they_come(desk: Open) -> None:
+    gate = asyncio.Event()
+    at = await desk(Reply(pieces=["<think>", "0123" * 10, "</think>", "Far.", " Out"], gates={4: gate}))
+    async with aclosing(at.pieces()) as pieces:
+        assert await anext(pieces) == "Far."
+    gate.set()
+    assert (await at.paid())[:3:2] == ("stopped", 11)
+
+
+@both
+@on(("finish", "detail"), [("end", "end"), ("length", "length")])
+async def test_an_answer_that_is_only_thoughts_is_empty(
+    desk: Open, whole: bool, finish: str, detail: str
+) -> None:
+    at = await desk(Reply(pieces=["<think>", "Hm."], finish=finish))
+    error = await at.fail(whole=whole)
+    assert (error.fault, error.detail) == ("empty", detail)
+    assert error.partial is not None
+    assert (error.partial.text, error.partial.reasoning) == ("", "Hm.")
+
+
+async def test_endless_ones_are_cut_and_kept_in_part(desk: Open) -> None:
+    at = await desk(Reply(pieces=["<think>", "0123456789" * 400], endless=True))
+    error = await at.fail()
+    assert (error.fault, error.detail) == ("empty", "length")
+    assert error.partial is not None
+    assert 0 < len(error.partial.reasoning) <= REASONING_CHARS
+
+
+async def test_a_cut_among_them_is_asked_again(desk: Open) -> None:
+    again = Reply(pieces=["<think>", "So.", "</think>", "Far."])
+    at = await desk(Reply(pieces=["<think>", "Hm.", "</th"], fault="drop"), again, timeouts=QUICK)
+    texts, said = await at.ask()
+    assert (texts, said.text, said.reasoning) == (["Far."], "Far.", "So.")
+
+
+async def test_a_tool_may_be_called_after_them(desk: Open) -> None:
+    calls: list[tuple[str, str | list[str]]] = [("search", '{"query": "fire"}')]
+    at = await desk(Reply(pieces=["<think>", "Hm.", "</think>", "\n\n"], calls=calls))
+    _, said = await at.ask(WITH_TOOLS)
+    assert (said.text, said.finish, said.reasoning) == ("", "tool", "Hm.")
+
+
+@both
+async def test_what_stands_in_both_places_is_kept_once(desk: Open, whole: bool) -> None:
+    at = await desk(Reply(pieces=["<think>", "Hm.", "</think>", "Far."], reasoning=["Hm."]))
+    _, said = await at.ask(whole=whole)
+    assert (said.text, said.reasoning) == ("Far.", "Hm.")
+
+
+# Thoughts that only close: the server's template has opened them
+
+
+async def test_a_whole_answer_shows_it_by_itself(desk: Open) -> None:
+    at = await desk(Reply(pieces=UNOPENED))
+    texts, said = await at.ask(whole=True)
+    assert ("".join(texts), said.text, said.reasoning) == ("Far.", "Far.", "Hm.")
+
+
+async def test_once_seen_the_next_answers_are_held_until_they_close(desk: Open) -> None:
+    at = await desk(Reply(pieces=UNOPENED, times=3))
+    texts, said = await at.ask()
+    assert "".join(texts).startswith("Hm."), "nobody could know"
+    assert (said.text, said.reasoning) == ("Far.", "Hm.")
+    for step in ("second", "third"):
+        texts, said = await at.ask(step=step)
+        assert (texts, said.text, said.reasoning) == (["Far."], "Far.", "Hm.")
+
+
+async def test_an_answer_without_them_is_shown_at_its_end_and_the_next_streams_again(desk: Open) -> None:
+    plain = Reply(pieces=["It reaches", " far."], usage="none", times=2)
+    at = await desk(Reply(pieces=UNOPENED), plain)
+    await at.ask()
+    texts, said = await at.ask(step="held")
+    assert (texts, said.text, said.reasoning) == (["It reaches far."], "It reaches far.", "")
+    assert said.usage.output_tokens == text_tokens("It reaches far.")
+    assert (await at.ask(step="streamed"))[0] == ["It reaches", " far."]
+
+
+async def test_at_the_limit_a_model_known_for_it_has_not_answered(desk: Open) -> None:
+    at = await desk(Reply(pieces=UNOPENED), Reply(pieces=["Hm", "."], finish="length"))
+    await at.ask()
+    error = await at.fail(step="cut")
+    assert (error.fault, error.detail) == ("empty", "length")
+
+
+async def test_a_model_known_for_it_may_refuse(desk: Open) -> None:
+    at = await desk(Reply(pieces=UNOPENED), Reply(refusal="I will not."))
+    await at.ask()
+    texts, said = await at.ask(step="refused")
+    assert (texts, said.text, said.finish) == (["I will not."], "I will not.", "refusal")
+
+
+async def test_a_server_that_sets_them_apart_holds_nothing_back(desk: Open) -> None:
+    apart = Reply(pieces=["It reaches", " far."], reasoning=["Hm."])
+    at = await desk(Reply(pieces=UNOPENED), apart, Reply(pieces=["It reaches", " far."]))
+    await at.ask()
+    for step in ("apart", "without"):
+        assert (await at.ask(step=step))[0] == ["It reaches", " far."]
