@@ -17,8 +17,9 @@ WHOLE = 1_200
 EXCERPT = 800
 """Of a longer one, as many; all of it is a button away."""
 
-AGREE = ((0.7, "strong"), (0.4, "some"), (0.0, "little"))
-"""From which Kendall's W on judges agree strongly, somewhat, hardly (after Landis and Koch's bands)."""
+AGREE = ((0.7, "strong"), (0.5, "some"), (0.0, "little"))
+"""From which Kendall's W on judges agree strongly, somewhat, hardly (Schmidt 1997, "Managing Delphi surveys using
+nonparametric statistical techniques", has .5 for moderate and .7 for strong agreement)."""
 
 _FENCE = re.compile(r"((?:\s|>|[-*+](?=\s)|\d{1,9}[.)](?=\s)){0,40})(`{3,}|~{3,})[^`]*")
 
