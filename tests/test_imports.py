@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # From the edge inwards; a module imports from its own row and from the rows below it.
 LAYERS = (
     ("bot.__main__", "bot.cli", "bot.doctor"),
-    ("cogs", "bot.adapters"),
+    ("bot.adapters.serving",),
+    ("cogs", "bot.adapters.discord", "bot.adapters.slack"),
+    ("bot.adapters",),
     ("bot.app", "bot.arrivals", "bot.execution", "bot.faults", "bot.house", "bot.live", "bot.past"),
     ("bot.watch",),
     ("bot.works",),
@@ -105,6 +107,7 @@ def test_imports_run_one_way() -> None:
     ("module", "name"),
     [
         ("storage.inbox", "bot.events.Request"),
+        ("bot.adapters.screen", "bot.adapters.discord.render.pages"),
         ("bot.works.rules", "bot.app.App"),
         ("bot.strategies.single", "bot.works.asking.Asking"),
         ("bot.retrieval.shelf", "bot.adapters.terminal"),

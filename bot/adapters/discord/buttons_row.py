@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from bot.adapters.discord import custom_ids
 from bot.adapters.discord.inline import literal, size
-from bot.adapters.discord.sheet import Facts, Sheet
 from bot.adapters.draft import clean
+from bot.adapters.sheet import Facts, Sheet
 
 PER_ROW = 5
 """Buttons that an action row holds (Discord's documentation, "Action Row")."""

@@ -18,8 +18,9 @@ from bot.adapters.discord import sync
 from bot.adapters.discord.attachments import Attachments
 from bot.adapters.discord.global_limit import GlobalLimit
 from bot.adapters.discord.invalid_requests import InvalidRequests
-from bot.adapters.discord.pen import Pens
+from bot.adapters.discord.pace import PACE
 from bot.adapters.discord.shards import Plan, Turnstile, plan, redirect
+from bot.adapters.pen import Pens
 
 if TYPE_CHECKING:
     from bot.adapters.discord.reception import Reception
@@ -51,7 +52,7 @@ class Sutradhar(commands.AutoShardedBot):
         self.app = app
         self.config = config
         self.settings = config.discord
-        self.pens = Pens()
+        self.pens = Pens(PACE)
         self.refused = InvalidRequests()
         self._on_first_ready = on_first_ready
         self._plan: Plan | None = None

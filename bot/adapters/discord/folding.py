@@ -11,8 +11,8 @@ from dataclasses import replace
 from bot.adapters.discord.inline import literal
 from bot.adapters.discord.page import Page
 from bot.adapters.discord.render import FILE_BYTES, FILES, REQUEST_BYTES, pages
-from bot.adapters.discord.sheet import Facts, Sheet
 from bot.adapters.draft import clean, split
+from bot.adapters.sheet import Facts, Sheet
 from bot.events import Attachment, Picture
 
 LINE = 120

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
-from contextvars import ContextVar
 from heapq import heappop, heappush
 from typing import Any
+
+from bot.adapters.pen import urgency
 
 REQUESTS = 45
 """In any second; Discord allows 50 (its documentation, "Rate Limits", "Global Rate Limit").
@@ -18,9 +19,6 @@ REQUESTS = 45
 Interactions do not count: their responses and follow-ups go through another client, and not through here.
 """
 WINDOW_S = 1.0
-
-urgency: ContextVar[int] = ContextVar("urgency", default=0)
-"""Of the request that this task makes: the smallest goes first."""
 
 Request = Callable[..., Coroutine[Any, Any, Any]]
 

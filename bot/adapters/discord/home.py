@@ -15,26 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 import discord
 
-from bot.adapters.discord.pen import Later
 from bot.adapters.discord.surface import (
     NO_ACCESS,
     NO_PERMISSION,
     UNKNOWN_CHANNEL,
     Channel,
-    Form,
-    Gone,
-    Refused,
-    Shut,
-    Surface,
     in_our_words,
 )
 from bot.adapters.discord.surface_response import Response
 from bot.adapters.discord.threads import THREAD, Opening, Refusal, missing, patiently, tidy
+from bot.adapters.pen import Later
+from bot.adapters.surface import Form, Gone, Refused, Shut, Surface
 from bot.words import words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.discord.origin import Origin
+    from bot.adapters.discord.page import Page
     from bot.events import Place, Request
     from storage.outbox import Outbox
     from storage.threads import Threads
@@ -71,10 +68,10 @@ class DiscordHome:
         self.response = Response(client, origin, request.id) if origin.token else None
         self._opening = Opening(client, request, origin, outbox, self.response, self._say)
         here = Channel(client, origin.channel, origin.guild, reply_to=origin.message)
-        self.surface: Surface = self.response if origin.home == "response" and self.response else here
-        self._lost: list[Surface] = []
+        self.surface: Surface[Page] = self.response if origin.home == "response" and self.response else here
+        self._lost: list[Surface[Page]] = []
         self.form = Form.LAYOUT
-        self.messages: set[int] = set()
+        self.messages: set[str] = set()
         self.hint = ""
 
     async def open(self) -> None:
@@ -84,7 +81,7 @@ class DiscordHome:
         elif self._origin.home == "here" and self.response is not None:
             self._asking = self._beside(self._ask())
 
-    async def put_out(self, messages: Sequence[int], note: str) -> None:
+    async def put_out(self, messages: Sequence[str], note: str) -> None:
         """End the messages that a crash cut off; `note` says why there is no more. What cannot be reached stays."""
         await self.open()
         surface = self.surface
@@ -92,7 +89,7 @@ class DiscordHome:
             return
         for message in messages:
             with suppress(Shut, Refused, Gone, Later):
-                await patiently(partial(surface.put_out, message, self._run, note))
+                await patiently(partial(surface.put_out, message, self._run, f"-# ⏹ {note}"))
 
     async def _ask(self) -> None:
         await patiently(self._opening.asked)
@@ -129,17 +126,17 @@ class DiscordHome:
         elif not self._free_chat:
             self.hint = self._say("thread.hint")
 
-    def recall(self, message: int) -> None:
+    def recall(self, message: str) -> None:
         """A message of the run was there before a crash: the response is not free for another."""
         self.messages.add(message)
         if self.response is not None:
             self.response.answered = True
 
-    def lost(self, surface: Surface) -> bool:
+    def lost(self, surface: Surface[Page]) -> bool:
         """Whether what stands on that surface can no longer be edited."""
         return surface in self._lost
 
-    async def beyond(self, surface: Surface, shut: Shut) -> bool:
+    async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
         """Go on elsewhere, since `surface` is shut; False if there is nowhere else."""
         async with self._moving:
             if surface is not self.surface:  # another message of the run has been here before
@@ -170,7 +167,7 @@ class DiscordHome:
         self._move(Channel(self._client, dm.id), self._say("thread.to_dm"))
         return True
 
-    def _move(self, surface: Surface, why: str) -> None:
+    def _move(self, surface: Surface[Page], why: str) -> None:
         self._lost.append(self.surface)
         self.surface = surface
         self.tell(why)

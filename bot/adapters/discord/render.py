@@ -27,8 +27,8 @@ from bot.adapters.discord.page import (
     Rule,
     Shown,
 )
-from bot.adapters.discord.sheet import Facts, Sheet
 from bot.adapters.draft import Piece, clean, pack
+from bot.adapters.sheet import Facts, Sheet
 from bot.events import Picture, Status
 from bot.words import Words
 

@@ -1,25 +1,24 @@
-"""Where a run's messages are put, and what can go wrong there, in the words of the view.
+"""The most common surface on Discord: a channel, thread or DM where the bot owns what it writes.
 
-The protocol, the faults, and the most common surface: a channel, thread or DM where the bot owns what it
-writes. Knows no run and no stage.
+With it, what all of Discord's share: how a page is sent, and what goes wrong, in the words of `bot.adapters.surface`.
+Knows no run and no stage.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import IntEnum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import discord
 
 from bot.adapters.discord.fading import put_out
-from bot.adapters.discord.pen import Later
+from bot.adapters.pen import Later
+from bot.adapters.surface import Form, Full, Gone, Mark, Refused, Shut
 
 if TYPE_CHECKING:
     from bot.adapters.discord.page import Page
@@ -37,88 +36,9 @@ NO_HISTORY = 160002
 _EXPIRED = frozenset({UNKNOWN_WEBHOOK, UNKNOWN_INTERACTION, BAD_WEBHOOK_TOKEN})
 
 
-class Gone(Exception):
-    """Somebody deleted the message, and did not do it to see it again."""
-
-
-class Full(Exception):
-    """The message has been edited as often as Discord lets an old one be."""
-
-
-class Refused(Exception):
-    """Discord does not take the message as it is."""
-
-
-class Shut(Exception):
-    """Nothing can be written here (any more). `code` is Discord's, 0 if we know without asking."""
-
-    def __init__(self, code: int = 0, *, expired: bool = False) -> None:
-        super().__init__(f"code {code}")
-        self.code = code
-        self.expired = expired
-
-
-class Form(IntEnum):
-    """How a message is sent; each form asks less of the platform than the one before."""
-
-    LAYOUT = 0
-    PLAIN = 1
-    BARE = 2
-    """Plain, and without its files."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """By what one message of a run is known again, though nobody noted its id.
-
-    `turn` counts the messages that stood in one another's place.
-    """
-
-    run: str
-    key: str
-    turn: int = 0
-
-    @property
-    def nonce(self) -> str:
-        """For `enforce_nonce`: within minutes, the same message is not posted twice (at most 25 characters)."""
-        return self._digest[:24]
-
-    @property
-    def component(self) -> int:
-        """The id of the message's first component, above those that Discord gives by itself."""
-        return 1 << 30 | int(self._digest[:7], 16)
-
-    @property
-    def _digest(self) -> str:
-        return sha256(f"{self.run}:{self.key}:{self.turn}".encode()).hexdigest()
-
-
-class Surface(Protocol):
-    @property
-    def key(self) -> Hashable:
-        """Whose pen writes here."""
-        ...
-
-    async def post(self, page: Page, mark: Mark, form: Form) -> int:
-        """Post a new message: its id."""
-        ...
-
-    async def edit(
-        self, message: int, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
-    ) -> None:
-        """`files`: they are others than before. `reset`: it may have been of another form."""
-        ...
-
-    async def find(self, mark: Mark, since: datetime, known: Collection[int]) -> int | None:
-        """The message that may have been sent since then, and is none of the known ones."""
-        ...
-
-    async def delete(self, message: int) -> None: ...
-
-
 @contextmanager
 def in_our_words() -> Iterator[None]:
-    """Turn what discord.py and the network raise into the faults above.
+    """Turn what discord.py and the network raise into a surface's faults, and Later.
 
     Without the cause: its text holds the address, and an interaction's address holds its token.
     """
@@ -146,11 +66,25 @@ def fault_of(status: int, code: int) -> Exception:
     return Refused(f"HTTP {status}, code {code}")
 
 
+def nonce(mark: Mark) -> str:
+    """For `enforce_nonce`: within minutes, the same message is not posted twice (at most 25 characters)."""
+    return _digest(mark)[:24]
+
+
+def component(mark: Mark) -> int:
+    """The id of the message's first component, above those that Discord gives by itself."""
+    return 1 << 30 | int(_digest(mark)[:7], 16)
+
+
+def _digest(mark: Mark) -> str:
+    return sha256(f"{mark.run}:{mark.key}:{mark.turn}".encode()).hexdigest()
+
+
 def sent_as(page: Page, mark: Mark, form: Form) -> dict[str, Any]:
     """The page's content and components, as discord.py's methods take them."""
     if form is Form.LAYOUT:
         layout = page.layout()
-        layout.children[0].id = mark.component
+        layout.children[0].id = component(mark)
         # A view that is not stopped stays in the client's memory, to answer presses that our own items answer.
         layout.stop()
         return {"view": layout}
@@ -198,7 +132,7 @@ class Channel:
     def key(self) -> int:
         return self._id
 
-    async def post(self, page: Page, mark: Mark, form: Form) -> int:
+    async def post(self, page: Page, mark: Mark, form: Form) -> str:
         with in_our_words():
             try:
                 return await self._post(page, mark, form)
@@ -209,7 +143,7 @@ class Channel:
                     await self._wake(fault)
                 return await self._post(page, mark, form)
 
-    async def _post(self, page: Page, mark: Mark, form: Form) -> int:
+    async def _post(self, page: Page, mark: Mark, form: Form) -> str:
         said: dict[str, Any] = sent_as(page, mark, form)
         if files := attached(page, form):
             said["files"] = files
@@ -218,17 +152,17 @@ class Channel:
                 message_id=self._reply_to, channel_id=self._id, fail_if_not_exists=False
             )
         message = await self._channel.send(
-            **said, nonce=mark.nonce, allowed_mentions=discord.AllowedMentions.none()
+            **said, nonce=nonce(mark), allowed_mentions=discord.AllowedMentions.none()
         )
         self._reply_to = None
-        return message.id
+        return str(message.id)
 
     async def edit(
-        self, message: int, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+        self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
     ) -> None:
         async def edit() -> None:
             changed = changes(page, mark, form, files=files, reset=reset)
-            await self._channel.get_partial_message(message).edit(
+            await self._channel.get_partial_message(int(message)).edit(
                 **changed, allowed_mentions=discord.AllowedMentions.none()
             )
 
@@ -247,13 +181,13 @@ class Channel:
         if isinstance(thread, discord.Thread):
             await thread.edit(archived=False)
 
-    async def put_out(self, message: int, run: str, note: str) -> None:
+    async def put_out(self, message: str, run: str, note: str) -> None:
         """End a message that a crash cut off. Raises Later, and the faults of a surface."""
         with in_our_words():
-            there = await self._channel.fetch_message(message)
+            there = await self._channel.fetch_message(int(message))
             await there.edit(**put_out(there, run, note), allowed_mentions=discord.AllowedMentions.none())
 
-    async def find(self, mark: Mark, since: datetime, known: Collection[int]) -> int | None:
+    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
         me = self._client.user
         likely = None
         try:
@@ -262,24 +196,24 @@ class Channel:
                     limit=LOOK_BACK, after=since - CLOCKS_APART, oldest_first=True
                 )
                 async for message in history:
-                    if me is None or message.author.id != me.id or message.id in known:
+                    if me is None or message.author.id != me.id or str(message.id) in known:
                         continue
                     ids, custom_ids = named(message.components)
-                    if mark.component in ids:
-                        return message.id
+                    if component(mark) in ids:
+                        return str(message.id)
                     if (
                         likely is None
                         and max(ids, default=0) < 1 << 30
                         and any(mark.run in one for one in custom_ids)
                     ):
-                        likely = message.id
+                        likely = str(message.id)
         except (Shut, Gone, Refused):  # then it is posted, if need be twice
             return None
         return likely
 
-    async def delete(self, message: int) -> None:
+    async def delete(self, message: str) -> None:
         with in_our_words():
-            await self._channel.get_partial_message(message).delete()
+            await self._channel.get_partial_message(int(message)).delete()
 
 
 def named(components: Any) -> tuple[set[int], list[str]]:

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import discord
 
-from bot.adapters.discord.surface import Form, Mark, Shut, attached, changes, in_our_words, sent_as
+from bot.adapters.discord.surface import attached, changes, in_our_words, sent_as
+from bot.adapters.surface import Form, Mark, Shut
 
 if TYPE_CHECKING:
     from bot.adapters.discord.origin import Origin
     from bot.adapters.discord.page import Page
 
-ORIGINAL = cast("int", "@original")
+ORIGINAL = "@original"
 """The response's own name where a message's id is wanted (Discord's documentation, "Edit Original Interaction
-Response"); the library types ids as numbers."""
+Response")."""
 EARLY_S = 5.0
 """So much before its time a token is taken for dead: a request on its way would come too late."""
 
@@ -54,19 +55,19 @@ class Response:
     def alive(self) -> bool:
         return self._now() < self._until
 
-    async def post(self, page: Page, mark: Mark, form: Form) -> int:
+    async def post(self, page: Page, mark: Mark, form: Form) -> str:
         self._must_live()
         with in_our_words():
             if not self.answered:
                 changed = changes(page, mark, form, files=bool(page.files), reset=False)
                 message = await self._webhook.edit_message(
-                    ORIGINAL, **changed, allowed_mentions=discord.AllowedMentions.none()
+                    _id(ORIGINAL), **changed, allowed_mentions=discord.AllowedMentions.none()
                 )
                 self.answered = True
-                return message.id
+                return str(message.id)
             return await self._follow_up(page, mark, form, ephemeral=self._private)
 
-    async def whisper(self, page: Page, mark: Mark, form: Form) -> int:
+    async def whisper(self, page: Page, mark: Mark, form: Form) -> str:
         """Say it to the asker alone, also where the response would have been for everybody."""
         self._must_live()
         with in_our_words():
@@ -75,37 +76,42 @@ class Response:
             if not self.answered:
                 # Or the first follow-up would take the response's place, and be as public as that.
                 with suppress(discord.NotFound):  # done before a crash
-                    await self._webhook.delete_message(ORIGINAL)
+                    await self._webhook.delete_message(_id(ORIGINAL))
                 self.answered = True
             return await self._follow_up(page, mark, form, ephemeral=True)
 
-    async def _follow_up(self, page: Page, mark: Mark, form: Form, *, ephemeral: bool) -> int:
+    async def _follow_up(self, page: Page, mark: Mark, form: Form, *, ephemeral: bool) -> str:
         files = attached(page, form)
         said: dict[str, Any] = sent_as(page, mark, form) | ({"files": files} if files else {})
         message = await self._webhook.send(
             **said, ephemeral=ephemeral, wait=True, allowed_mentions=discord.AllowedMentions.none()
         )
-        return message.id
+        return str(message.id)
 
     async def edit(
-        self, message: int, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+        self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
     ) -> None:
         self._must_live()
         changed = changes(page, mark, form, files=files, reset=reset)
         with in_our_words():
             await self._webhook.edit_message(
-                message, **changed, allowed_mentions=discord.AllowedMentions.none()
+                _id(message), **changed, allowed_mentions=discord.AllowedMentions.none()
             )
 
-    async def find(self, mark: Mark, since: datetime, known: Collection[int]) -> int | None:
+    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
         """Nothing: the response is edited again, and a follow-up for one person stands in no history."""
         return None
 
-    async def delete(self, message: int) -> None:
+    async def delete(self, message: str) -> None:
         self._must_live()
         with in_our_words():
-            await self._webhook.delete_message(message)
+            await self._webhook.delete_message(_id(message))
 
     def _must_live(self) -> None:
         if not self.alive:
             raise Shut(expired=True)
+
+
+def _id(message: str) -> int:
+    """As the library types it, which puts the response's name into the address, too."""
+    return int(message) if message != ORIGINAL else cast("int", message)

@@ -14,23 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import discord
 
 from bot.adapters.discord import render
-from bot.adapters.discord.pen import BACKOFF_S, Later
 from bot.adapters.discord.surface import (
     CLOCKS_APART,
     NO_ACCESS,
     NO_PERMISSION,
     Channel,
-    Form,
-    Gone,
-    Mark,
-    Refused,
-    Shut,
+    component,
     in_our_words,
     named,
     sent_as,
 )
 from bot.adapters.discord.surface_response import ORIGINAL
 from bot.adapters.draft import clean
+from bot.adapters.pen import BACKOFF_S, Later
+from bot.adapters.surface import Form, Gone, Mark, Refused, Shut
 
 if TYPE_CHECKING:
     from bot.adapters.discord.origin import Origin
@@ -123,7 +120,7 @@ class Opening:
                 made = thread.created_at
                 if ours and thread.name == self._name and made and since and made > since - CLOCKS_APART:
                     with suppress(discord.NotFound):  # somebody may have asked the same just now
-                        if mark.component in named((await thread.fetch_message(thread.id)).components)[0]:
+                        if component(mark) in named((await thread.fetch_message(thread.id)).components)[0]:
                             return thread.id
             said: dict[str, Any] = sent_as(self._page(None), mark, Form.LAYOUT)
             try:
@@ -155,8 +152,8 @@ class Opening:
             message = message or await own.post(page, mark, Form.LAYOUT)
         if message is None:
             raise Shut
-        await self._outbox.sent(self._space, self._run, ASKED, str(message), page.shown)
-        return message
+        await self._outbox.sent(self._space, self._run, ASKED, message, page.shown)
+        return int(message)
 
     async def point(self, thread: int) -> None:
         """Have the response say where it goes on."""
@@ -166,9 +163,9 @@ class Opening:
             mark, page = Mark(self._run, ASKED), self._page(thread)
             await self._response.edit(message, page, mark, Form.LAYOUT, files=False, reset=False)
 
-    async def _asked_row(self) -> int | None:
+    async def _asked_row(self) -> str | None:
         row = await self._outbox.get(self._space, self._run, ASKED)
-        return int(row.message_id) if row is not None and row.message_id is not None else None
+        return row.message_id if row is not None else None
 
     def _page(self, link: int | None) -> Page:
         return render.asked(self._origin.asked, self._origin.user, link, self._say)

@@ -1,285 +1,81 @@
-"""A run's events, as what its stages show on Discord by now.
-
-Knows no work, and waits for no network while a run goes on: the channel's pen writes when it may.
-"""
+"""How a run is shown on Discord: staged messages, with Discord's pages, names and links to other conversations."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Protocol, assert_never
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
-from bot import commands
-from bot.adapters.discord import screen
+from bot.adapters import staged_view
+from bot.adapters.discord.folding import folded
 from bot.adapters.discord.inline import literal
 from bot.adapters.discord.origin import Origin, origin_of
-from bot.adapters.discord.pen import Later, Pens
-from bot.adapters.discord.screen import FIRST, Screen
-from bot.adapters.discord.sheet import Facts, Sheet
+from bot.adapters.discord.page import Page
+from bot.adapters.discord.render import pages
 from bot.adapters.discord.spoken import shown
-from bot.adapters.discord.surface import Form, Gone, Mark, Refused, Shut
-from bot.adapters.discord.surface_response import Response
 from bot.adapters.discord.threads import ASKED, THREAD
 from bot.adapters.draft import clean
-from bot.events import (
-    Attachment,
-    Choices,
-    Citation,
-    Elsewhere,
-    Ended,
-    Event,
-    Failed,
-    Notice,
-    Picture,
-    Place,
-    Request,
-    Speak,
-    Stage,
-    Status,
-    Text,
-    View,
-)
-from bot.verb import HOUSE
+from bot.adapters.staged_view import StagedView
+from bot.events import Elsewhere, Place, Request, View
 from bot.words import words
-from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.discord.client import Sutradhar
+    from bot.adapters.pen import Pens
     from storage.offers import Offers
     from storage.outbox import Outbox
 
-FLUSH_S = 25.0
-"""How long the end of a run waits for its last messages; they are tried on beyond that."""
 
-_log = logging.getLogger(__name__)
-
-
-class Home(screen.Home, Protocol):
+class Home(staged_view.Home[Page], Protocol):
     """See home.DiscordHome."""
-
-    response: Response | None
-    hint: str
-
-    @property
-    def no_files(self) -> str: ...
-
-    async def put_out(self, messages: Sequence[int], note: str) -> None: ...
 
     async def real(self, place: Place) -> int | None: ...
 
     def tidy(self, thread: int, title: str, archived: bool) -> None: ...
 
 
-class DiscordView:
-    """One run's, on one home."""
+class Links:
+    """Where a run's conversations go on; their threads are named and archived by the way."""
 
-    def __init__(
-        self,
-        run: str,
-        request: Request,
-        origin: Origin,
-        outbox: Outbox,
-        offers: Offers,
-        home: Home,
-        pens: Pens,
-    ) -> None:
-        self._run = run
-        self._request = request
-        self._private = origin.private
-        self._space = request.place.space
-        self._outbox = outbox
-        self._offers = offers
+    def __init__(self, home: Home) -> None:
         self._home = home
-        self._say = words(request.locale)
-        single = not origin.member
-        self._screen = Screen(run, self._space, outbox, home, pens, self._facts, single=single)
-        self._choices: list[str] = []
-        self._sources: list[str] = []
-        self._kept = (0, 0)
-        self._keys: set[str] = {FIRST, ASKED, THREAD}
-        self._open = ""
-        self._ended: Ended | None = None
         self._archive: list[tuple[int, str]] = []
 
-    async def show(self, event: Event) -> None:
-        if self._ended is not None or isinstance(event, Speak):
-            return
-        if isinstance(event, Stage):
-            await self._enter(event)
-        else:
-            await self._take(event)
-        if not self._only_failed:
-            self._screen.open()
-
-    async def flush(self, status: Ended) -> None:
-        self._ended = status
-        if status == "stopped" and not self._screen.stages:
-            cut = await self._outbox.cut_off(self._space, self._run)
-            if cut:  # it was stopped before a crash, and shows nothing from now on
-                note = f"-# ⏹ {self._say('page.stopped')}"
-                await self._home.put_out([int(one) for one in cut], note)
-                return
-        if not self._screen.stages:
-            self._screen.begin(Sheet(FIRST, ""))
-        await self._keep_offers()
-        self._close_stage()
-        self._screen.changed(self._screen.stages[-1])
-        try:
-            async with asyncio.timeout(FLUSH_S):
-                if self._screen.opening or not await self._whispered():
-                    self._screen.open()
-                    await self._screen.written()
-        except TimeoutError:
-            self._screen.open()
-            _log.warning("run %s: not everything is on the screen yet", self._run)
-        except StorageFault as fault:
-            _log.warning("run %s: %s", self._run, fault)
-        for thread, title in self._archive:
-            self._home.tidy(thread, title, archived=True)
-
-    async def close(self, status: Ended) -> None:
-        """Nothing is left to do: `flush` has shown how it ended."""
-
-    async def _enter(self, stage: Stage) -> None:
-        """Open a stage, in the message in which the run has waited for its turn; or retitle the open one."""
-        stages = self._screen.stages
-        if stages and stage.key == self._open:
-            stages[-1].sheet.title = stage.title
-            self._screen.changed(stages[-1], titled=True)
-            return
-        self._open = stage.key
-        waited = bool(stages) and _waits(stages[-1].sheet)
-        await self._keep_offers()
-        key = self._key(stage.key)
-        row = await self._outbox.claim(self._space, self._run, key)
-        sheet = Sheet(key, stage.title, first_choice=len(self._choices))
-        # A stage that had come to its end is shown as it was; one that a crash cut off is made anew.
-        sheet.replaces = not row.fresh and row.shown is None
-        if waited:
-            sheet.notices = stages[-1].sheet.notices
-            self._screen.take_over(sheet, row)
-        else:
-            self._close_stage()
-            self._screen.begin(sheet, row)
-
-    def _key(self, key: str) -> str:
-        """What the outbox calls the stage: no two of a run are called the same, nor like what is ours."""
-        own, number = key, 2
-        while own in self._keys:
-            own, number = f"{key}~{number}", number + 1
-        self._keys.add(own)
-        return own
-
-    async def _take(self, event: Event) -> None:
-        """Change what the open stage shows."""
-        if not self._screen.stages:
-            self._screen.begin(Sheet(FIRST, ""))
-        staged = self._screen.stages[-1]
-        sheet = staged.sheet
-        match event:
-            case Text(text=text):
-                sheet.text += shown(self._say, text)
-            case Status():
-                sheet.status = event
-            case Citation():
-                sheet.citations.append(event)
-                self._sources.append(json.dumps(asdict(event), ensure_ascii=False))
-            case Choices(choices=choices):
-                sheet.choices.append(event)
-                self._choices += [json.dumps(asdict(one), ensure_ascii=False) for one in choices]
-            case Picture() | Attachment():
-                sheet.files.append(event)
-            case Elsewhere():
-                await self._link(sheet, event)
-            case Notice(text=text):
-                sheet.notices.append(shown(self._say, text))
-            case Failed(text=text):
-                sheet.failed = shown(self._say, text)
-            case Stage() | Speak():
-                pass
-            case _:
-                assert_never(event)
-        self._screen.changed(staged)
-
-    async def _link(self, sheet: Sheet, elsewhere: Elsewhere) -> None:
+    async def line(self, elsewhere: Elsewhere) -> str:
         thread = await self._home.real(elsewhere.place)
         if thread is None:
-            sheet.links.append(f"**{literal(clean(elsewhere.title), 100)}**")
-            return
-        sheet.links.append(f"<#{thread}>")
+            return f"**{literal(clean(elsewhere.title), 100)}**"
         if not elsewhere.place.thread:
             pass  # a channel is not the bot's to name or archive
         elif elsewhere.archived:  # after the last message, which would wake it up again
             self._archive.append((thread, elsewhere.title))
         else:
             self._home.tidy(thread, elsewhere.title, archived=False)
+        return f"<#{thread}>"
 
-    async def _keep_offers(self) -> None:
-        """Keep what the buttons of the open stage will offer, before they are there."""
-        counted = (len(self._choices), len(self._sources))
-        if self._kept != counted:
-            try:
-                await self._offers.keep(self._space, self._run, "choice", self._choices)
-                await self._offers.keep(self._space, self._run, "source", self._sources)
-            except StorageFault as fault:  # a press will say that it comes too late
-                _log.warning("run %s: what its buttons offer could not be kept: %s", self._run, fault)
-            self._kept = counted
-
-    def _close_stage(self) -> None:
-        """The open stage is whole, and is shown as it stays."""
-        for staged in self._screen.stages[-1:]:
-            staged.sheet.growing = staged.sheet.replaces = False
-            staged.sheet.status = None
-
-    @property
-    def _only_failed(self) -> bool:
-        """Whether all there is to show is why it failed, which concerns the asker alone."""
-        stages = self._screen.stages
-        return len(stages) == 1 and stages[0].sheet.says == ["failed"] and stages[0].sheet.key == FIRST
-
-    def _facts(self, last: bool) -> Facts:
-        ended = self._ended or ""
-        verb = commands.verb(self._request.work, self._request.verb)
-        offered = [
-            one for staged in self._screen.stages for group in staged.sheet.choices for one in group.choices
-        ]
-        begun = all(one.command for one in offered)  # else nothing was yet, and there is nothing to judge
-        rated = begun and verb.ordered and not verb.background and verb.work != HOUSE
-        return Facts(
-            run=self._run,
-            say=self._say,
-            last=last,
-            ended=ended if last else "",
-            private=self._private,
-            retry=ended in ("failed", "stopped"),
-            feedback=ended == "done" and rated,
-            hint=self._home.hint if ended == "done" else "",
-            no_files=self._home.no_files,
-        )
-
-    async def _whispered(self) -> bool:
-        """Tell the asker alone how it ended, where nothing else was to be shown; False if that can't be."""
-        response, found = self._home.response, self._screen.page(self._screen.stages[0])
-        if response is None or self._private or found is None:
-            return False
-        try:
-            row = await self._outbox.claim(self._space, self._run, FIRST)
-            if row.message_id is None:
-                page, _ = found
-                message = await response.whisper(page, Mark(self._run, FIRST), Form.LAYOUT)
-                await self._outbox.sent(self._space, self._run, FIRST, str(message), page.shown)
-        except (Shut, Refused, Gone, Later, StorageFault) as fault:
-            _log.info("run %s: its end is told to everybody: %s", self._run, fault)
-            return False
-        return True
+    def ended(self) -> None:
+        for thread, title in self._archive:
+            self._home.tidy(thread, title, archived=True)
 
 
-def _waits(sheet: Sheet) -> bool:
-    """Whether no stage has opened yet, and nothing but a passing line is there."""
-    return sheet.key == FIRST and set(sheet.says) <= {"status", "notices"}
+def discord_view(
+    run: str, request: Request, origin: Origin, outbox: Outbox, offers: Offers, home: Home, pens: Pens
+) -> StagedView[Page]:
+    """One run's, on one home. A guest may send few messages, and stages in one."""
+    return StagedView(
+        run,
+        request,
+        outbox,
+        offers,
+        home,
+        pens,
+        Links(home),
+        pages=pages,
+        folded=None if origin.member else folded,
+        spoken=partial(shown, words(request.locale)),
+        taken=(ASKED, THREAD),
+        private=origin.private,
+    )
 
 
 def view_factory(client: Sutradhar) -> Callable[[str, Request, Outbox], View]:
@@ -292,6 +88,6 @@ def view_factory(client: Sutradhar) -> Callable[[str, Request, Outbox], View]:
         origin = origin_of(request.origin)
         free_chat = client.settings.free_chat
         home = DiscordHome(client, request, origin, outbox, house.threads, free_chat=free_chat)
-        return DiscordView(run, request, origin, outbox, house.offers, home, client.pens)
+        return discord_view(run, request, origin, outbox, house.offers, home, client.pens)
 
     return view

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.adapters.discord.global_limit import GlobalLimit, urgency
+from bot.adapters.discord.global_limit import GlobalLimit
+from bot.adapters.pen import urgency
 
 
 def most_in_a_window(begun: list[float], window_s: float) -> int:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from bot.adapters.discord.pen import Pen
+from bot.adapters.pen import Pen
 from bot.events import Event, Run, Stage, Status, Text
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import Channel, FakeDiscord, User

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bot.adapters.discord import render
 from bot.adapters.discord.inline import size
 from bot.adapters.discord.page import ANSWER, FAILED, STOPPED, WORKING, Page
-from bot.adapters.discord.sheet import Facts, Sheet
+from bot.adapters.sheet import Facts, Sheet
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words
 from tests.fakes.discord.component_rules import check_message

@@ -12,9 +12,9 @@ from discord.ui import LayoutView
 
 from bot.adapters.discord import surface
 from bot.adapters.discord.render import pages
-from bot.adapters.discord.sheet import Facts, Sheet
-from bot.adapters.discord.surface import Form, Mark
 from bot.adapters.discord.threads import missing
+from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.surface import Form, Mark
 from bot.events import Elsewhere, Failed, Stage, Status, Text
 from bot.words import words
 from storage.outbox import Outbox

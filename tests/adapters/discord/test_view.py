@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.discord.origin import Origin
-from bot.adapters.discord.pen import Later, Pens
-from bot.adapters.discord.surface import Form, Full, Refused, Shut
-from bot.adapters.discord.view import DiscordView
+from bot.adapters.discord.page import Page
+from bot.adapters.discord.view import discord_view
+from bot.adapters.pen import Later, Pace, Pens
+from bot.adapters.staged_view import StagedView
+from bot.adapters.surface import Form, Full, Refused, Shut
 from bot.events import (
     Attachment,
     Author,
@@ -35,12 +37,13 @@ from bot.events import (
 from storage.db import Database
 from storage.offers import Offers
 from storage.outbox import Outbox
-from tests.adapters.discord.paper import Paper, PaperHome
+from tests.adapters.paper import Paper, PaperHome, Written
 
 RUN = "c0ffee" + "0" * 26
 PLACE = Place("discord", "1", "2", "3")
 ASKED = Request(RUN, PLACE, Author("7", "Ana"), "rules", "ask", {}, "Who?")
 HERE = Origin("here", 2, 9)
+PACE = Pace(edit_every_s=0.02, posts=4, posts_in_s=5.0)
 SEARCH = (Stage("search", "Searching"), Status("Looking"), Text("Found 3 passages."))
 
 
@@ -51,21 +54,44 @@ async def database(tmp_path: Path) -> AsyncGenerator[Database, None]:
     await database.close()
 
 
+def read(page: Page, form: Form) -> str:
+    return page.text if form is Form.LAYOUT else page.plain
+
+
+def custom_ids(message: Written[Page]) -> list[str]:
+    return [button.custom_id for row in message.page.rows for button in row]
+
+
+class Home(PaperHome[Page]):
+    """A home among threads that are called by their numbers."""
+
+    def __init__(self, *surfaces: Paper[Page], why: str = "", hint: str = "") -> None:
+        super().__init__(*surfaces, why=why, hint=hint)
+        self.tidied: list[tuple[int, str, bool]] = []
+
+    async def real(self, place: Place) -> int | None:
+        return int(place.thread) if place.thread.isdecimal() else None
+
+    def tidy(self, thread: int, title: str, archived: bool) -> None:
+        self.tidied.append((thread, title, archived))
+
+
 class Desk:
     """Views of one run, one after another as after crashes, on the same paper."""
 
     def __init__(self, database: Database) -> None:
-        self.paper = Paper()
+        self.paper = Paper(read)
         self.outbox = Outbox(database)
         self.offers = Offers(database)
-        self.home = PaperHome(self.paper)
+        self.home = Home(self.paper)
 
-    def view(self, home: PaperHome | None = None, *, origin: Origin = HERE) -> DiscordView:
-        self.home = home or PaperHome(self.paper)
-        pens = Pens(edit_every_s=0.02)
-        return DiscordView(RUN, ASKED, origin, self.outbox, self.offers, self.home, pens)  # type: ignore[arg-type]
+    def view(
+        self, home: Home | None = None, *, origin: Origin = HERE, asked: Request = ASKED
+    ) -> StagedView[Page]:
+        self.home = home or Home(self.paper)
+        return discord_view(RUN, asked, origin, self.outbox, self.offers, self.home, Pens(PACE))
 
-    async def run(self, *events: Event, status: Ended = "done", view: DiscordView | None = None) -> None:
+    async def run(self, *events: Event, status: Ended = "done", view: StagedView[Page] | None = None) -> None:
         """Show a whole run."""
         view = view or self.view()
         await show(view, *events)
@@ -73,7 +99,7 @@ class Desk:
         await view.close(status)
 
 
-async def show(view: DiscordView, *events: Event) -> None:
+async def show(view: StagedView[Page], *events: Event) -> None:
     for event in events:
         await view.show(event)
 
@@ -90,17 +116,16 @@ async def test_each_stage_is_a_message_and_the_last_loses_its_stop_button(desk: 
     search, answer = desk.paper.messages
     assert search.text == "### Searching\nFound 3 passages."
     assert "It is" in answer.text
-    assert f"stop:{RUN}" in answer.custom_ids
+    assert f"stop:{RUN}" in custom_ids(answer)
     await show(view, Text("Ana."))
     await view.flush("done")
     assert answer.text == "### Answer\nIt is Ana."
-    assert f"stop:{RUN}" not in answer.custom_ids
+    assert f"stop:{RUN}" not in custom_ids(answer)
     assert len(desk.paper.messages) == 2
 
 
 async def test_commands_in_its_sentences_have_the_names_that_the_reader_sees(desk: Desk) -> None:
-    asked, pens = replace(ASKED, locale="pt-BR"), Pens(edit_every_s=0.02)
-    view = DiscordView(RUN, asked, HERE, desk.outbox, desk.offers, desk.home, pens)  # type: ignore[arg-type]
+    view = desk.view(asked=replace(ASKED, locale="pt-BR"))
     await desk.run(Stage("a", ""), Text("Veja `/rules books`."), Notice("Use `/library add`."), view=view)
     assert "`/regras livros`" in desk.paper.texts[0]
     assert "`/biblioteca adicionar`" in desk.paper.texts[0]
@@ -198,14 +223,14 @@ async def test_what_buttons_offer_is_kept_before_they_are_there(desk: Desk) -> N
     await desk.run(Stage("a", ""), Text("x [1]"), cited, first, Stage("b", ""), Text("y"), second)
     kept = [json.loads(one) for one in await desk.offers.all("1", RUN, "choice")]
     assert [one["command"] for one in kept] == ["/rules see 1", "/rules see 2", "/help"]
-    assert f"choice:{RUN}:2" in desk.paper.messages[1].custom_ids
+    assert f"choice:{RUN}:2" in custom_ids(desk.paper.messages[1])
     assert [json.loads(one)["heading"] for one in await desk.offers.all("1", RUN, "source")] == ["Heading"]
 
 
 async def test_what_asks_whether_to_begin_at_all_is_not_rated(desk: Desk) -> None:
     go_on = Choice("Go on", "/council ask --yes -- Who?")
     await desk.run(Stage("estimate", "Cost"), Choices("Go on?", (go_on, Choice("Leave it", ""))))
-    assert desk.paper.messages[0].custom_ids == [f"choice:{RUN}:0", f"choice:{RUN}:1"]
+    assert custom_ids(desk.paper.messages[0]) == [f"choice:{RUN}:0", f"choice:{RUN}:1"]
 
 
 async def test_a_failure_names_the_run_beside_what_was_shown(desk: Desk) -> None:
@@ -213,7 +238,7 @@ async def test_a_failure_names_the_run_beside_what_was_shown(desk: Desk) -> None
     assert "It i" in desk.paper.texts[0]
     assert "The model broke off." in desk.paper.texts[0]
     assert RUN[:8] in desk.paper.texts[0]
-    assert f"retry:{RUN}" in desk.paper.messages[0].custom_ids
+    assert f"retry:{RUN}" in custom_ids(desk.paper.messages[0])
 
 
 async def test_a_file_is_uploaded_once(desk: Desk) -> None:
@@ -256,8 +281,8 @@ async def test_a_message_that_takes_no_more_edits_goes_on_in_a_new_one(desk: Des
 
 
 async def test_a_place_that_closes_is_left_for_the_next_with_a_sentence(desk: Desk) -> None:
-    other = Paper("other")
-    view = desk.view(PaperHome(desk.paper, other, why="The thread is locked."))
+    other = Paper(read, "other")
+    view = desk.view(Home(desk.paper, other, why="The thread is locked."))
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
     desk.paper.faults += [Shut(50013)]
@@ -426,7 +451,7 @@ async def test_another_conversation_is_linked_and_archived_last(desk: Desk) -> N
 
 
 async def test_a_hint_on_how_to_go_on_stands_under_the_last_stage(desk: Desk) -> None:
-    view = desk.view(PaperHome(desk.paper, hint="Reply to me."))
+    view = desk.view(Home(desk.paper, hint="Reply to me."))
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."), view=view)
     assert ["Reply to me." in text for text in desk.paper.texts] == [False, True]
 

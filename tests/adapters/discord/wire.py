@@ -15,9 +15,12 @@ import discord
 from bot.adapters.discord.client import Sutradhar, intents_of
 from bot.adapters.discord.home import DiscordHome
 from bot.adapters.discord.origin import Home, Origin, origin_of
-from bot.adapters.discord.pen import Pens
+from bot.adapters.discord.pace import PACE
+from bot.adapters.discord.page import Page
 from bot.adapters.discord.shards import redirect
-from bot.adapters.discord.view import DiscordView
+from bot.adapters.discord.view import discord_view
+from bot.adapters.pen import Pens
+from bot.adapters.staged_view import StagedView
 from bot.app import App
 from bot.config import DiscordConfig, load
 from bot.events import Author, Ended, Event, Place, Request
@@ -62,7 +65,7 @@ class Bench:
     def __init__(self, fake: FakeDiscord, database: Database) -> None:
         self.fake, self.database = fake, database
         self.outbox, self.offers, self.threads = Outbox(database), Offers(database), Threads(database)
-        self.pens = Pens()
+        self.pens = Pens(PACE)
         self.client = discord.Client(intents=intents_of(False), max_messages=None)
         self._asked: dict[int, discord.Interaction] = {}
         tree = discord.app_commands.CommandTree(
@@ -102,11 +105,11 @@ class Bench:
             run, place, Author(str(user.id), user.name), "rules", "ask", text=question, origin=kept
         )
 
-    def view(self, request: Request, *, free_chat: bool = False) -> DiscordView:
+    def view(self, request: Request, *, free_chat: bool = False) -> StagedView[Page]:
         """A view as the factory makes it, also a second one as after a crash."""
         origin = origin_of(request.origin)
         home = DiscordHome(self.client, request, origin, self.outbox, self.threads, free_chat=free_chat)
-        return DiscordView(request.id, request, origin, self.outbox, self.offers, home, self.pens)
+        return discord_view(request.id, request, origin, self.outbox, self.offers, home, self.pens)
 
     async def run(self, request: Request, *events: Event, status: Ended = "done") -> None:
         view = self.view(request)

@@ -1,4 +1,7 @@
-"""What the pen and the view are tested on: a clock that tests move, and a place that keeps what was written."""
+"""What the pen and the view are tested on: a clock that tests move, and a place that keeps what was written.
+
+Knows no platform: its messages have ids that are no numbers, and a page is read by whoever made it.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Generic
 
-from bot.adapters.discord.page import Page
-from bot.adapters.discord.surface import Form, Gone, Mark, Refused, Shut
+from bot.adapters.surface import AnyPage, Form, Gone, Mark, Page, Refused, Shut, Surface
 
 TURNS = 60
 """How often everybody else may run before the clock moves on."""
@@ -55,14 +58,14 @@ class Clock:
 
 
 @dataclass
-class Written:
+class Written(Generic[AnyPage]):
     """A message, as it was posted and edited: (time, text)."""
 
-    id: int
+    id: str
     mark: Mark
     states: list[tuple[float, str]]
     form: Form
-    custom_ids: list[str]
+    page: AnyPage
     files: list[str]
     deleted: bool = False
 
@@ -76,11 +79,12 @@ class Written:
 
 
 @dataclass
-class Paper:
+class Paper(Generic[AnyPage]):
     """A surface in memory. `faults` are raised by the next calls, before (or `after`) they do anything."""
 
+    read: Callable[[AnyPage, Form], str]
     key: str = "paper"
-    messages: list[Written] = field(default_factory=list)
+    messages: list[Written[AnyPage]] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
     after: list[BaseException] = field(default_factory=list)
     refuses: Callable[[Form], Exception | None] = lambda _: None
@@ -93,12 +97,12 @@ class Paper:
                 self._written.clear()
                 await self._written.wait()
 
-    async def post(self, page: Page, mark: Mark, form: Form) -> int:
+    async def post(self, page: AnyPage, mark: Mark, form: Form) -> str:
         self._fail(form)
         known = [one for one in self.messages if one.mark == mark and not one.deleted]
         if not known:
-            state = (time.monotonic(), _text(page, form))
-            written = Written(len(self.messages) + 1, mark, [state], form, _ids(page), _files(page))
+            id, state = f"1718.{len(self.messages):04}", (time.monotonic(), self.read(page, form))
+            written = Written(id, mark, [state], form, page, _files(page))
             self.messages.append(written)
             known = [written]
         self._written.set()
@@ -107,27 +111,27 @@ class Paper:
         return known[0].id
 
     async def edit(
-        self, message: int, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+        self, message: str, page: AnyPage, mark: Mark, form: Form, *, files: bool, reset: bool
     ) -> None:
         self._fail(form)
-        written = self.messages[message - 1]
+        written = self._at(message)
         if written.deleted:
             raise Gone
         if written.form is Form.LAYOUT and form is not Form.LAYOUT:
             raise Refused("a layout stays one")
-        written.states.append((time.monotonic(), _text(page, form)))
-        written.form, written.custom_ids = form, _ids(page)
+        written.states.append((time.monotonic(), self.read(page, form)))
+        written.form, written.page = form, page
         if files:
             written.files = _files(page)
         self._written.set()
         if self.after:
             raise self.after.pop(0)
 
-    async def find(self, mark: Mark, since: datetime, known: Collection[int]) -> int | None:
+    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
         return next((one.id for one in self.messages if one.mark == mark and one.id not in known), None)
 
-    async def delete(self, message: int) -> None:
-        self.messages[message - 1].deleted = True
+    async def delete(self, message: str) -> None:
+        self._at(message).deleted = True
 
     @property
     def texts(self) -> list[str]:
@@ -137,6 +141,9 @@ class Paper:
     def edits(self) -> list[float]:
         return sorted(at for one in self.messages for at, _ in one.edits)
 
+    def _at(self, message: str) -> Written[AnyPage]:
+        return next(one for one in self.messages if one.id == message)
+
     def _fail(self, form: Form) -> None:
         if self.faults:
             raise self.faults.pop(0)
@@ -144,44 +151,34 @@ class Paper:
             raise fault
 
 
-def _text(page: Page, form: Form) -> str:
-    return page.text if form is Form.LAYOUT else page.plain
-
-
-def _ids(page: Page) -> list[str]:
-    return [button.custom_id for row in page.rows for button in row]
-
-
 def _files(page: Page) -> list[str]:
     return [name for name, _ in page.files]
 
 
-class PaperHome:
+class PaperHome(Generic[AnyPage]):
     """A home on paper; `surfaces` are gone through as they shut."""
 
-    def __init__(self, *surfaces: Paper, why: str = "", hint: str = "") -> None:
+    def __init__(self, *surfaces: Surface[AnyPage], why: str = "", hint: str = "") -> None:
         self._left = list(surfaces[1:])
         self._why = why
-        self._lost: list[Paper] = []
-        self.surface: Paper = surfaces[0]
+        self._lost: list[Surface[AnyPage]] = []
+        self.surface: Surface[AnyPage] = surfaces[0]
         self.form = Form.LAYOUT
-        self.messages: set[int] = set()
+        self.messages: set[str] = set()
         self.response = None
         self.hint = hint
         self.no_files = ""
         self.opened = asyncio.Event()
         self.opened.set()
-        self.tidied: list[tuple[int, str, bool]] = []
-        self.put_out_with: list[tuple[list[int], str]] = []
         self.tell: Callable[[str], None] = lambda _: None
 
     async def open(self) -> None:
         await self.opened.wait()
 
-    def recall(self, message: int) -> None:
+    def recall(self, message: str) -> None:
         self.messages.add(message)
 
-    async def beyond(self, surface: Paper, shut: Shut) -> bool:
+    async def beyond(self, surface: Surface[AnyPage], shut: Shut) -> bool:
         if surface is self.surface:
             if not self._left:
                 return False
@@ -190,15 +187,7 @@ class PaperHome:
             self.tell(self._why)
         return True
 
-    def lost(self, surface: Paper) -> bool:
+    def lost(self, surface: Surface[AnyPage]) -> bool:
         return any(one is surface for one in self._lost)
 
-    async def put_out(self, messages: Sequence[int], note: str) -> None:
-        self.put_out_with.append((list(messages), note))
-
-    async def real(self, place: object) -> int | None:
-        thread = getattr(place, "thread", "")
-        return int(thread) if thread.isdecimal() else None
-
-    def tidy(self, thread: int, title: str, archived: bool) -> None:
-        self.tidied.append((thread, title, archived))
+    async def put_out(self, messages: Sequence[str], note: str) -> None: ...

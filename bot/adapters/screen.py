@@ -1,26 +1,24 @@
 """A run's stages as messages: which there are, what each shows by now, and who is told to write them.
 
-Knows no events and no Discord: a home says where messages stand, the channel's pen when they are written.
+Knows no events and no platform: a home says where messages stand, the channel's pen when they are written, and
+what a page looks like is known to the functions that make one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol
 
-from bot.adapters.discord import stage_message
-from bot.adapters.discord.folding import folded
-from bot.adapters.discord.pen import Later, Pen, Pens, Rank
-from bot.adapters.discord.render import pages
-from bot.adapters.discord.sheet import Facts, Sheet
-from bot.adapters.discord.stage_message import StageMessage
-from bot.adapters.discord.surface import Gone, Mark, Refused, Shut
+from bot.adapters import stage_message
+from bot.adapters.pen import Later, Pen, Pens, Rank
+from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.stage_message import StageMessage
+from bot.adapters.surface import AnyPage, Gone, Mark, Refused, Shut
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.page import Page
     from storage.outbox import Outbox, OutboxRow
 
 FIRST = "first"
@@ -29,50 +27,57 @@ FIRST = "first"
 _log = logging.getLogger(__name__)
 
 
-class Home(stage_message.Home, Protocol):
-    """See home.DiscordHome."""
+class Home(stage_message.Home[AnyPage], Protocol[AnyPage]):
+    """`tell` is how the screen hears of a sentence to stand beside the answer."""
 
     tell: Callable[[str], None]
 
-    async def open(self) -> None: ...
+    async def open(self) -> None:
+        """Find or make the place; whatever cannot be made, there is a surface afterwards."""
+        ...
 
 
 @dataclass(eq=False, slots=True)
-class Staged:
+class Staged(Generic[AnyPage]):
     """A stage with its messages, and its pages as they were last made. `worded`: it had words to write."""
 
     sheet: Sheet
-    messages: list[StageMessage] = field(default_factory=list)
-    pages: list[Page] | None = None
+    messages: list[StageMessage[AnyPage]] = field(default_factory=list)
+    pages: Sequence[AnyPage] | None = None
     worded: bool = False
 
 
-class Screen:
-    """One run's. With `single`, all its stages stand in one message."""
+class Screen(Generic[AnyPage]):
+    """One run's."""
 
     def __init__(
         self,
         run: str,
         space: str,
         outbox: Outbox,
-        home: Home,
+        home: Home[AnyPage],
         pens: Pens,
         facts: Callable[[bool], Facts],
-        *,
-        single: bool = False,
+        pages: Callable[[Sheet, Facts], Sequence[AnyPage]],
+        folded: Callable[[Sequence[Sheet], Facts], AnyPage] | None = None,
     ) -> None:
-        """`facts` of a stage, given whether it is the last."""
+        """`facts` of a stage, given whether it is the last. `pages` of a stage: its messages, at least one.
+
+        `folded` makes one page of all stages; where it is given, they stand in one message.
+        """
         self._run = run
         self._space = space
         self._outbox = outbox
         self._home = home
         self._pens = pens
         self._facts = facts
-        self._single = single
+        self._make = pages
+        self._folded = folded
+        self._single = folded is not None
         self._opening: asyncio.Task[None] | None = None
         self._open = False
-        self._put: dict[StageMessage, Pen] = {}
-        self.stages: list[Staged] = []
+        self._put: dict[StageMessage[AnyPage], Pen] = {}
+        self.stages: list[Staged[AnyPage]] = []
         home.tell = self._tell
 
     @property
@@ -95,7 +100,7 @@ class Screen:
 
     def begin(self, sheet: Sheet, row: OutboxRow | None = None) -> None:
         """A new stage. `row` is the outbox's, if it was claimed."""
-        staged = Staged(sheet)
+        staged: Staged[AnyPage] = Staged(sheet)
         if self._single and self.stages:
             staged.messages = self.stages[0].messages
         elif self._single or row is None:
@@ -116,7 +121,7 @@ class Screen:
                 message.take_over(Mark(self._run, sheet.key), row)
         self.changed(staged)
 
-    def changed(self, staged: Staged, *, titled: bool = False) -> None:
+    def changed(self, staged: Staged[AnyPage], *, titled: bool = False) -> None:
         """The stage has something new, perhaps another title: have it written, once there is a place for it."""
         staged.pages = None
         if not self._open:
@@ -131,18 +136,18 @@ class Screen:
         if final and not self._single:
             self._pages(staged)  # so that all its messages are in line before the next stage's
 
-    def page(self, staged: Staged, part: int = 0) -> tuple[Page, bool] | None:
+    def page(self, staged: Staged[AnyPage], part: int = 0) -> tuple[AnyPage, bool] | None:
         """What a message of the stage shows by now, and whether it stays so; None for no longer anything."""
-        if self._single:
+        if self._folded is not None:
             facts = self._facts(True)
-            return folded([one.sheet for one in self.stages], facts), bool(facts.ended)
+            return self._folded([one.sheet for one in self.stages], facts), bool(facts.ended)
         made = self._pages(staged)
         return (made[part], not staged.sheet.growing) if part < len(made) else None
 
-    def _pages(self, staged: Staged) -> list[Page]:
+    def _pages(self, staged: Staged[AnyPage]) -> Sequence[AnyPage]:
         """The stage's pages, each with its message."""
         if staged.pages is None:
-            staged.pages = pages(staged.sheet, self._facts(staged is self.stages[-1]))
+            staged.pages = self._make(staged.sheet, self._facts(staged is self.stages[-1]))
             for part in range(len(staged.messages), len(staged.pages)):
                 message = self._message(staged, part, f"{staged.sheet.key}#{part + 1}")
                 staged.messages.append(message)
@@ -150,8 +155,8 @@ class Screen:
         return staged.pages
 
     def _message(
-        self, staged: Staged, part: int, key: str, row: OutboxRow | None = None, instead_of: str = ""
-    ) -> StageMessage:
+        self, staged: Staged[AnyPage], part: int, key: str, row: OutboxRow | None = None, instead_of: str = ""
+    ) -> StageMessage[AnyPage]:
         return StageMessage(
             self._home,
             self._outbox,
@@ -162,7 +167,7 @@ class Screen:
             instead_of=instead_of,
         )
 
-    def _write(self, message: StageMessage, rank: Rank, *, empty: bool = False) -> None:
+    def _write(self, message: StageMessage[AnyPage], rank: Rank, *, empty: bool = False) -> None:
         pen = self._pens.at(self._home.surface.key)
         self._put[message] = pen
         pen.put(message, rank, group=self._run, empty=empty)
@@ -192,7 +197,7 @@ class Screen:
             while row := await self._outbox.get(self._space, self._run, f"{staged.sheet.key}#{part}"):
                 if row.message_id is not None:
                     try:
-                        await self._home.surface.delete(int(row.message_id))
+                        await self._home.surface.delete(row.message_id)
                     except (Shut, Refused, Gone, Later) as fault:
                         _log.info("run %s: a message too many stays: %s", self._run, fault)
                 part += 1

@@ -1,6 +1,6 @@
 """When a channel's messages are written: in order, no faster than the platform allows, the last state always.
 
-Knows neither Discord nor runs: a message is something that can be asked to write what it shows by now, so
+Knows neither platform nor run: a message is something that can be asked to write what it shows by now, so
 that whatever changed while it waited goes out in one piece.
 """
 
@@ -10,18 +10,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Hashable, Iterable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, Protocol
 
-from bot.adapters.discord.global_limit import urgency
-
-EDIT_EVERY_S = 1.2
-"""Between two edits in a channel. Discord lets about 5 pass in 5 s, as the X-RateLimit headers of
-PATCH /channels/{id}/messages/{id} say; the documentation ("Rate Limits") warns against relying on more."""
-POSTS, POSTS_IN_S = 4, 5.0
-"""New messages in a channel. The same headers of POST /channels/{id}/messages allow 5, but discord.py lets the
-call that takes the last of them return only when the 5 s are over, and nobody could edit that message before."""
 MARGIN_S = 0.25
 """Posts are counted when they arrive, which the network spreads."""
 HOLD_S = 0.15
@@ -33,7 +26,19 @@ FINAL_TRIES_S = 900.0
 """How long a state that the platform does not take is tried again."""
 BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 
+urgency: ContextVar[int] = ContextVar("urgency", default=0)
+"""Of the request that this task makes: the smallest goes first."""
+
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What a platform allows in a channel: seconds between two edits, and so many new messages in so many seconds."""
+
+    edit_every_s: float
+    posts: int
+    posts_in_s: float
 
 
 class Rank(IntEnum):
@@ -106,12 +111,12 @@ Lane = Literal["post", "edit"]
 class Pen:
     """One channel's. Posts and edits have a lane each: an edit that hangs holds up no new message."""
 
-    def __init__(self, clock: Clock, edit_every_s: float = EDIT_EVERY_S) -> None:
+    def __init__(self, pace: Pace, clock: Clock) -> None:
+        self._pace = pace
         self._clock = clock
-        self._edit_every_s = edit_every_s
         self._due: dict[Message, _Due] = {}
         self._edited = float("-inf")
-        self._posted: deque[float] = deque(maxlen=POSTS)
+        self._posted: deque[float] = deque(maxlen=pace.posts)
         self._tasks: dict[Lane, asyncio.Task[None]] = {}
         self._poked: dict[Lane, asyncio.Event] = {"post": asyncio.Event(), "edit": asyncio.Event()}
         self._written = asyncio.Event()
@@ -146,10 +151,8 @@ class Pen:
     def idle(self) -> bool:
         """Nothing to do, and nothing to remember for the platform's limits."""
         now = self._clock.time()
-        latest = max(
-            self._edited + self._edit_every_s, self._posted[-1] + POSTS_IN_S if self._posted else now
-        )
-        return not self._due and latest <= now
+        free = self._posted[-1] + self._pace.posts_in_s if self._posted else now
+        return not self._due and max(self._edited + self._pace.edit_every_s, free) <= now
 
     def _wake(self) -> None:
         for lane, event in self._poked.items():
@@ -176,8 +179,8 @@ class Pen:
 
     def _next_post(self) -> tuple[Message, float] | None:
         """The new message to post next, and when."""
-        full = len(self._posted) == POSTS
-        slot = self._posted[0] + POSTS_IN_S + MARGIN_S if full else 0.0
+        full = len(self._posted) == self._pace.posts
+        slot = self._posted[0] + self._pace.posts_in_s + MARGIN_S if full else 0.0
         best: tuple[Message, float] | None = None
         groups: set[str] = set()
         for message, due in self._due.items():
@@ -202,14 +205,14 @@ class Pen:
             return due.worded + WORDS_S if due.rank is Rank.FIRST else 0.0
         if posted:
             return due.put + HOLD_S
-        latest = due.put + 2 * self._edit_every_s
+        latest = due.put + 2 * self._pace.edit_every_s
         taken = any(message.there for message in self._due)  # by an edit that waits or is on its way
-        free = latest if taken else min(self._edited + self._edit_every_s, latest)
+        free = latest if taken else min(self._edited + self._pace.edit_every_s, latest)
         return max(due.put + HOLD_S, free)
 
     def _next_edit(self) -> tuple[Message, float] | None:
         """The edit to make next, and when: of equal rank, the one that waits longest."""
-        slot = self._edited + self._edit_every_s
+        slot = self._edited + self._pace.edit_every_s
         best: tuple[tuple[bool, Rank, float], Message, float] | None = None
         now = self._clock.time()
         for message, due in self._due.items():
@@ -267,9 +270,9 @@ class Pen:
 class Pens:
     """Every channel's pen, as long as it has something to do or to remember."""
 
-    def __init__(self, clock: Clock | None = None, edit_every_s: float = EDIT_EVERY_S) -> None:
+    def __init__(self, pace: Pace, clock: Clock | None = None) -> None:
+        self._pace = pace
         self._clock = clock or LoopClock()
-        self._edit_every_s = edit_every_s
         self._pens: dict[Hashable, Pen] = {}
 
     def __len__(self) -> int:
@@ -277,7 +280,7 @@ class Pens:
 
     def at(self, key: Hashable) -> Pen:
         """The pen that all runs in a channel share."""
-        pen = self._pens.pop(key, None) or Pen(self._clock, self._edit_every_s)
+        pen = self._pens.pop(key, None) or Pen(self._pace, self._clock)
         for old, other in list(self._pens.items())[:2]:  # the longest unused; two a call keep up with one new
             del self._pens[old]
             if not other.idle:

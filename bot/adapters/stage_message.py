@@ -10,41 +10,40 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol
 
-from bot.adapters.discord.pen import Later
-from bot.adapters.discord.surface import Form, Full, Gone, Mark, Refused, Shut, Surface
+from bot.adapters.pen import Later
+from bot.adapters.surface import AnyPage, Form, Full, Gone, Mark, Refused, Shut, Surface
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.page import Page
     from storage.outbox import Outbox, OutboxRow
 
 _log = logging.getLogger(__name__)
 
 
-class Home(Protocol):
+class Home(Protocol[AnyPage]):
     """Where a run's messages stand by now."""
 
-    surface: Surface
+    surface: Surface[AnyPage]
     form: Form
-    messages: set[int]
+    messages: set[str]
     """The ids of all messages of the run."""
 
-    def recall(self, message: int) -> None:
+    def recall(self, message: str) -> None:
         """A message of the run was there before this process."""
         ...
 
-    async def beyond(self, surface: Surface, shut: Shut) -> bool:
+    async def beyond(self, surface: Surface[AnyPage], shut: Shut) -> bool:
         """Go on elsewhere, since `surface` is shut; False if there is nowhere else."""
         ...
 
-    def lost(self, surface: Surface) -> bool:
+    def lost(self, surface: Surface[AnyPage]) -> bool:
         """Whether what stands on that surface can no longer be edited."""
         ...
 
 
-class StageMessage:
+class StageMessage(Generic[AnyPage]):
     """`page` gives what it shows by now, and whether that is final; None while there is nothing to show.
 
     `instead_of`: the key of a message that this one takes over where it is not there yet itself.
@@ -52,11 +51,11 @@ class StageMessage:
 
     def __init__(
         self,
-        home: Home,
+        home: Home[AnyPage],
         outbox: Outbox,
         space: str,
         mark: Mark,
-        page: Callable[[], tuple[Page, bool] | None],
+        page: Callable[[], tuple[AnyPage, bool] | None],
         *,
         row: OutboxRow | None = None,
         instead_of: str = "",
@@ -68,14 +67,14 @@ class StageMessage:
         self._page = page
         self._row = row
         self._instead_of = instead_of
-        self.id: int | None = None
+        self.id: str | None = None
         self.gone = False
-        self._on: Surface | None = None
-        self._stale: int | None = None
+        self._on: Surface[AnyPage] | None = None
+        self._stale: str | None = None
         """What stood in its place before, and goes as soon as it is there."""
         self._claimed = False
         self._shown: str | None = None
-        self._noted: tuple[str, int, str | None] | None = None
+        self._noted: tuple[str, str, str | None] | None = None
         self._noting: asyncio.Task[None] | None = None
         self._form: Form | None = None
         self._files: tuple[tuple[str, bytes], ...] | None = ()
@@ -132,18 +131,18 @@ class StageMessage:
             _log.warning("run %s: a message could not be claimed: %s", self.mark.run, fault)
             return
         if row.message_id is not None and self.id is None:  # else it was taken over while it was shown
-            self._recall(int(row.message_id), row.shown)
+            self._recall(row.message_id, row.shown)
         elif before is not None and before.message_id is not None and self.id is None:
-            self._recall(int(before.message_id), None)
+            self._recall(before.message_id, None)
         self._unsure = not row.fresh
         self._since = row.created_at
 
-    def _recall(self, message: int, shown: str | None) -> None:
+    def _recall(self, message: str, shown: str | None) -> None:
         self.id, self._shown, self._on = message, shown, self._home.surface
         self._form = self._files = None
         self._home.recall(message)
 
-    async def _bring(self, page: Page) -> bool:
+    async def _bring(self, page: AnyPage) -> bool:
         """Show the page: here, else in a simpler form, else elsewhere. False if it can be shown nowhere."""
         home = self._home
         form = home.form
@@ -167,7 +166,7 @@ class StageMessage:
                 self._anew()
             except Refused as refused:
                 if home.form is Form.BARE:
-                    _log.warning("run %s: Discord does not take a message: %s", self.mark.run, refused)
+                    _log.warning("run %s: the platform does not take a message: %s", self.mark.run, refused)
                     self.gone, home.form = True, form  # it was not for its form
                 else:
                     self._form = self._form or Form.LAYOUT  # as most from before a crash are
@@ -188,7 +187,7 @@ class StageMessage:
         """Its next message is another one, and not to be taken for a repetition of this one."""
         self.id, self._on, self.mark = None, None, replace(self.mark, turn=self.mark.turn + 1)
 
-    async def _post(self, surface: Surface, page: Page) -> None:
+    async def _post(self, surface: Surface[AnyPage], page: AnyPage) -> None:
         """Post it, unless an earlier try whose outcome nobody knows has done so."""
         unsure, self._unsure = self._unsure, True
         found = await surface.find(self.mark, self._since, self._home.messages) if unsure else None
@@ -202,7 +201,7 @@ class StageMessage:
         if unsure and self.id is not None:  # also a post's nonce may have given us the earlier message
             await self._edit(surface, page, self.id)
 
-    async def _edit(self, surface: Surface, page: Page, message: int) -> None:
+    async def _edit(self, surface: Surface[AnyPage], page: AnyPage, message: str) -> None:
         # What a message that was posted before a crash shows is not known.
         files = page.files != self._files if self._files is not None else bool(page.files)
         form = self._home.form
@@ -217,7 +216,7 @@ class StageMessage:
             return
         noting = (self.mark.key, self.id, shown)
         try:
-            await self._outbox.sent(self._space, self.mark.run, self.mark.key, str(self.id), shown)
+            await self._outbox.sent(self._space, self.mark.run, self.mark.key, self.id, shown)
         except StorageFault as fault:
             _log.warning("run %s: a message could not be noted: %s", self.mark.run, fault)
         self._noted = noting

@@ -13,8 +13,8 @@ class Sheet:
     """What one Stage has shown so far. `first_choice` is how many choices the run offered before this stage.
 
     `growing` is True until the next stage opens or the run ends. `replaces`: a crash cut this stage off and
-    it is being made anew. `links` are lines of Discord's own Markdown that the view has written itself, such
-    as where a conversation goes on: they are shown as they are.
+    it is being made anew. `links` are lines of the platform's own Markdown that its adapter has written itself,
+    such as where a conversation goes on: they are shown as they are.
     """
 
     key: str

@@ -8,8 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from bot.adapters.discord.pen import EDIT_EVERY_S, HOLD_S, Later, Pens, Rank
-from tests.adapters.discord.paper import Clock
+from bot.adapters.pen import HOLD_S, Later, Pace, Pens, Rank
+from tests.adapters.paper import Clock
+
+PACE = Pace(edit_every_s=1.2, posts=4, posts_in_s=5.0)
 
 
 @dataclass(eq=False)
@@ -58,7 +60,7 @@ def log() -> list[tuple[float, str]]:
 async def test_what_changed_while_it_waited_goes_out_in_one_piece(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen, note = Pens(clock).at("c"), Note("a", clock, log, "0")
+    pen, note = Pens(PACE, clock).at("c"), Note("a", clock, log, "0")
     pen.put(note)
     await clock.advance(0)
     for n in range(1, 40):
@@ -70,7 +72,7 @@ async def test_what_changed_while_it_waited_goes_out_in_one_piece(
 
 
 async def test_a_state_that_says_nothing_new_is_not_sent(clock: Clock, log: list[tuple[float, str]]) -> None:
-    pen, note = Pens(clock).at("c"), Note("a", clock, log, "0")
+    pen, note = Pens(PACE, clock).at("c"), Note("a", clock, log, "0")
     for _ in range(3):
         pen.put(note)
         await clock.advance(2)
@@ -80,7 +82,7 @@ async def test_a_state_that_says_nothing_new_is_not_sent(clock: Clock, log: list
 async def test_the_edits_of_a_channel_keep_apart_whoever_makes_them(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pens = Pens(clock)
+    pens = Pens(PACE, clock)
     notes = [Note(name, clock, log, "0", there=True) for name in "abc"]
     for n in range(100):
         for note in notes:
@@ -88,7 +90,7 @@ async def test_the_edits_of_a_channel_keep_apart_whoever_makes_them(
             pens.at("c").put(note)
         await clock.advance(0.1)
     edits = [at for at, _ in log]
-    assert all(b - a >= EDIT_EVERY_S - 0.001 for a, b in pairwise(edits))
+    assert all(b - a >= PACE.edit_every_s - 0.001 for a, b in pairwise(edits))
     assert [text[0] for _, text in log[:6]] == ["a", "b", "c", "a", "b", "c"]
 
 
@@ -96,7 +98,7 @@ async def test_messages_from_before_a_crash_are_edited_at_the_pace_of_edits(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     """That they are there is only known when they are to be written."""
-    pen = Pens(clock).at("c")
+    pen = Pens(PACE, clock).at("c")
     for name in "abc":
         pen.put(Note(name, clock, log, "0", recalled=True), Rank.FINAL)
     await clock.advance(5)
@@ -104,7 +106,7 @@ async def test_messages_from_before_a_crash_are_edited_at_the_pace_of_edits(
 
 
 async def test_channels_do_not_wait_for_one_another(clock: Clock, log: list[tuple[float, str]]) -> None:
-    pens = Pens(clock)
+    pens = Pens(PACE, clock)
     for name in "abcde":
         pens.at(name).put(Note(name, clock, log, "0", there=True))
     await clock.advance(0)
@@ -114,7 +116,7 @@ async def test_channels_do_not_wait_for_one_another(clock: Clock, log: list[tupl
 async def test_new_messages_come_at_once_and_in_order_until_they_are_too_many(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen = Pens(clock).at("c")
+    pen = Pens(PACE, clock).at("c")
     for n in range(8):
         pen.put(Note(str(n), clock, log, "x"), group="run")
     await clock.advance(12)
@@ -125,7 +127,7 @@ async def test_new_messages_come_at_once_and_in_order_until_they_are_too_many(
 async def test_a_message_without_words_waits_a_moment_for_how_it_ends(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen, note = Pens(clock).at("c"), Note("search", clock, log, "…")
+    pen, note = Pens(PACE, clock).at("c"), Note("search", clock, log, "…")
     pen.put(note, empty=True)
     await clock.advance(0.1)
     note.text = "found 3"
@@ -137,7 +139,7 @@ async def test_a_message_without_words_waits_a_moment_for_how_it_ends(
 async def test_a_message_without_words_is_posted_after_all(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen, note = Pens(clock).at("c"), Note("search", clock, log, "…")
+    pen, note = Pens(PACE, clock).at("c"), Note("search", clock, log, "…")
     pen.put(note, empty=True)
     await clock.advance(1)
     assert log == [(HOLD_S, "search:…")]
@@ -147,7 +149,7 @@ async def test_first_words_do_not_wait_for_an_edit_made_just_before(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     """The search's last edit falls together with the answer's stage; the words come half a second later."""
-    pen = Pens(clock).at("c")
+    pen = Pens(PACE, clock).at("c")
     search, answer = Note("search", clock, log, "…", there=True), Note("answer", clock, log, "…")
     search.text = "found 3"
     pen.put(search, Rank.FINAL, group="run")
@@ -162,7 +164,7 @@ async def test_first_words_do_not_wait_for_an_edit_made_just_before(
 async def test_a_stage_that_is_over_with_its_first_words_is_written_once(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen, search = Pens(clock).at("c"), Note("search", clock, log, "…", there=True)
+    pen, search = Pens(PACE, clock).at("c"), Note("search", clock, log, "…", there=True)
     search.text = "found 3"
     pen.put(search, Rank.FIRST)
     await clock.advance(0.02)
@@ -175,7 +177,7 @@ async def test_a_stage_that_is_over_with_its_first_words_is_written_once(
 async def test_a_message_that_is_held_holds_up_only_its_own_run(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen = Pens(clock).at("c")
+    pen = Pens(PACE, clock).at("c")
     pen.put(Note("a1", clock, log, "…"), group="a", empty=True)
     pen.put(Note("a2", clock, log, "x"), group="a")
     pen.put(Note("b1", clock, log, "x"), group="b")
@@ -184,7 +186,7 @@ async def test_a_message_that_is_held_holds_up_only_its_own_run(
 
 
 async def test_final_states_go_before_passing_ones(clock: Clock, log: list[tuple[float, str]]) -> None:
-    pen = Pens(clock).at("c")
+    pen = Pens(PACE, clock).at("c")
     passing, first, final = (
         Note(name, clock, log, "x", there=True) for name in ("passing", "first", "final")
     )
@@ -198,7 +200,7 @@ async def test_final_states_go_before_passing_ones(clock: Clock, log: list[tuple
 
 
 async def test_an_edit_that_hangs_holds_up_no_new_message(clock: Clock, log: list[tuple[float, str]]) -> None:
-    pen, gate = Pens(clock).at("c"), asyncio.Event()
+    pen, gate = Pens(PACE, clock).at("c"), asyncio.Event()
     pen.put(Note("hangs", clock, log, "x", there=True, gate=gate))
     await clock.advance(0)
     pen.put(Note("new", clock, log, "x"))
@@ -211,7 +213,7 @@ async def test_an_edit_that_hangs_holds_up_no_new_message(clock: Clock, log: lis
 async def test_what_the_platform_does_not_take_is_tried_again_ever_more_slowly(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen, note = Pens(clock).at("c"), Note("a", clock, log, "x", faults=4)
+    pen, note = Pens(PACE, clock).at("c"), Note("a", clock, log, "x", faults=4)
     pen.put(note, Rank.FINAL)
     await clock.advance(60)
     assert [at - 1000 for at in note.times] == [0, 1, 3, 7, 15]
@@ -221,7 +223,7 @@ async def test_what_the_platform_does_not_take_is_tried_again_ever_more_slowly(
 async def test_a_passing_state_is_given_up_long_before_a_final_one(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pens = Pens(clock)
+    pens = Pens(PACE, clock)
     passing = Note("passing", clock, log, "x", faults=10**6)
     final = Note("final", clock, log, "x", faults=10**6)
     pens.at("c").put(passing)
@@ -232,7 +234,7 @@ async def test_a_passing_state_is_given_up_long_before_a_final_one(
 
 
 async def test_settled_waits_for_what_changed_meanwhile(clock: Clock, log: list[tuple[float, str]]) -> None:
-    pen, gate = Pens(clock).at("c"), asyncio.Event()
+    pen, gate = Pens(PACE, clock).at("c"), asyncio.Event()
     note = Note("a", clock, log, "1", gate=gate)
     pen.put(note)
     await clock.advance(0)
@@ -248,7 +250,7 @@ async def test_settled_waits_for_what_changed_meanwhile(clock: Clock, log: list[
 async def test_a_pen_with_nothing_to_do_leaves_nothing_behind(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pens = Pens(clock)
+    pens = Pens(PACE, clock)
     before = len(asyncio.all_tasks())
     for n in range(200):
         pens.at(n).put(Note(str(n), clock, log, "x"))
@@ -260,7 +262,7 @@ async def test_a_pen_with_nothing_to_do_leaves_nothing_behind(
 async def test_a_pen_is_kept_as_long_as_the_platform_would_remember(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pens = Pens(clock)
+    pens = Pens(PACE, clock)
     pens.at("c").put(Note("a", clock, log, "x", there=True))
     await clock.advance(0)
     for n in range(50):

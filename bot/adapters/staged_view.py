@@ -1,0 +1,288 @@
+"""A run's events, as what its stages show by now, each in messages of its own.
+
+Knows no work and no platform, and waits for no network while a run goes on: the channel's pen writes when it may.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Generic, Protocol, assert_never
+
+from bot import commands
+from bot.adapters import screen
+from bot.adapters.pen import Later, Pens
+from bot.adapters.screen import FIRST, Screen
+from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.surface import AnyPage, Form, Gone, Mark, PutPage, Refused, Shut
+from bot.events import (
+    Attachment,
+    Choices,
+    Citation,
+    Elsewhere,
+    Ended,
+    Event,
+    Failed,
+    Notice,
+    Picture,
+    Request,
+    Speak,
+    Stage,
+    Status,
+    Text,
+)
+from bot.verb import HOUSE
+from bot.words import words
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from storage.offers import Offers
+    from storage.outbox import Outbox
+
+FLUSH_S = 25.0
+"""How long the end of a run waits for its last messages; they are tried on beyond that."""
+
+_log = logging.getLogger(__name__)
+
+
+class Aside(Protocol[PutPage]):
+    async def whisper(self, page: PutPage, mark: Mark, form: Form) -> str:
+        """Say it to the asker alone: the message's id."""
+        ...
+
+
+class Home(screen.Home[AnyPage], Protocol[AnyPage]):
+    hint: str
+    """A line on how to go on here, or ""."""
+
+    @property
+    def response(self) -> Aside[AnyPage] | None:
+        """Where the asker can be told something alone, if that is possible."""
+        ...
+
+    @property
+    def no_files(self) -> str:
+        """The permission without which no file can be sent here, or ""."""
+        ...
+
+    async def put_out(self, messages: Sequence[str], note: str) -> None:
+        """End the messages that a crash cut off; `note` says why there is no more."""
+        ...
+
+
+class Links(Protocol):
+    async def line(self, elsewhere: Elsewhere) -> str:
+        """The line that leads there, in the platform's own Markdown."""
+        ...
+
+    def ended(self) -> None:
+        """The run's last message has been written."""
+        ...
+
+
+class StagedView(Generic[AnyPage]):
+    """One run's, on one home."""
+
+    def __init__(
+        self,
+        run: str,
+        request: Request,
+        outbox: Outbox,
+        offers: Offers,
+        home: Home[AnyPage],
+        pens: Pens,
+        links: Links,
+        *,
+        pages: Callable[[Sheet, Facts], Sequence[AnyPage]],
+        folded: Callable[[Sequence[Sheet], Facts], AnyPage] | None,
+        spoken: Callable[[str], str],
+        taken: Collection[str],
+        private: bool,
+    ) -> None:
+        """`pages` and `folded`: see Screen. `spoken` makes a work's sentence the platform's.
+
+        `taken` are keys by which the adapter has messages of its own in the outbox. `private`: only the asker
+        sees this one's.
+        """
+        self._run = run
+        self._request = request
+        self._private = private
+        self._space = request.place.space
+        self._outbox = outbox
+        self._offers = offers
+        self._home = home
+        self._links = links
+        self._spoken = spoken
+        self._say = words(request.locale)
+        self._screen = Screen(run, self._space, outbox, home, pens, self._facts, pages, folded)
+        self._choices: list[str] = []
+        self._sources: list[str] = []
+        self._kept = (0, 0)
+        self._keys: set[str] = {FIRST, *taken}
+        self._open = ""
+        self._ended: Ended | None = None
+
+    async def show(self, event: Event) -> None:
+        if self._ended is not None or isinstance(event, Speak):
+            return
+        if isinstance(event, Stage):
+            await self._enter(event)
+        else:
+            await self._take(event)
+        if not self._only_failed:
+            self._screen.open()
+
+    async def flush(self, status: Ended) -> None:
+        self._ended = status
+        if status == "stopped" and not self._screen.stages:
+            cut = await self._outbox.cut_off(self._space, self._run)
+            if cut:  # it was stopped before a crash, and shows nothing from now on
+                await self._home.put_out(cut, self._say("page.stopped"))
+                return
+        if not self._screen.stages:
+            self._screen.begin(Sheet(FIRST, ""))
+        await self._keep_offers()
+        self._close_stage()
+        self._screen.changed(self._screen.stages[-1])
+        try:
+            async with asyncio.timeout(FLUSH_S):
+                if self._screen.opening or not await self._whispered():
+                    self._screen.open()
+                    await self._screen.written()
+        except TimeoutError:
+            self._screen.open()
+            _log.warning("run %s: not everything is on the screen yet", self._run)
+        except StorageFault as fault:
+            _log.warning("run %s: %s", self._run, fault)
+        self._links.ended()
+
+    async def close(self, status: Ended) -> None:
+        """Nothing is left to do: `flush` has shown how it ended."""
+
+    async def _enter(self, stage: Stage) -> None:
+        """Open a stage, in the message in which the run has waited for its turn; or retitle the open one."""
+        stages = self._screen.stages
+        if stages and stage.key == self._open:
+            stages[-1].sheet.title = stage.title
+            self._screen.changed(stages[-1], titled=True)
+            return
+        self._open = stage.key
+        waited = bool(stages) and _waits(stages[-1].sheet)
+        await self._keep_offers()
+        key = self._key(stage.key)
+        row = await self._outbox.claim(self._space, self._run, key)
+        sheet = Sheet(key, stage.title, first_choice=len(self._choices))
+        # A stage that had come to its end is shown as it was; one that a crash cut off is made anew.
+        sheet.replaces = not row.fresh and row.shown is None
+        if waited:
+            sheet.notices = stages[-1].sheet.notices
+            self._screen.take_over(sheet, row)
+        else:
+            self._close_stage()
+            self._screen.begin(sheet, row)
+
+    def _key(self, key: str) -> str:
+        """What the outbox calls the stage: no two of a run are called the same, nor like what is ours."""
+        own, number = key, 2
+        while own in self._keys:
+            own, number = f"{key}~{number}", number + 1
+        self._keys.add(own)
+        return own
+
+    async def _take(self, event: Event) -> None:
+        """Change what the open stage shows."""
+        if not self._screen.stages:
+            self._screen.begin(Sheet(FIRST, ""))
+        staged = self._screen.stages[-1]
+        sheet = staged.sheet
+        match event:
+            case Text(text=text):
+                sheet.text += self._spoken(text)
+            case Status():
+                sheet.status = event
+            case Citation():
+                sheet.citations.append(event)
+                self._sources.append(json.dumps(asdict(event), ensure_ascii=False))
+            case Choices(choices=choices):
+                sheet.choices.append(event)
+                self._choices += [json.dumps(asdict(one), ensure_ascii=False) for one in choices]
+            case Picture() | Attachment():
+                sheet.files.append(event)
+            case Elsewhere():
+                sheet.links.append(await self._links.line(event))
+            case Notice(text=text):
+                sheet.notices.append(self._spoken(text))
+            case Failed(text=text):
+                sheet.failed = self._spoken(text)
+            case Stage() | Speak():
+                pass
+            case _:
+                assert_never(event)
+        self._screen.changed(staged)
+
+    async def _keep_offers(self) -> None:
+        """Keep what the buttons of the open stage will offer, before they are there."""
+        counted = (len(self._choices), len(self._sources))
+        if self._kept != counted:
+            try:
+                await self._offers.keep(self._space, self._run, "choice", self._choices)
+                await self._offers.keep(self._space, self._run, "source", self._sources)
+            except StorageFault as fault:  # a press will say that it comes too late
+                _log.warning("run %s: what its buttons offer could not be kept: %s", self._run, fault)
+            self._kept = counted
+
+    def _close_stage(self) -> None:
+        """The open stage is whole, and is shown as it stays."""
+        for staged in self._screen.stages[-1:]:
+            staged.sheet.growing = staged.sheet.replaces = False
+            staged.sheet.status = None
+
+    @property
+    def _only_failed(self) -> bool:
+        """Whether all there is to show is why it failed, which concerns the asker alone."""
+        stages = self._screen.stages
+        return len(stages) == 1 and stages[0].sheet.says == ["failed"] and stages[0].sheet.key == FIRST
+
+    def _facts(self, last: bool) -> Facts:
+        ended = self._ended or ""
+        verb = commands.verb(self._request.work, self._request.verb)
+        offered = [
+            one for staged in self._screen.stages for group in staged.sheet.choices for one in group.choices
+        ]
+        begun = all(one.command for one in offered)  # else nothing was yet, and there is nothing to judge
+        rated = begun and verb.ordered and not verb.background and verb.work != HOUSE
+        return Facts(
+            run=self._run,
+            say=self._say,
+            last=last,
+            ended=ended if last else "",
+            private=self._private,
+            retry=ended in ("failed", "stopped"),
+            feedback=ended == "done" and rated,
+            hint=self._home.hint if ended == "done" else "",
+            no_files=self._home.no_files,
+        )
+
+    async def _whispered(self) -> bool:
+        """Tell the asker alone how it ended, where nothing else was to be shown; False if that can't be."""
+        response, found = self._home.response, self._screen.page(self._screen.stages[0])
+        if response is None or self._private or found is None:
+            return False
+        try:
+            row = await self._outbox.claim(self._space, self._run, FIRST)
+            if row.message_id is None:
+                page, _ = found
+                message = await response.whisper(page, Mark(self._run, FIRST), Form.LAYOUT)
+                await self._outbox.sent(self._space, self._run, FIRST, message, page.shown)
+        except (Shut, Refused, Gone, Later, StorageFault) as fault:
+            _log.info("run %s: its end is told to everybody: %s", self._run, fault)
+            return False
+        return True
+
+
+def _waits(sheet: Sheet) -> bool:
+    """Whether no stage has opened yet, and nothing but a passing line is there."""
+    return sheet.key == FIRST and set(sheet.says) <= {"status", "notices"}

@@ -1,0 +1,97 @@
+"""Where a run's messages are put, and what can go wrong there, in the words of all platforms.
+
+Knows no run and no stage; each platform has surfaces of its own, and a page made for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from typing import Protocol, TypeVar
+
+
+class Gone(Exception):
+    """Somebody deleted the message, and did not do it to see it again."""
+
+
+class Full(Exception):
+    """The message has been edited as often as the platform lets it be."""
+
+
+class Refused(Exception):
+    """The platform does not take the message as it is."""
+
+
+class Shut(Exception):
+    """Nothing can be written here (any more). `code` is the platform's, 0 if we know without asking."""
+
+    def __init__(self, code: int | str = 0, *, expired: bool = False) -> None:
+        super().__init__(f"code {code}")
+        self.code = code
+        self.expired = expired
+
+
+class Form(IntEnum):
+    """How a message is sent; each form asks less of the platform than the one before."""
+
+    LAYOUT = 0
+    PLAIN = 1
+    BARE = 2
+    """Plain, and without its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """By what one message of a run is known again, though nobody noted its id.
+
+    `turn` counts the messages that stood in one another's place.
+    """
+
+    run: str
+    key: str
+    turn: int = 0
+
+
+class Page(Protocol):
+    """What one message says, made for its platform."""
+
+    @property
+    def shown(self) -> str:
+        """The same as long as the page is."""
+        ...
+
+    @property
+    def files(self) -> tuple[tuple[str, bytes], ...]:
+        """The names and contents of the files that come with it."""
+        ...
+
+
+AnyPage = TypeVar("AnyPage", bound=Page)
+PutPage = TypeVar("PutPage", bound=Page, contravariant=True)
+
+
+class Surface(Protocol[PutPage]):
+    """Messages are known by the platform's ids, as texts."""
+
+    @property
+    def key(self) -> Hashable:
+        """Whose pen writes here."""
+        ...
+
+    async def post(self, page: PutPage, mark: Mark, form: Form) -> str:
+        """Post a new message: its id."""
+        ...
+
+    async def edit(
+        self, message: str, page: PutPage, mark: Mark, form: Form, *, files: bool, reset: bool
+    ) -> None:
+        """`files`: they are others than before. `reset`: it may have been of another form."""
+        ...
+
+    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+        """The message that may have been sent since then, and is none of the known ones."""
+        ...
+
+    async def delete(self, message: str) -> None: ...
