@@ -30,6 +30,7 @@ from storage.inbox import Inbox
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.house import House
+    from bot.works.earlier import Earlier
     from bot.works.incoming import Fetch
 
 Acknowledge = Callable[[], Awaitable[object]]
@@ -98,14 +99,19 @@ class App:
         """The storage, the library and the models, for commands that look at them directly."""
         return self._house
 
-    def attach(self, platform: str, views: Views, fetch: Fetch | None = None) -> None:
+    def attach(
+        self, platform: str, views: Views, fetch: Fetch | None = None, earlier: Earlier | None = None
+    ) -> None:
         """Register how runs of `platform` are shown; before `start`, so that cut-off runs have a view.
 
-        `fetch` brings files that came with a request from the platform to this machine.
+        `fetch` brings files that came with a request from the platform to this machine, `earlier` what was
+        said in a thread before the bot was first called into it.
         """
         self._views[platform] = views
         if fetch is not None:
             self._house.incoming.attach(platform, fetch)
+        if earlier is not None:
+            self._house.earlier.attach(platform, earlier)
 
     async def start(self) -> list[Request]:
         """Launch the engine; returns what goes on by itself: cut-off runs, watched folders. Raises Sorry."""
@@ -221,6 +227,10 @@ class App:
         """Stop one run; 0 when it is over, or of another space."""
         one = self._live.of(space, run)
         return int(one is not None and await self._live.stop_one(one))
+
+    async def stop_where(self, meant: Callable[[Request], bool]) -> int:
+        """Stop every run whose request is meant, as when a platform shuts us out of a space; how many."""
+        return await self._live.stop_where(meant)
 
     def live(self, space: str, run: str) -> bool:
         """Whether the run is going or waiting in this process."""

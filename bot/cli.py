@@ -30,10 +30,18 @@ _SETTINGS = (
     "eval.",
     "probe.",
     "discord_doctor.",
-    "discord_run.no_token",
     "discord_run.token_refused",
     "discord_run.intent_off",
     "discord_run.shards",
+    "serving.nothing",
+    "slack_run.half_client",
+    "slack_run.missing_scope",
+    "slack_run.no_",
+    "slack_run.port",
+    "slack_run.removed",
+    "slack_run.socket_off",
+    "slack_run.swapped_",
+    "slack_run.token_",
 )
 """Keys of what a person has to write or click first: trying again would not help."""
 

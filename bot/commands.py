@@ -15,6 +15,8 @@ STRATEGIES = ("single", "multi-question", "multi-hop")
 """The ways to search, as in `[retrieval] strategy`."""
 LEVELS = ("single", "mini", "full")
 """How many of a council are asked, as in `[council] level`: one, a few, all."""
+DAYS = 366
+"""How far back a sum may look, as `[budget] space_days` does."""
 MAX_LINE = 8_000
 """Characters of one typed line: more than any question needs, less than any model's window."""
 
@@ -212,6 +214,13 @@ TABLE: tuple[Verb, ...] = (
     ),
     Verb(HOUSE, "stop", "verbs.stop", "/stop"),
     Verb(HOUSE, "new", "verbs.new", "/new"),
+    Verb(
+        HOUSE,
+        "usage",
+        "verbs.usage",
+        "/usage --days 7",
+        options=(Option("days", "verbs.option_days", "number", most=DAYS), _PRIVATE),
+    ),
 )
 
 WORKS: tuple[str, ...] = tuple(dict.fromkeys(verb.work for verb in TABLE if verb.work != HOUSE))

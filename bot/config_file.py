@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
@@ -25,8 +25,10 @@ from bot.config import (
     ProviderConfig,
     RetrievalConfig,
     RolesConfig,
+    SlackConfig,
     StorageConfig,
 )
+from bot.config_text import VARIABLES, line_of, nearest, password, secret, secret_setting, shown, variable
 from bot.events import Sorry
 
 TABLES: Final[Mapping[str, type]] = {
@@ -38,16 +40,9 @@ TABLES: Final[Mapping[str, type]] = {
     "library": LibraryConfig,
     "storage": StorageConfig,
     "discord": DiscordConfig,
+    "slack": SlackConfig,
 }
 
-# What a key looks like: OpenAI and Anthropic (sk-…), Slack (xoxb-…, xapp-…), GitHub, AWS, Google; a bot's
-# token on Discord is its id, the time and a signature, each in base64.
-_SECRET = re.compile(
-    r"^((sk-|xox[a-z]-|xapp-|gh[a-z]_|AKIA|AIza)\S{4,}|(Bot )?[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}$)"
-)
-_PASSWORD = re.compile(r"^[^:/]+://[^/:@]*:[^/@]+@")  # scheme://user:password@host
-_SECRET_KEY = re.compile(r"(^|_)(api_?key|key|token|secret|password)$", re.IGNORECASE)
-_VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 _KINDS: Final = ("openai-compatible", "openai", "anthropic")
 _URLS: Final = {
     "base_url": ("http://", "https://"),
@@ -147,37 +142,39 @@ class ConfigFile:
 
     def _value(self, where: tuple[str, ...], member: Any, value: Any) -> Any:
         for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and _SECRET.search(text):
+            if isinstance(text, str) and secret(where[-1], text):
                 raise self._secret(where)
-            if isinstance(text, str) and _PASSWORD.search(text):
+            if isinstance(text, str) and password(text):
                 raise self._sorry("config.password", where)
         match member.type:
             case "int" | "float" | "int | None" | "float | None":
                 number = (int, float) if member.type.startswith("float") else (int,)
                 if isinstance(value, bool) or not isinstance(value, number):
-                    raise self._sorry("config.type_number", where, value=_shown(value))
+                    raise self._sorry("config.type_number", where, value=shown(value))
                 self._in_range(where, member, value)
                 return value
             case "tuple[int, ...]":
                 if not isinstance(value, list) or not all(type(one) is int for one in value):
-                    raise self._sorry("config.type_numbers", where, value=_shown(value))
+                    raise self._sorry("config.type_numbers", where, value=shown(value))
                 for one in value:
                     self._in_range(where, member, one)
                 return tuple(dict.fromkeys(value))
             case "bool":
                 if not isinstance(value, bool):
-                    raise self._sorry("config.type_truth", where, value=_shown(value))
+                    raise self._sorry("config.type_truth", where, value=shown(value))
                 return value
             case "Chain":
                 return self._chain(where, value)
             case "Members":
                 return self._texts(where, value, "config.type_list")
+            case "tuple[str, ...]":
+                return self._like(where, member, self._texts(where, value, "config.type_list"))
             case "tuple[Path, ...]":
                 if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-                    raise self._sorry("config.type_list", where, value=_shown(value))
+                    raise self._sorry("config.type_list", where, value=shown(value))
                 return tuple((self.file.parent / Path(one).expanduser()).resolve() for one in value)
         if not isinstance(value, str) or not (value.strip() or value == member.default):
-            raise self._sorry("config.type_text", where, value=_shown(value))
+            raise self._sorry("config.type_text", where, value=shown(value))
         self._check_text(where, member, value)
         return value
 
@@ -185,6 +182,13 @@ class ConfigFile:
         low, high = member.metadata["range"]
         if not low <= value <= high:
             raise self._sorry("config.range", where, value=value, low=low, high=high)
+
+    def _like(self, where: tuple[str, ...], member: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
+        pattern, otherwise = member.metadata["like"]
+        for one in texts:
+            if not re.fullmatch(pattern, one):
+                raise self._sorry(otherwise, where, value=one)
+        return tuple(dict.fromkeys(texts))
 
     def _check_text(self, where: tuple[str, ...], member: Any, value: str) -> None:
         works: tuple[str, ...] = member.metadata.get("works", ())
@@ -194,7 +198,7 @@ class ConfigFile:
             stem, _, name = value.partition(":")
             if (f"{stem}:NAME" if name else value) not in EMBEDDERS:
                 self._wrong_choice(where, value, EMBEDDERS)
-        if where[-1] in ("api_key_env", "token_env") and not _VARIABLE.match(value):
+        if where[-1].endswith(VARIABLES) and not variable(value):
             raise self._sorry("config.variable", where)
         if (starts := _URLS.get(where[-1])) and not value.startswith(starts):
             raise self._sorry("config.url", where, value=value, starts=", ".join(starts))
@@ -206,7 +210,7 @@ class ConfigFile:
 
     def _texts(self, where: tuple[str, ...], value: Any, wrong: str) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
-            raise self._sorry(wrong, where, value=_shown(value))
+            raise self._sorry(wrong, where, value=shown(value))
         return tuple(value)
 
     def _check_roles(self, roles: RolesConfig, providers: Mapping[str, ProviderConfig]) -> None:
@@ -231,7 +235,7 @@ class ConfigFile:
             if not name.strip():
                 raise self._sorry("config.model", where, value=model)
             if provider not in providers:
-                if _nearest(provider, list(providers)) is None:
+                if nearest(provider, list(providers)) is None:
                     raise self._sorry("config.no_provider", where, value=provider)
                 self._wrong_choice(where, provider, tuple(providers))
 
@@ -254,63 +258,31 @@ class ConfigFile:
         for name in raw:
             if name in right:
                 continue
-            if _SECRET_KEY.search(name):
-                raise self._secret((*where, name))
-            near = _nearest(name, right)
+            if secret_setting(name):
+                raise self._secret((*where, name), right)
+            near = nearest(name, right)
             key = ("config.unknown_table" if not where else "config.unknown_key") + ("_near" if near else "")
             table = ".".join(where)
             raise self._sorry(key, (*where, name), table=table, near=near, choices=", ".join(right))
 
     def _wrong_choice(self, where: tuple[str, ...], value: str, right: tuple[str, ...]) -> None:
-        near = _nearest(value, list(right))
+        near = nearest(value, list(right))
         key = "config.value_near" if near else "config.value"
         raise self._sorry(key, where, value=value, near=near, choices=", ".join(right))
 
-    def _secret(self, where: tuple[str, ...]) -> Sorry:
-        named = "token_env" if where[0] == "discord" else "api_key_env"
+    def _secret(self, where: tuple[str, ...], right: Sequence[str] = ()) -> Sorry:
+        name = where[-1]
+        if name.endswith(VARIABLES) or name + VARIABLES in right:
+            named = name.removesuffix(VARIABLES) + VARIABLES
+        else:
+            named = {"discord": "token_env", "slack": "bot_token_env"}.get(where[0], "api_key_env")
         return self._sorry("config.secret", where, named=named)
 
     def _sorry(self, key: str, where: tuple[str, ...], **values: object) -> Sorry:
-        return Sorry(key, file=self.file, line=self._line(where), setting=where[-1], **values)
-
-    def _line(self, where: tuple[str, ...]) -> int:
-        """The 1-based line on which the key or table at `where` begins.
-
-        The file is read again, line by line: the first beginning of it that is whole TOML and holds
-        the key ends with the key's last line, and the whole beginning before that ends above it.
-        """
-        lines = self.text.split("\n")
-        whole = 0
-        for count in range(1, len(lines) + 1):
-            try:
-                found: Any = tomllib.loads("\n".join(lines[:count]))
-            except tomllib.TOMLDecodeError:
-                continue
-            for name in where:
-                found = found.get(name) if isinstance(found, dict) else None
-            if found is not None:
-                break
-            whole = count
-        return whole + 1
+        return Sorry(key, file=self.file, line=line_of(self.text, where), setting=where[-1], **values)
 
 
 def _key_of(provider: ProviderConfig) -> str | None:
     """The variable that usually holds the key of a service of this kind at its own address."""
     same = next((known for known in BUILT_IN.values() if known.kind == provider.kind), None)
     return same.api_key_env if same is not None and provider.base_url is None else None
-
-
-def _shown(value: object) -> str:
-    """A value nearly as it was written, on one short line."""
-    import json
-
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _nearest(wrong: str, right: list[str]) -> str | None:
-    from difflib import get_close_matches
-
-    folded = wrong.casefold().replace("-", "_")
-    near = get_close_matches(folded, right, n=1) or get_close_matches(wrong, right, n=1)
-    return near[0] if near else None

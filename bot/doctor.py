@@ -71,6 +71,7 @@ def examine(
     yield from _providers(settings, say)
     yield from _chroma(say)
     yield from _discord(settings, say)
+    yield from _slack(settings, say)
 
 
 def _folder(settings: Config, say: Words) -> Iterator[Finding]:
@@ -221,10 +222,35 @@ def _discord(settings: Config, say: Words) -> Iterator[Finding]:
 
     for well, text in asyncio.run(examine(settings, token, say)):
         yield Finding(well, text)
+    yield _running(settings, say, "discord_doctor.running", "discord_doctor.not_running")
+
+
+def _slack(settings: Config, say: Words) -> Iterator[Finding]:
+    from bot.adapters.slack import credentials
+
+    slack = settings.slack
+    try:
+        if credentials.needed(settings) is None:
+            yield Finding(None, say("slack_doctor.off", variable=slack.bot_token_env))
+            return
+    except Sorry as sorry:
+        yield Finding(False, say(sorry.key, **sorry.values))
+        return
+    import asyncio
+
+    from bot.adapters.slack.doctor import examine
+
+    for well, text in asyncio.run(examine(settings, credentials.given(settings), say)):
+        yield Finding(well, text)
+    yield _running(settings, say, "slack_doctor.running", "slack_doctor.not_running")
+
+
+def _running(settings: Config, say: Words, running: str, not_running: str) -> Finding:
+    """The keys of the sentences for either."""
     from storage.lock import StorageBusy, hold
 
     try:
         with hold(settings.data_dir / "lock"):
-            yield Finding(None, say("discord_doctor.not_running"))
+            return Finding(None, say(not_running))
     except StorageBusy as busy:
-        yield Finding(None, say("discord_doctor.running", pid=busy.pid))
+        return Finding(None, say(running, pid=busy.pid))

@@ -44,6 +44,11 @@ def exchanges(history: Iterable[tuple[str, str]], *, most: int = EARLIER_CHARS) 
     )
 
 
+def thread(said: str) -> str:
+    """What people said to each other in a thread before anything was asked there."""
+    return f"<earlier>\n{data(said)}\n</earlier>" if said.strip() else ""
+
+
 def lines(texts: Iterable[str]) -> str:
     """One text a line."""
     return "\n".join(f"- {data(' '.join(one.split()))}" for one in texts)

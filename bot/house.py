@@ -15,6 +15,7 @@ from bot.retrieval.library import Library
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.reranking import Reranking
 from bot.verb import HOUSE
+from bot.works.earlier import EarlierWords
 from bot.works.incoming import Incoming
 from storage.council_settings import CouncilSettings
 from storage.councils import Councils
@@ -41,6 +42,7 @@ from storage.withdrawals import Withdrawals
 if TYPE_CHECKING:
     from bot.app import App
     from bot.config import Config
+    from bot.works.usage import Accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class House:
     models: Models
     prompts: Prompts
     incoming: Incoming
+    earlier: EarlierWords
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = 30.0) -> House:
@@ -119,6 +122,7 @@ class House:
             models=Models(config, ledger),
             prompts=Prompts(prompts, Overrides(database)),
             incoming=Incoming(config.data_dir / "incoming"),
+            earlier=EarlierWords(),
         )
 
     @property
@@ -128,6 +132,13 @@ class House:
         return (
             url if url and not url.startswith("sqlite") else f"sqlite:///{self.config.data_dir / 'engine.db'}"
         )
+
+    @property
+    def accounts(self) -> Accounts:
+        """What was spent here, for whoever wants to show it."""
+        from bot.works.usage import Accounts
+
+        return Accounts(self.ledger, self.feedback, self.config.budget)
 
     def works(self, app: App) -> dict[str, Work]:
         """Every kind of work by its name in the table of verbs."""
@@ -139,7 +150,9 @@ class House:
         from bot.works.sessions import SessionsWork
         from bot.works.snapshot import Snapshots
 
-        snapshots = Snapshots(self.library, self.models, self.prompts, self.sessions, self.config.retrieval)
+        snapshots = Snapshots(
+            self.library, self.models, self.prompts, self.sessions, self.config.retrieval, self.earlier
+        )
         asking = Asking(self.library, self.models, self.sessions, snapshots)
         return {
             "rules": Rules(asking, self.library, self.sessions),
@@ -147,7 +160,7 @@ class House:
             "library": LibraryWork(self.library, self.intake, self.jobs, self.incoming),
             "prompts": PromptsWork(self.prompts, self.incoming),
             "sessions": SessionsWork(self.sessions, self.owned),
-            HOUSE: Desk(self.sessions, app.stop),
+            HOUSE: Desk(self.sessions, app.stop, self.accounts),
         }
 
     def _council(self) -> Work:
@@ -160,7 +173,7 @@ class House:
         from bot.works.council.work import Council
 
         settings = Settings(self.council_settings, self.models, self.config)
-        snapshots = Snapshots(self.config, self.models, self.prompts, self.sessions, settings)
+        snapshots = Snapshots(self.config, self.models, self.prompts, self.sessions, settings, self.earlier)
         keeping = Keeping(self.councils, self.ledger)
         asking = Asking(self.models, self.sessions, snapshots, keeping, self.config.council.mini)
         return Council(asking, settings, Showing(self.councils), Stats(self.councils))

@@ -6,7 +6,7 @@ Knows neither works nor views. An end is kept in the inbox, or owed to it while 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
@@ -77,6 +77,10 @@ class LiveRuns:
         here = [one for one in self.all() if meant(one.request)]
         answers = [one for one in here if not commands.verb(one.request.work, one.request.verb).background]
         return sum([await self.stop_one(one) for one in answers or here])
+
+    async def stop_where(self, meant: Callable[[Request], bool]) -> int:
+        """Stop every run whose request is meant; how many."""
+        return sum([await self.stop_one(one) for one in self.all() if meant(one.request)])
 
     async def stop_one(self, one: Live) -> bool:
         """Whether it was going and is not being stopped already."""

@@ -20,7 +20,8 @@ Completes = Literal[
 class Option:
     """One `--name`, or a positional argument, of a verb.
 
-    `completes` says what App.complete (or the file system, for "path") offers for the value.
+    `most` is the largest number that a form takes; by default more passages than any answer
+    stands on. `completes` says what App.complete (or the file system, for "path") offers for the value.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Option:
     required: bool = False
     choices: tuple[str, ...] = ()
     completes: Completes = ""
+    most: int = 50
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,17 @@
-"""/help, /stop and /new: the verbs that steer the conversation itself."""
+"""/help, /stop, /new and /usage: the verbs that steer the conversation itself."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import discord
+from discord import app_commands
 from discord.ext import commands
 
 from bot.adapters.discord import telling
 from bot.adapters.discord.help import help_text
-from bot.adapters.discord.verbs import verb
+from bot.adapters.discord.verbs import given, verb
+from bot.commands import DAYS
 from bot.verb import HOUSE
 
 if TYPE_CHECKING:
@@ -32,3 +34,13 @@ class House(commands.Cog):
     @verb(HOUSE, "new")
     async def new(self, interaction: discord.Interaction) -> None:
         await self._reception.perform(interaction, HOUSE, "new")
+
+    @verb(HOUSE, "usage")
+    async def usage(
+        self,
+        interaction: discord.Interaction,
+        days: app_commands.Range[int, 1, DAYS] | None = None,
+        private: bool = False,
+    ) -> None:
+        options = given(days=days, private=private)
+        await self._reception.perform(interaction, HOUSE, "usage", options=options)

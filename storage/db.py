@@ -147,7 +147,9 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None) -> Asyn
 
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        return create_async_engine(parsed, pool_pre_ping=True, pool_timeout=busy_timeout_s)
+        return create_async_engine(
+            parsed, hide_parameters=True, pool_pre_ping=True, pool_timeout=busy_timeout_s
+        )
 
     in_memory = parsed.database in (None, "", ":memory:")
     engine = create_async_engine(
@@ -155,6 +157,7 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None) -> Asyn
         poolclass=AsyncAdaptedQueuePool,
         pool_size=1 if in_memory else 4,
         max_overflow=0,
+        hide_parameters=True,  # of a fault in the log: they hold what people wrote, and where they are answered
         pool_timeout=busy_timeout_s,
     )
 

@@ -27,13 +27,15 @@ class Feedback:
         async with self._db.write() as connection:
             await connection.execute(new.on_conflict_do_update(index_elements=key, set_=values))
 
-    async def count(self, space: str) -> dict[Verdict, int]:
-        """How many of each there are."""
+    async def count(self, space: str, since: datetime | None = None) -> dict[Verdict, int]:
+        """How many of each there are, of those last given at `since` or later."""
         from sqlalchemy import func, select
 
         from storage.tables import feedback as t
 
         query = select(t.c.verdict, func.count()).where(t.c.space == space).group_by(t.c.verdict)
+        if since is not None:
+            query = query.where(t.c.updated_at >= since)
         async with self._db.read() as connection:
             counted = {row[0]: int(row[1]) for row in await connection.execute(query)}
         return {"up": counted.get("up", 0), "down": counted.get("down", 0)}

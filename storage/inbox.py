@@ -105,6 +105,26 @@ class Inbox:
 
         return await self._rows(inbox.c.state.in_(_UNFINISHED))
 
+    async def waiting_at(self, space: str, platform: str, channel: str, thread: str) -> bool:
+        """Whether an ordered request of this place is received or running."""
+        from storage.tables import inbox
+
+        query = (
+            inbox.select()
+            .with_only_columns(inbox.c.seq)
+            .where(
+                inbox.c.state.in_(_UNFINISHED),
+                inbox.c.space == space,
+                inbox.c.platform == platform,
+                inbox.c.channel == channel,
+                inbox.c.thread == thread,
+                inbox.c.ordered,
+            )
+            .limit(1)
+        )
+        async with self._db.read() as connection:
+            return (await connection.execute(query)).first() is not None
+
     async def _rows(self, *where: ColumnElement[bool]) -> list[InboxRow]:
         from storage.tables import inbox
 

@@ -6,10 +6,11 @@ which counts as spent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from storage.db import Database, new_id
 
@@ -59,6 +60,19 @@ class Totals:
     reserved_tokens: int
     reserved_usd: Decimal
     unpriced: int
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one person has spent on one kind of work, "" where the request is not known any more.
+
+    `last` is the newest of these entries.
+    """
+
+    author_id: str
+    work: str
+    last: str
+    totals: Totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,31 +186,50 @@ class Ledger:
 
     async def totals(self, space: str, since: datetime, *, author_id: str | None = None) -> Totals:
         """Sums over the calls begun at `since` or later, of one author if given."""
-        from sqlalchemy import and_, case, func, or_, select
+        from sqlalchemy import select
 
         from storage.tables import ledger
 
-        c = ledger.c
-        reserved = c.state == "reserved"
-        known = func.coalesce(func.sum(c.cost_usd), 0, type_=c.cost_usd.type)
-        estimated = func.sum(case((reserved, c.estimate_usd)))
-        unpriced = or_(and_(reserved, c.estimate_usd.is_(None)), and_(~reserved, c.cost_usd.is_(None)))
-        query = select(
-            func.count(),
-            *(
-                func.coalesce(func.sum(column), 0)
-                for column in (c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens)
-            ),
-            known,
-            func.coalesce(func.sum(case((reserved, 1), else_=0)), 0),
-            func.coalesce(func.sum(case((reserved, c.estimate_tokens), else_=0)), 0),
-            func.coalesce(estimated, 0, type_=c.cost_usd.type),
-            func.coalesce(func.sum(case((unpriced, 1), else_=0)), 0),
-        ).where(c.space == space, c.created_at >= since)
+        query = select(*_sums()).where(ledger.c.space == space, ledger.c.created_at >= since)
         if author_id is not None:
-            query = query.where(c.author_id == author_id)
+            query = query.where(ledger.c.author_id == author_id)
         async with self._db.read() as connection:
             return Totals(*(await connection.execute(query)).one())
+
+    async def shares(self, space: str, since: datetime, *, author_id: str | None = None) -> list[Share]:
+        """Those sums for each person and kind of work, in no order; of one author if given."""
+        from sqlalchemy import and_, func, select
+
+        from storage.tables import inbox, ledger
+
+        work = func.coalesce(inbox.c.work, "")
+        asked = and_(inbox.c.id == ledger.c.run_id, inbox.c.space == ledger.c.space)
+        query = (
+            select(ledger.c.author_id, work, func.max(ledger.c.id), *_sums())
+            .select_from(ledger.outerjoin(inbox, asked))
+            .where(ledger.c.space == space, ledger.c.created_at >= since)
+            .group_by(ledger.c.author_id, inbox.c.work)
+        )
+        if author_id is not None:
+            query = query.where(ledger.c.author_id == author_id)
+        async with self._db.read() as connection:
+            rows = await connection.execute(query)
+            return [Share(author, work, last, Totals(*sums)) for author, work, last, *sums in rows]
+
+    async def requests(self, space: str, entries: Sequence[str]) -> dict[str, str]:
+        """What the inbox keeps of the requests that calls were made for, by the entry's id."""
+        from sqlalchemy import and_, select
+
+        from storage.tables import inbox, ledger
+
+        asked = and_(inbox.c.id == ledger.c.run_id, inbox.c.space == ledger.c.space)
+        query = (
+            select(ledger.c.id, inbox.c.payload)
+            .select_from(ledger.join(inbox, asked))
+            .where(ledger.c.space == space, ledger.c.id.in_(entries))
+        )
+        async with self._db.read() as connection:
+            return {row.id: row.payload for row in await connection.execute(query)}
 
     async def entries(self, space: str, run_id: str) -> list[LedgerRow]:
         """A run's calls, oldest first."""
@@ -207,6 +240,27 @@ class Ledger:
         )
         async with self._db.read() as connection:
             return [LedgerRow(**row._mapping) for row in await connection.execute(query)]
+
+
+def _sums() -> list[ColumnElement[Any]]:
+    """The fields of Totals, in order."""
+    from sqlalchemy import and_, case, func, or_
+
+    from storage.tables import ledger
+
+    c = ledger.c
+    reserved = c.state == "reserved"
+    unpriced = or_(and_(reserved, c.estimate_usd.is_(None)), and_(~reserved, c.cost_usd.is_(None)))
+    tokens = (c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens)
+    return [
+        func.count(c.id),
+        *(func.coalesce(func.sum(column), 0) for column in tokens),
+        func.coalesce(func.sum(c.cost_usd), 0, type_=c.cost_usd.type),
+        func.coalesce(func.sum(case((reserved, 1), else_=0)), 0),
+        func.coalesce(func.sum(case((reserved, c.estimate_tokens), else_=0)), 0),
+        func.coalesce(func.sum(case((reserved, c.estimate_usd))), 0, type_=c.cost_usd.type),
+        func.coalesce(func.sum(case((unpriced, 1), else_=0)), 0),
+    ]
 
 
 async def _spent(connection: AsyncConnection, *which: ColumnElement[bool]) -> Decimal:

@@ -116,6 +116,17 @@ class Sessions:
             )
             return result.rowcount == 1
 
+    async def first_here(self, session: SessionRow) -> bool:
+        """Whether its place has had no other session: none that was left behind there, or put away."""
+        from sqlalchemy import exists, select
+
+        from storage.tables import sessions
+
+        here = active_at(session.space, session.platform, session.channel, session.thread)[:-1]
+        async with self._db.read() as connection:
+            other = exists().where(*here, sessions.c.id != session.id)
+            return not (await connection.execute(select(other))).scalar_one()
+
     async def add_exchange(
         self, space: str, session_id: str, run_id: str, question: str, answer: str, citations: str = "[]"
     ) -> bool:

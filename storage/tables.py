@@ -35,6 +35,7 @@ from storage.tables_library import (
     shelves,
     texts,
 )
+from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
 
 __all__ = [
     "chunks",
@@ -61,6 +62,9 @@ __all__ = [
     "segments",
     "sessions",
     "shelves",
+    "slack_bots",
+    "slack_installations",
+    "slack_oauth_states",
     "texts",
     "threads",
 ]

@@ -267,12 +267,11 @@ def _settings() -> Any:
 
 @contextmanager
 def _faults(*, embedded: bool) -> Iterator[None]:
-    import httpx
-    from chromadb.errors import ChromaError
-
     try:
         yield
-    except (ChromaError, ValueError, RuntimeError, OSError, httpx.HTTPError) as error:
+    except Exception as error:
+        if not isinstance(error, ValueError | RuntimeError | OSError) and not _from_chroma(error):
+            raise
         fault = fault_of(error)
         if fault.kind == "other":
             words = str(error).casefold()
@@ -280,6 +279,14 @@ def _faults(*, embedded: bool) -> Iterator[None]:
             rest: FaultKind = "damaged" if embedded else "other"
             fault = StorageFault(next((kind for sign, kind in _SIGNS if sign in words), rest), fault.detail)
         raise fault from error
+
+
+def _from_chroma(error: Exception) -> bool:
+    """Whether Chroma or its network raised it. Imported for an error only: a process may never need Chroma."""
+    import httpx
+    from chromadb.errors import ChromaError
+
+    return isinstance(error, ChromaError | httpx.HTTPError)
 
 
 def _return_large_blocks() -> None:

@@ -170,7 +170,7 @@ def test_what_changes_what_everybody_shares_is_for_admins() -> None:
 def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() -> None:
     private = {row.path for row in TABLE if row.option("private")}
     rules = {f"rules {name}" for name in ("ask", "lookup", "roll", "books", "see")}
-    assert private == rules | {f"council {name}" for name in ("ask", "show", "export", "stats")}
+    assert private == rules | {f"council {name}" for name in ("ask", "show", "export", "stats")} | {"usage"}
     parsed = parse("/rules ask --private who holds the mill?")
     assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")
 

@@ -22,6 +22,7 @@ from bot.config import (
     ProviderConfig,
     RetrievalConfig,
     RolesConfig,
+    SlackConfig,
     load,
 )
 from bot.config_file import TABLES
@@ -321,6 +322,24 @@ def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Pa
         ("[discord]\nshard_ids = [0]\n", 2, "needs `shard_count` beside it"),
         ("[discord]\nshard_count = 2\nshard_ids = [1, 2]\n", 3, "names shard 2"),
         ("[discord]\nfree_chat = 1\n", 2, "has to be true or false"),
+        ('[slack]\nbot_token = "abc"\n', 2, "write the variable's name as bot_token_env"),
+        ('[slack]\nsigning_secret = "abc"\n', 2, "write the variable's name as signing_secret_env"),
+        ('[slack]\ntoken = "abc"\n', 2, "write the variable's name as bot_token_env"),
+        ('[slack]\nbot_token_env = "xoxb-hush-hush"\n', 2, "write the variable's name as bot_token_env"),
+        ('[slack]\nbot_token_env = "xoxe.xoxb-1-hush"\n', 2, "looks like a secret"),
+        ('[slack]\napp_token_env = "xapp-1-hush"\n', 2, "write the variable's name as app_token_env"),
+        (f'[slack]\nclient_secret_env = "{"ab" * 16}"\n', 2, "the variable's name as client_secret_env"),
+        (f'[slack]\nsigning_secret_env = "{"0f" * 16}"\n', 2, "looks like a secret"),
+        ('[slack]\nclient_id_env = "123.456"\n', 2, "is the name of an environment variable"),
+        ('[slack]\nadmins = ["xoxb-hush-hush"]\n', 2, "looks like a secret"),
+        ('[slack]\nadmins = "U012AB3CD"\n', 2, "has to be a list of texts"),
+        ("[slack]\nadmins = [7]\n", 2, "has to be a list of texts"),
+        ('[slack]\nadmins = ["U012AB3CD", "@ana"]\n', 2, "has “@ana”, which is no member id"),
+        ('[slack]\nadmins = ["T012AB3CD"]\n', 2, "begins with U or W"),
+        ('[slack]\nmode = "sockets"\n', 2, "did you mean “socket”?"),
+        ("[slack]\nconnections = 11\n", 2, "has to be from 1 to 10"),
+        ("[slack]\nhttp_port = 70000\n", 2, "has to be from 0 to 65535"),
+        ('[slack]\napi_base = "slack.com/api"\n', 2, "has to begin with one of http://"),
         ("retrieval = 3\n", 1, "has to be a table"),
         ('x = """\n[retrieval]\nfetchk = 1\n"""\n', 1, "unknown table [x]"),
         ("[retrieval]\nk = = 3\n", 2, "is not valid TOML"),
@@ -351,6 +370,22 @@ def test_what_the_file_says_of_discord_is_read(file: Path) -> None:
         sync_guilds=(7,),
         free_chat=True,
         threads=False,
+    )
+
+
+def test_what_the_file_says_of_slack_is_read(file: Path) -> None:
+    file.write_text(
+        '[slack]\nbot_token_env = "MINE"\nmode = "http"\nhttp_host = "0.0.0.0"\nhttp_port = 0\n'
+        'connections = 10\nadmins = ["U012AB3CD", "W77", "U012AB3CD"]\n',
+        encoding="utf-8",
+    )
+    assert load(file, environ={}).slack == SlackConfig(
+        bot_token_env="MINE",
+        mode="http",
+        http_host="0.0.0.0",
+        http_port=0,
+        connections=10,
+        admins=("U012AB3CD", "W77"),
     )
 
 

@@ -27,12 +27,12 @@ LAYERS = (
     ("bot.doorway", "bot.order", "bot.patience", "bot.requests", "storage"),
     ("bot.command_line", "bot.manual", "bot.commands", "bot.verb"),
     ("bot.config", "bot.config_file", "bot.config_roles", "bot.models", "bot.model_fetch"),
-    ("bot.members",),
+    ("bot.config_fields", "bot.config_platforms", "bot.config_text", "bot.members"),
     ("bot.words", "bot.events"),
 )
 HOMES = {
     "discord": ("cogs", "bot.adapters.discord"),
-    "aiohttp": ("bot.adapters.discord",),
+    "aiohttp": ("bot.adapters.discord", "bot.adapters.slack"),
     "slack_bolt": ("bot.adapters.slack",),
     "slack_sdk": ("bot.adapters.slack",),
     "anthropic": ("bot.llm.anthropic_messages",),
@@ -60,6 +60,7 @@ HOMES = {
 HEAVY = {
     "sqlalchemy", "chromadb", "dbos", "anthropic", "openai", "onnxruntime", "tokenizers", "numpy", "alembic",
     "pydantic", "rich", "prompt_toolkit", "yaml", "d20", "discord", "aiohttp", "matplotlib",
+    "slack_bolt", "slack_sdk",
 }  # fmt: skip
 
 

@@ -36,6 +36,9 @@ _MENTION = re.compile(
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s")
 _BROKEN = "\u200b"
 
+TITLE_CHARS = 90
+"""Of a conversation's title: no platform allows fewer than 100 for a thread's name."""
+
 Size = Callable[[str], int]
 """How long a platform holds a text to be; `len` counts code points."""
 
@@ -49,6 +52,16 @@ def clean(text: str) -> str:
 def neutralise(text: str) -> str:
     """The text with @everyone, <@…>, <!channel> and their like made words that call nobody."""
     return _MENTION.sub(lambda found: found[0] + _BROKEN, text)
+
+
+def title(text: str) -> str:
+    """A conversation's title out of what was asked: one line without quotation marks of Markdown, "" of nothing."""
+    lines = (line.lstrip("> ") for line in clean(text).splitlines())
+    whole = neutralise(" ".join(" ".join(lines).split()))
+    if len(whole) <= TITLE_CHARS:
+        return whole
+    cut = whole.rfind(" ", TITLE_CHARS // 2, TITLE_CHARS)
+    return whole[: cut if cut > 0 else TITLE_CHARS - 1].rstrip() + "…"
 
 
 @dataclass(frozen=True, slots=True)

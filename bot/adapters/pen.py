@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 MARGIN_S = 0.25
 """Posts are counted when they arrive, which the network spreads."""
@@ -30,6 +30,8 @@ urgency: ContextVar[int] = ContextVar("urgency", default=0)
 """Of the request that this task makes: the smallest goes first."""
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,16 @@ class Rank(IntEnum):
 
 class Later(Exception):
     """The platform could not take it just now: a fault of the network, or of its own."""
+
+
+async def patiently(call: Callable[[], Awaitable[T]]) -> T:
+    """Make the call again while the network or the platform is not up to it. Raises Later in the end."""
+    for wait in BACKOFF_S:
+        try:
+            return await call()
+        except Later:
+            await asyncio.sleep(wait)
+    return await call()
 
 
 class Message(Protocol):
@@ -130,6 +142,8 @@ class Pen:
             self._due[message] = _Due(group, now, rank, empty, now)
         else:
             due.worded = now if due.empty and not empty else due.worded
+            if rank < due.rank:
+                due.not_before = 0.0  # what is more urgent does not wait for what was put off
             due.rank = min(due.rank, rank)
             due.empty = empty
             due.again = due.writing

@@ -144,6 +144,22 @@ class Screen(Generic[AnyPage]):
         made = self._pages(staged)
         return (made[part], not staged.sheet.growing) if part < len(made) else None
 
+    def drawn(self) -> list[tuple[str, AnyPage]]:
+        """Every page that there would be, under the outbox's key of its message, without a place to show it."""
+        if self._folded is not None:
+            return [(FIRST, self._folded([one.sheet for one in self.stages], self._facts(True)))]
+        pages = []
+        for staged in self.stages:
+            made = self._make(staged.sheet, self._facts(staged is self.stages[-1]))
+            key = staged.sheet.key
+            pages += [(f"{key}#{part + 1}" if part else key, page) for part, page in enumerate(made)]
+        return pages
+
+    def age(self, staged: Staged[AnyPage]) -> float:
+        """Seconds since the last message of the stage was posted; 0 while it is not."""
+        posted = staged.messages[-1].posted if staged.messages else None
+        return asyncio.get_running_loop().time() - posted if posted is not None else 0.0
+
     def _pages(self, staged: Staged[AnyPage]) -> Sequence[AnyPage]:
         """The stage's pages, each with its message."""
         if staged.pages is None:

@@ -12,6 +12,7 @@ from bot.words import Words
 class Sheet:
     """What one Stage has shown so far. `first_choice` is how many choices the run offered before this stage.
 
+    At each offset of `cuts` the text goes on in another message, however much room there is in the one before.
     `growing` is True until the next stage opens or the run ends. `replaces`: a crash cut this stage off and
     it is being made anew. `links` are lines of the platform's own Markdown that its adapter has written itself,
     such as where a conversation goes on: they are shown as they are.
@@ -20,6 +21,7 @@ class Sheet:
     key: str
     title: str
     text: str = ""
+    cuts: list[int] = field(default_factory=list)
     status: Status | None = None
     notices: list[str] = field(default_factory=list)
     citations: list[Citation] = field(default_factory=list)

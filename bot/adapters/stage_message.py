@@ -69,6 +69,8 @@ class StageMessage(Generic[AnyPage]):
         self._instead_of = instead_of
         self.id: str | None = None
         self.gone = False
+        self.posted: float | None = None
+        """When it was posted for what it shows, by the loop's clock; None for one that was there before."""
         self._on: Surface[AnyPage] | None = None
         self._stale: str | None = None
         """What stood in its place before, and goes as soon as it is there."""
@@ -90,6 +92,7 @@ class StageMessage(Generic[AnyPage]):
     def take_over(self, mark: Mark, row: OutboxRow) -> None:
         """Be another stage's message from now on."""
         self._instead_of, self.mark, self._row = self.mark.key, mark, row
+        self.posted = None  # how long it has stood there says nothing of its text
         self._claimed = False
 
     async def write(self) -> bool | None:
@@ -193,6 +196,7 @@ class StageMessage(Generic[AnyPage]):
         found = await surface.find(self.mark, self._since, self._home.messages) if unsure else None
         if found is None:
             self.id = await surface.post(page, self.mark, self._home.form)
+            self.posted = asyncio.get_running_loop().time()
             self._on, self._form, self._files = surface, self._home.form, page.files
             self._home.messages.add(self.id)
         else:

@@ -10,14 +10,15 @@ import json
 import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Generic, Protocol, assert_never
+from typing import TYPE_CHECKING, Generic, assert_never
 
 from bot import commands
-from bot.adapters import screen
+from bot.adapters import rolling
+from bot.adapters.homes import Home, Links
 from bot.adapters.pen import Later, Pens
-from bot.adapters.screen import FIRST, Screen
+from bot.adapters.screen import FIRST, Screen, Staged
 from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.surface import AnyPage, Form, Gone, Mark, PutPage, Refused, Shut
+from bot.adapters.surface import AnyPage, Form, Gone, Mark, Refused, Shut
 from bot.events import (
     Attachment,
     Choices,
@@ -45,42 +46,10 @@ if TYPE_CHECKING:
 FLUSH_S = 25.0
 """How long the end of a run waits for its last messages; they are tried on beyond that."""
 
+OVERDUE_S = 15.0
+"""How long the end of a line is waited for, where a message has grown so old that another should go on."""
+
 _log = logging.getLogger(__name__)
-
-
-class Aside(Protocol[PutPage]):
-    async def whisper(self, page: PutPage, mark: Mark, form: Form) -> str:
-        """Say it to the asker alone: the message's id."""
-        ...
-
-
-class Home(screen.Home[AnyPage], Protocol[AnyPage]):
-    hint: str
-    """A line on how to go on here, or ""."""
-
-    @property
-    def response(self) -> Aside[AnyPage] | None:
-        """Where the asker can be told something alone, if that is possible."""
-        ...
-
-    @property
-    def no_files(self) -> str:
-        """The permission without which no file can be sent here, or ""."""
-        ...
-
-    async def put_out(self, messages: Sequence[str], note: str) -> None:
-        """End the messages that a crash cut off; `note` says why there is no more."""
-        ...
-
-
-class Links(Protocol):
-    async def line(self, elsewhere: Elsewhere) -> str:
-        """The line that leads there, in the platform's own Markdown."""
-        ...
-
-    def ended(self) -> None:
-        """The run's last message has been written."""
-        ...
 
 
 class StagedView(Generic[AnyPage]):
@@ -101,15 +70,20 @@ class StagedView(Generic[AnyPage]):
         spoken: Callable[[str], str],
         taken: Collection[str],
         private: bool,
+        alone: bool = False,
+        roll_after_s: float | None = None,
     ) -> None:
         """`pages` and `folded`: see Screen. `spoken` makes a work's sentence the platform's.
 
         `taken` are keys by which the adapter has messages of its own in the outbox. `private`: only the asker
-        sees this one's.
+        sees this one's. `alone`: the asker is told all of it at once, by `home.response`, when it has ended.
+        After `roll_after_s` a message that still grows goes on in another.
         """
         self._run = run
         self._request = request
         self._private = private
+        self._alone = alone
+        self._roll_after_s = roll_after_s
         self._space = request.place.space
         self._outbox = outbox
         self._offers = offers
@@ -132,7 +106,7 @@ class StagedView(Generic[AnyPage]):
             await self._enter(event)
         else:
             await self._take(event)
-        if not self._only_failed:
+        if not self._only_failed and not self._alone:
             self._screen.open()
 
     async def flush(self, status: Ended) -> None:
@@ -200,7 +174,7 @@ class StagedView(Generic[AnyPage]):
         sheet = staged.sheet
         match event:
             case Text(text=text):
-                sheet.text += self._spoken(text)
+                self._grow(staged, self._spoken(text))
             case Status():
                 sheet.status = event
             case Citation():
@@ -222,6 +196,19 @@ class StagedView(Generic[AnyPage]):
             case _:
                 assert_never(event)
         self._screen.changed(staged)
+
+    def _grow(self, staged: Staged[AnyPage], text: str) -> None:
+        sheet, age = staged.sheet, self._screen.age(staged)
+        if self._roll_after_s is not None and age > self._roll_after_s:
+            overdue = age > self._roll_after_s + OVERDUE_S
+            at = rolling.cut(sheet.text, text, overdue=overdue)
+            if at is not None and at > max(sheet.cuts, default=0) and self._in_one(staged):
+                sheet.cuts.append(at)
+        sheet.text += text
+
+    def _in_one(self, staged: Staged[AnyPage]) -> bool:
+        """Whether what follows the last cut has begun to be shown: one cut, one message."""
+        return len(staged.messages) > len(staged.sheet.cuts)
 
     async def _keep_offers(self) -> None:
         """Keep what the buttons of the open stage will offer, before they are there."""
@@ -267,16 +254,19 @@ class StagedView(Generic[AnyPage]):
         )
 
     async def _whispered(self) -> bool:
-        """Tell the asker alone how it ended, where nothing else was to be shown; False if that can't be."""
-        response, found = self._home.response, self._screen.page(self._screen.stages[0])
-        if response is None or self._private or found is None:
+        """Tell the asker alone how it ended, or all of it; False if that can't be."""
+        response = self._home.response
+        if response is None or (self._private and not self._alone):
             return False
+        drawn = self._screen.drawn()
+        if not response.files and any(page.files for _, page in drawn):
+            return False  # or half of it would stand here, and half elsewhere
         try:
-            row = await self._outbox.claim(self._space, self._run, FIRST)
-            if row.message_id is None:
-                page, _ = found
-                message = await response.whisper(page, Mark(self._run, FIRST), Form.LAYOUT)
-                await self._outbox.sent(self._space, self._run, FIRST, message, page.shown)
+            for key, page in drawn:
+                row = await self._outbox.claim(self._space, self._run, key)
+                if row.message_id is None:
+                    message = await response.whisper(page, Mark(self._run, key), Form.LAYOUT)
+                    await self._outbox.sent(self._space, self._run, key, message, page.shown)
         except (Shut, Refused, Gone, Later, StorageFault) as fault:
             _log.info("run %s: its end is told to everybody: %s", self._run, fault)
             return False

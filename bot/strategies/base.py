@@ -23,7 +23,8 @@ class Inquiry:
 
     `locale` is what people read meanwhile. `k` passages at most, None for the configured number.
     `prompts` are the wordings that the run has decided on, by name. `helper`: a model that can judge
-    passages plays ROLE. `history` holds the (question, answer) pairs that a follow-up leans on, oldest first.
+    passages plays ROLE. `history` holds the (question, answer) pairs that a follow-up leans on, oldest first;
+    `earlier` what people said in the thread before the first question, in place of them.
     `languages` are the shelf's, as ISO 639-1. `begun` is what the question (and its translations) found
     already, the weightiest first; empty when it has not been searched yet.
     """
@@ -39,6 +40,7 @@ class Inquiry:
     languages: tuple[str, ...] = ()
     prompts: Mapping[str, PromptText] = field(default_factory=dict)
     history: tuple[tuple[str, str], ...] = ()
+    earlier: str = ""
     begun: tuple[Found, ...] = ()
 
 

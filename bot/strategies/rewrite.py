@@ -1,7 +1,7 @@
 """Before any strategy: a follow-up is made to stand alone, a foreign question is put into the shelf's language.
 
 One model call serves both, and is made only where one of them is due. Without a model a short follow-up is
-searched together with the question before it.
+searched together with the question before it, or with what was last said in the thread.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Rewriting:
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
         first = await self._searches.one(run, "search", inquiry, inquiry.question)
         ready = replace(inquiry, begun=(first,))
-        follows = bool(inquiry.history) and not first.titled
+        follows = bool(inquiry.history or inquiry.earlier) and not first.titled
         foreign = OTHER_LANGUAGE in first.notices or (follows and inquiry.language not in inquiry.languages)
         if follows and not inquiry.helper:
             ready = await self._by_words(run, inquiry, first)
@@ -72,7 +72,7 @@ class Rewriting:
     async def _by_words(self, run: Run, inquiry: Inquiry, first: Found) -> Inquiry:
         """ "and at night?" says too little alone, so it is read with the question before it."""
         if len(set(content_terms(inquiry.question, inquiry.language))) < SHORT:
-            both = f"{inquiry.history[-1][0]} {inquiry.question}"
+            both = f"{_before(inquiry)} {inquiry.question}"
             found = await self._searches.one(run, "search-together", inquiry, both)
             if found.confident:
                 return replace(inquiry, question=both, begun=(found,))
@@ -85,7 +85,7 @@ class Rewriting:
             "rewrite",
             "rewrite",
             Rewritten,
-            history=fence.exchanges(inquiry.history),
+            history=fence.exchanges(inquiry.history) or fence.thread(inquiry.earlier),
             question=fence.data(inquiry.question),
             languages=named(tongues) if tongues else "none",
         )
@@ -103,6 +103,16 @@ class Rewriting:
 
 
 ALONE = "search-alone"
+LINE_CHARS = 300
+"""As much of what somebody said before it as a short question is searched with."""
+
+
+def _before(inquiry: Inquiry) -> str:
+    """The question before this one, or else what was last said in the thread."""
+    if inquiry.history:
+        return inquiry.history[-1][0]
+    line = inquiry.earlier.splitlines()[-1]
+    return (line.partition(": ")[2] or line)[:LINE_CHARS]
 
 
 def _steps(inquiry: Inquiry, rewritten: Rewritten, follows: bool, tongues: tuple[str, ...]) -> dict[str, str]:

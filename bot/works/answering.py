@@ -154,7 +154,7 @@ def rag(snapshot: Snapshot, passages: list[Passage]) -> Prompt:
     system, user = snapshot.prompts["rag"].fill(
         language=LANGUAGES.get(snapshot.language, "the language of the question"),
         passages=fence.passages(passages),
-        history=fence.exchanges(snapshot.history),
+        history=fence.exchanges(snapshot.history) or fence.thread(snapshot.earlier),
         question=fence.data(snapshot.question),
     )
     return Prompt(system=system, messages=(Message("user", user),), max_tokens=MAX_TOKENS)

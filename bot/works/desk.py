@@ -1,4 +1,4 @@
-"""The verbs that steer the conversation itself: help, stop, new."""
+"""The verbs that steer the conversation itself, help, stop and new, and usage."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from bot.manual import help_text
 from bot.words import words
 
 if TYPE_CHECKING:
+    from bot.works.usage import Accounts
     from storage.sessions import Sessions
 
 
 class Desk:
-    """Needs the sessions, to close one, and a way to stop what runs in a place, for a person."""
+    """Needs the sessions, to close one, a way to stop what runs in a place, for a person, and the accounts."""
 
-    def __init__(self, sessions: Sessions, stop: Callable[[Place, str], Awaitable[int]]) -> None:
+    def __init__(
+        self, sessions: Sessions, stop: Callable[[Place, str], Awaitable[int]], accounts: Accounts
+    ) -> None:
         self._sessions = sessions
         self._stop = stop
+        self._accounts = accounts
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
@@ -32,6 +36,10 @@ class Desk:
                 stopped = await run.step("stop", lambda: self._stop(place, request.author.id), int)
                 yield Stage("stop", "")
                 yield Text(say("desk.stopped", n=stopped) if stopped else say("desk.nothing_to_stop"))
+            case "usage":
+                told = await run.step("usage", lambda: self._accounts.told(request), str)
+                yield Stage("usage", say("usage.title"))
+                yield Text(told)
             case _:
                 await run.step(
                     "close",

@@ -11,12 +11,12 @@ import shutil
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path, PurePosixPath
 
-from bot.events import File, Run, Sorry
+from bot.events import File, Request, Run, Sorry
 from bot.retrieval.files import Candidate, Refused
 from storage.faults import fault_of
 
-Fetch = Callable[[File, Path, int], Awaitable[None]]
-"""Writes the file's bytes to the path, at most that many. Raises Sorry."""
+Fetch = Callable[[Request, File, Path, int], Awaitable[None]]
+"""Writes the bytes of a request's file to the path, at most that many. Raises Sorry."""
 
 LONGEST_NAME = 100
 """Characters of a file's name, below what every file system and every message has room for."""
@@ -76,7 +76,7 @@ class Incoming:
         path = self._folder / run.id / f"{n}{suffix}"
         try:
             await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
-            await fetch(file, path, max_bytes)
+            await fetch(run.request, file, path, max_bytes)
             size = (await asyncio.to_thread(path.stat)).st_size
         except OSError as error:
             if (fault := fault_of(error)).kind != "other":

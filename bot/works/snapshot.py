@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
+    from bot.works.earlier import EarlierWords
     from storage.sessions import Sessions
 
 HISTORY = 2
@@ -34,8 +35,9 @@ class Snapshot:
     """The question, where it goes, who helps and answers, and the wordings that they are told.
 
     `strategy` is how it is searched, `wanted` how it was to be. `prompts` holds each wording with its
-    version. `cites` is whether the answerer's citations can be trusted, `demo` whether it is the demo model,
-    `introduced` whether people were told so in this conversation.
+    version. `earlier` is what people said in the thread before the first question. `cites` is whether the
+    answerer's citations can be trusted, `demo` whether it is the demo model, `introduced` whether people
+    were told so in this conversation.
     """
 
     shelf: str
@@ -53,6 +55,7 @@ class Snapshot:
     languages: list[str] = field(default_factory=list)
     prompts: dict[str, PromptText] = field(default_factory=dict)
     history: list[tuple[str, str]] = field(default_factory=list)
+    earlier: str = ""
 
     def inquiry(self, request: Request, locale: str) -> Inquiry:
         """What the strategy is asked."""
@@ -69,6 +72,7 @@ class Snapshot:
             languages=tuple(self.languages),
             prompts=self.prompts,
             history=tuple(self.history),
+            earlier=self.earlier,
         )
 
 
@@ -82,12 +86,14 @@ class Snapshots:
         prompts: Prompts,
         sessions: Sessions,
         settings: RetrievalConfig,
+        earlier: EarlierWords,
     ) -> None:
         self._library = library
         self._models = models
         self._prompts = prompts
         self._sessions = sessions
         self._settings = settings
+        self._earlier = earlier
 
     async def take(self, request: Request) -> Snapshot:
         """Raises Sorry where there is nothing to ask, or nothing to ask it of."""
@@ -100,6 +106,8 @@ class Snapshots:
         shelf = await self._library.shelf_for(space, _option(request, "shelf"), "rules")
         mine = await held(self._sessions, request, question)
         past = await self._sessions.last_exchanges(space, mine.id, HISTORY) if mine else []
+        follows = bool(request.options.get(FOLLOW_UP))
+        first = follows and mine is not None and not past and await self._sessions.first_here(mine)
         languages = await self._library.languages(space, shelf)
         language = await asyncio.to_thread(detect_question, question, languages)
         wanted = _option(request, "strategy") or self._settings.strategy
@@ -124,7 +132,8 @@ class Snapshots:
             helper=helps,
             languages=languages,
             prompts={name: await self._prompts.of(space, name) for name in told},
-            history=[(one.question, one.answer) for one in past] if request.options.get(FOLLOW_UP) else [],
+            history=[(one.question, one.answer) for one in past] if follows else [],
+            earlier=await self._earlier.of(request) if first else "",
         )
 
     def _can(self, role: str) -> Capabilities | None:

@@ -15,23 +15,34 @@ from types import TracebackType
 
 import pytest
 
-from bot.adapters.serving import Discreet
+from bot.adapters.discreet import Discreet
 from tests.fakes.discord import FakeDiscord
+from tests.fakes.slack import FakeSlack
 
 CLOSED = "http://127.0.0.1:9/api/v10"
+CLOSED_SLACK = "http://127.0.0.1:9/api"
 """Nobody listens on the discard port."""
 
 
 @asynccontextmanager
 async def started(
-    data: Path, *, api: str = CLOSED, token: str = "", more: str = ""
+    data: Path,
+    *,
+    api: str = CLOSED,
+    token: str = "",
+    more: str = "",
+    slack: str = CLOSED_SLACK,
+    **secrets: str,
 ) -> AsyncIterator[Process]:
-    """`python -m bot run`; killed if it is still there in the end."""
+    """`python -m bot run`; killed if it is still there in the end. `secrets` are Slack's: bot_token, app_token, …"""
     settings = data / "config.toml"
-    text = f'[embedding]\nmodel = "none"\n[roles]\n[discord]\napi_base = "{api}"\n{more}\n'
+    text = f'[embedding]\nmodel = "none"\n[roles]\n[slack]\napi_base = "{slack}"\nconnections = 1\n'
+    text += f'[discord]\napi_base = "{api}"\n{more}\n'
     settings.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "bot", "run", "--config", str(settings), "--data", str(data)]
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG"))}
+    others = ("LC_", "LANG", "SLACK_")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(others)}
+    environ |= {f"SLACK_{name.upper()}": value for name, value in secrets.items()}
     process = await asyncio.create_subprocess_exec(
         *command, stdout=PIPE, stderr=PIPE, env={**environ, "DISCORD_TOKEN": token}
     )
@@ -69,6 +80,7 @@ async def test_without_a_token_it_says_where_to_get_one(tmp_path: Path) -> None:
         code, said = await outcome(process)
     assert code == 2
     assert "as DISCORD_TOKEN; docs/discord.md" in said
+    assert "as SLACK_BOT_TOKEN and SLACK_APP_TOKEN; docs/slack.md" in said
     assert said.count("\n") == 1
 
 
@@ -132,6 +144,92 @@ async def test_it_leaves_in_order_when_told_to(tmp_path: Path, sent: signal.Sign
     assert not (tmp_path / "lock.pid").exists()
 
 
+@asynccontextmanager
+async def both() -> AsyncIterator[tuple[FakeDiscord, FakeSlack]]:
+    async with FakeDiscord() as discord, FakeSlack() as slack:
+        discord.guild("Table")
+        slack.workspace("Chair")
+        yield discord, slack
+
+
+def tokens(slack: FakeSlack) -> dict[str, str]:
+    return {"slack": slack.api, "bot_token": slack.bot_token, "app_token": slack.app_token}
+
+
+async def test_slack_alone_is_enough(tmp_path: Path) -> None:
+    async with both() as (_, slack), started(tmp_path, **tokens(slack)) as process:
+        said = await until_said(process, "On Slack as sutradhar, in Chair.")
+        assert "calling Slack…" in said
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(10):
+            left, more = await outcome(process)
+        assert left == 143
+        assert not slack.sockets.all
+    log = (tmp_path / "sutradhar.log").read_text(encoding="utf-8")
+    assert not [one for one in (slack.bot_token, slack.app_token, "ticket=") if one in said + more + log]
+
+
+async def test_what_slack_refuses_does_not_take_discord_along(tmp_path: Path) -> None:
+    async with both() as (discord, slack):
+        settings = {"api": discord.api, "token": discord.token, **tokens(slack), "bot_token": "xoxb-another"}
+        async with started(tmp_path, **settings) as process:
+            said = await until_said(process, "On Discord as Sutradhar#4821")
+            assert "Slack refused the token in SLACK_BOT_TOKEN" in said
+            assert "xoxb-another" not in said
+
+
+async def test_what_is_half_set_up_is_told_and_the_other_goes_on(tmp_path: Path) -> None:
+    async with both() as (discord, slack):
+        settings = {
+            "api": discord.api,
+            "token": discord.token,
+            "slack": slack.api,
+            "bot_token": slack.bot_token,
+        }
+        async with started(tmp_path, **settings) as process:
+            said = await until_said(process, "On Discord as Sutradhar#4821")
+    assert "no app-level token" in said
+    assert slack.calls == []
+
+
+async def test_half_of_slack_alone_is_one_sentence(tmp_path: Path) -> None:
+    async with started(tmp_path, bot_token="xoxb-1") as process:
+        code, said = await outcome(process)
+    assert code == 2
+    assert "as SLACK_APP_TOKEN (docs/slack.md)" in said
+    assert said.count("\n") == 1
+
+
+async def test_both_are_served_and_one_that_fails_later_leaves_the_other_there(tmp_path: Path) -> None:
+    async with both() as (discord, slack):
+        settings = {"api": discord.api, "token": discord.token, **tokens(slack)}
+        async with started(tmp_path, **settings) as process:
+            await discord.connected()
+            await slack.connected()
+            said = await until_said(process, "On ") + await until_said(process, "On ")
+            assert "calling Discord and Slack…" in said
+            assert "On Discord as Sutradhar#4821" in said
+            assert "On Slack as sutradhar, in Chair" in said
+            slack.app_token = "xapp-another"
+            await slack.drop()
+            await until_said(process, "Slack refused the token in SLACK_APP_TOKEN")
+            assert process.returncode is None
+            (session,) = discord.gateway.sessions.values()
+            assert session.socket is not None
+            session.socket.close(4004)
+            code, said = await outcome(process)
+    assert code == 2
+    assert "Reset Token" in said
+
+
+async def test_all_that_fail_are_told_and_the_last_decides(tmp_path: Path) -> None:
+    async with started(tmp_path, token="a.b.c", bot_token="xoxb-1", app_token="xapp-1") as process:
+        code, said = await outcome(process)
+    assert code == 1
+    assert f"I can't reach Discord at {CLOSED}." in said
+    assert f"I can't reach Slack at {CLOSED_SLACK}." in said
+
+
 def raised(error: Exception) -> tuple[type[Exception], Exception, TracebackType | None]:
     """As sys.exc_info has it."""
     with suppress(type(error)):
@@ -158,6 +256,36 @@ def test_no_token_reaches_a_log() -> None:
     assert "ValueError" in line
     assert "c2VjcmV0" not in line
     assert "a-bots-own-token" not in line
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "xoxb-100000000000-2000000000000-AbCdEf",
+        "xoxe.xoxb-1-AbCdEf",
+        "xapp-1-A0LOOPBACK-1-AbCdEf",
+        "https://hooks.slack.com/commands/T012AB3CD/345/AbCdEf",
+        "https://hooks.slack.com/actions/T012AB3CD/345/AbCdEf",
+        "https://hooks.slack.com/services/T012AB3CD/B345/AbCdEf",
+        "https://files.slack.com/upload/v1/AbCdEf",
+        "wss://wss-primary.slack.com/link/?ticket=AbCdEf&app_id=A1",
+        "a signing secret AbCdEf",
+    ],
+)
+def test_no_secret_of_slacks_reaches_a_log(secret: str) -> None:
+    formatter = Discreet("a signing secret AbCdEf")
+    record = logging.LogRecord("slack_sdk", logging.ERROR, "", 0, "%s failed", (secret,), None)
+    record.exc_info = raised(ValueError(f"POST '{secret}', then on"))
+    line = formatter.format(record)
+    assert "AbCdEf" not in line
+    assert "failed" in line
+    assert "then on" in line
+
+
+def test_words_that_look_a_little_like_secrets_are_left_alone() -> None:
+    line = "GET /actions/ of 2 commands/Tables, xoxo, xapp, app_id=A1, services/list"
+    record = logging.LogRecord("bot.x", logging.INFO, "", 0, line, (), None)
+    assert Discreet("").format(record).endswith(line)
 
 
 def test_a_lost_connection_is_one_line() -> None:

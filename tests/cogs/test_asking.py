@@ -9,7 +9,7 @@ import discord
 import pytest
 from simcord.enums import InteractionType
 
-from bot.adapters.discord.cooldown import LOOKS
+from bot.adapters.cooldown import LOOKS
 from bot.requests import event_id
 from tests.cogs.table import Table, command, said
 

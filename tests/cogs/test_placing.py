@@ -6,7 +6,8 @@ import pytest
 from discord import ChannelType
 
 from bot.adapters.discord.origin import Home
-from bot.adapters.discord.placing import TITLE_CHARS, Spot, home, place, title
+from bot.adapters.discord.placing import Spot, home, place
+from bot.adapters.draft import TITLE_CHARS, title
 
 ANA, CHANNEL, THREAD, GUILD, EVENT = 1, 20, 21, 30, 40
 

@@ -8,8 +8,8 @@ import discord
 import pytest
 from simcord.builders import ChannelHandle
 
-from bot.adapters.discord import custom_ids
-from bot.adapters.discord.cooldown import LOOKS
+from bot.adapters import custom_ids
+from bot.adapters.cooldown import LOOKS
 from bot.adapters.discord.origin import origin_of
 from bot.commands import FOLLOW_UP
 from bot.requests import event_id

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from simcord.enums import InteractionType
 
-from bot.adapters.discord import custom_ids, menus, modals
-from bot.adapters.discord.cooldown import LOOKS
+from bot.adapters import custom_ids, unfinished
+from bot.adapters.cooldown import LOOKS
+from bot.adapters.quoted import QUOTED_CHARS, quotation
 from bot.prompts import as_yaml
 from tests.cogs.table import Client, Table, command, said
 
@@ -142,8 +143,8 @@ async def test_a_message_without_words_cannot_be_asked_about(table: Table) -> No
 
 
 async def test_only_so_much_of_a_message_is_quoted() -> None:
-    quoted = menus.quotation("word " * 1000)
-    assert len(quoted) <= menus.QUOTED_CHARS + 2
+    quoted = quotation("word " * 1000)
+    assert len(quoted) <= QUOTED_CHARS + 2
     assert quoted.startswith("> word")
     assert quoted.endswith("…")
 
@@ -159,9 +160,9 @@ async def test_nothing_is_kept_of_a_window_that_was_answered(table: Table) -> No
     assert opened.modal is not None
     run = opened.modal["custom_id"].partition(":")[2]
     offers = table.world.app.house.offers
-    assert await offers.all(table.space, run, modals.KIND)
+    assert await offers.all(table.space, run, unfinished.KIND)
     await table.ana.submit_modal(opened, {"text": QUESTION})
-    assert await offers.all(table.space, run, modals.KIND) == []
+    assert await offers.all(table.space, run, unfinished.KIND) == []
 
 
 def submitted(custom_id: str, text: str) -> dict[str, Any]:

@@ -75,7 +75,11 @@ async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Rec
 
         def works(self, app: App) -> dict[str, Work]:
             scripted = Scripted(scripts)
-            return {"rules": scripted, "library": scripted, HOUSE: Desk(house.sessions, app.stop)}
+            return {
+                "rules": scripted,
+                "library": scripted,
+                HOUSE: Desk(house.sessions, app.stop, house.accounts),
+            }
 
     app = App(ScriptedHouse(), house.engine_url)  # type: ignore[arg-type]
     app.attach("terminal", recorder.view)

@@ -56,7 +56,10 @@ async def test_conversations_do_not_cross(db: Database) -> None:
     assert not await sessions.add_exchange("one", theirs.id, "run", "q", "a")
     assert await sessions.add_exchange("two", theirs.id, "run", "q", "a")
     assert await sessions.last_exchanges("one", theirs.id, 5) == []
+    assert await sessions.first_here(mine)
     await sessions.close("one", "terminal", "c", "t")
+    assert not await sessions.first_here(await sessions.open("one", "terminal", "c", "t", "rules"))
+    assert await sessions.first_here(theirs)
     left = await sessions.active("two", "terminal", "c", "t")
     assert left is not None
     assert left.id == theirs.id

@@ -88,3 +88,29 @@ async def test_the_rewritten_question_is_what_the_strategy_goes_on_with(bench: B
     ]
     await bench.search("multi-hop", await bench.inquiry("and when running?", history=PAST))
     assert "<question>\nHow long does a candle burn while running?\n</question>" in bench.prompt(1)
+
+
+SAID = "Ana: How bright is a lantern?\nBia: How long does a candle burn while walking?"
+
+
+async def test_what_people_said_in_the_thread_is_leant_on_like_earlier_questions(bench: Bench) -> None:
+    bench.answers.append({"question": "How long does a candle burn while running?", "translations": []})
+    run = MemoryRun()
+    found, _ = await bench.search("single", await bench.inquiry("and when running?", earlier=SAID), run)
+    assert headings(found)[0] == "Candles"
+    assert list(run.kept) == ["search", "rewrite", "search-alone"]
+    assert f"<earlier>\n{SAID}\n</earlier>" in bench.prompt(0)
+
+
+async def test_without_a_model_a_short_question_is_read_with_the_last_line_of_the_thread(
+    bench: Bench,
+) -> None:
+    run = MemoryRun()
+    found, _ = await bench.search(
+        "single", await bench.inquiry("and by night?", earlier=SAID, helper=False), run
+    )
+    assert headings(found)[0] == "Candles"
+    assert list(run.kept) == ["search", "search-together"]
+    inquiry = await bench.inquiry("and by night?", earlier=f"Ana: {'candle ' * 5_000}", helper=False)
+    await bench.search("single", inquiry, run := MemoryRun())
+    assert len(run.kept) == 2

@@ -266,6 +266,18 @@ async def test_a_shortcut_of_a_message_carries_it() -> None:
             await t.slack.shortcut(t.ana, "ask_about", message=said)
 
 
+async def test_a_press_carries_its_message_unless_one_person_alone_sees_that() -> None:
+    async with table() as t:
+        blocks = [{"type": "actions", "elements": [GO]}]
+        await t.slack.press(t.ana, await t.post("x", blocks=blocks), "go")
+        await t.client.chat_postEphemeral(channel=t.channel.id, user=t.ana.id, text="y", blocks=blocks)
+        await t.slack.press(t.ana, t.channel.messages[-1], "go")
+        seen, alone = t.small.done
+        assert seen["message"]["text"] == "x"
+        assert "message" not in alone
+        assert alone["container"]["is_ephemeral"]
+
+
 async def test_a_shared_file_can_be_fetched_with_the_token_alone() -> None:
     async with table() as t:
         await t.slack.say(t.ana, t.channel, "read", mention=True, files=[("a.md", b"# A")])
@@ -297,6 +309,18 @@ async def test_a_file_is_uploaded_in_three_steps_into_a_thread() -> None:
         assert (answer.shown, answer.files[0].data) == ("here\nchart.png", b"\x89PNG")
         told = await t.client.files_info(file=done["file"]["id"])
         assert told["file"]["channels"] == [t.channel.id]
+
+
+async def test_a_file_is_deleted_with_the_message_that_shared_it() -> None:
+    async with table(socket=False) as t:
+        root = await t.slack.say(t.ana, t.channel, "draw")
+        done = await t.client.files_upload_v2(
+            channel=t.channel.id, thread_ts=root.ts, filename="chart.png", content=b"\x89PNG"
+        )
+        await t.client.files_delete(file=done["file"]["id"])
+        assert root.thread == []
+        await t.refused("file_deleted", "files.delete", file=done["file"]["id"])
+        await t.refused("file_not_found", "files.delete", file="F0NOWHERE")
 
 
 async def test_an_upload_that_is_not_whole_is_refused() -> None:

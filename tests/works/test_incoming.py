@@ -31,7 +31,8 @@ class Attachments:
         self.hold: asyncio.Event | None = None
         self.begun = asyncio.Event()
 
-    async def fetch(self, file: File, path: Path, most: int) -> None:
+    async def fetch(self, request: Request, file: File, path: Path, most: int) -> None:
+        assert file in request.files
         self.fetched.append(file.url)
         self.paths.append(path)
         data = self.files.get(file.url)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import aiohttp
 from yarl import URL
 
-from bot.events import File, Sorry
+from bot.events import File, Request, Sorry
 
 if TYPE_CHECKING:
     from bot.config import DiscordConfig
@@ -36,8 +36,11 @@ class Attachments:
         # A proxy or a stand-in for Discord may keep files, too.
         self._own = URL(settings.api_base).origin()
 
-    async def fetch(self, file: File, path: Path, limit: int) -> None:
-        """Write the file's bytes to `path`, at most `limit` of them. Raises Sorry."""
+    async def fetch(self, _: Request, file: File, path: Path, limit: int) -> None:
+        """Write the file's bytes to `path`, at most `limit` of them. Raises Sorry.
+
+        Whose request it is does not matter: an attachment's address opens it by itself.
+        """
         _within(file.name, file.size, limit)
         url = URL(file.url)
         if not url.is_absolute() or not (

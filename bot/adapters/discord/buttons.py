@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import discord
 from discord.ui import ActionRow, Button, DynamicItem, Item, LayoutView, TextDisplay
 
-from bot.adapters.discord import custom_ids, sharing, sources
+from bot.adapters import custom_ids, sources
+from bot.adapters.discord import sharing
 from bot.adapters.discord.fading import buttons_without
 from bot.adapters.discord.placing import spot
 from bot.events import Sorry
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PAGE_CHARS = 3_600
+"""Of the 4000 characters that a message's text components hold together (Discord's documentation,
+"Using Message Components"); the rest is for the page's number.
+"""
 ACK_SECONDS = 1.5
 """How long the storage may take before the press is acknowledged without its answer; Discord waits 3 s
 (its documentation, "Receiving and Responding").
@@ -155,7 +160,7 @@ async def _source_pages(press: Press, run: str) -> list[str]:
     if await press.client.reception.hidden(press, run):
         return []
     kept = await press.client.app.house.offers.all(_space(press), run, "source")
-    return sources.pages(sources.citations(kept), press.client.reception.words(press))
+    return sources.pages(sources.citations(kept), press.client.reception.words(press), PAGE_CHARS)
 
 
 def _page(press: Press, run: str, pages: list[str], page: int) -> LayoutView:

@@ -14,6 +14,7 @@ import discord
 from discord.ext import commands
 from yarl import URL
 
+from bot.adapters import unfinished
 from bot.adapters.discord import sync
 from bot.adapters.discord.attachments import Attachments
 from bot.adapters.discord.global_limit import GlobalLimit
@@ -80,14 +81,14 @@ class Sutradhar(commands.AutoShardedBot):
 
     async def setup_hook(self) -> None:
         """Logged in, and not yet connected: everything that answers events is put in its place."""
-        from bot.adapters.discord import buttons, listen, modals
+        from bot.adapters.discord import buttons, listen
         from bot.adapters.discord.view import view_factory
 
         self.app.attach("discord", view_factory(self), Attachments(self.settings).fetch)
         await self.furnish()
         await listen.load(self)
         self.add_dynamic_items(*buttons.ITEMS)
-        await self.app.house.offers.sweep(modals.KIND, modals.KEPT)
+        await self.app.house.offers.sweep(unfinished.KIND, unfinished.KEPT)
         await sync.sync(self.tree, self.app.house.marks, self.settings.sync_guilds)
 
     async def furnish(self) -> None:

@@ -20,7 +20,7 @@ from bot.requests import event_id
 
 if TYPE_CHECKING:
     from bot.adapters.discord.client import Sutradhar
-    from bot.adapters.discord.turns import Turns
+    from bot.adapters.turns import Turns
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Any
 import discord
 from discord.ui import ActionRow, Container, LayoutView, TextDisplay, View
 
-from bot.adapters.discord import custom_ids
+from bot.adapters import custom_ids
 from bot.adapters.discord.render import CURSOR
 
 

@@ -23,8 +23,8 @@ from bot.adapters.discord.surface import (
     in_our_words,
 )
 from bot.adapters.discord.surface_response import Response
-from bot.adapters.discord.threads import THREAD, Opening, Refusal, missing, patiently, tidy
-from bot.adapters.pen import Later
+from bot.adapters.discord.threads import THREAD, Opening, Refusal, missing, tidy
+from bot.adapters.pen import Later, patiently
 from bot.adapters.surface import Form, Gone, Refused, Shut, Surface
 from bot.words import words
 from storage.faults import StorageFault

@@ -14,7 +14,7 @@ import discord
 from bot.adapters.discord import placing
 from bot.adapters.discord.origin import TOKEN_SECONDS, Origin
 from bot.adapters.discord.placing import PERSONAL, PLATFORM, Spot
-from bot.adapters.draft import clean
+from bot.adapters.draft import clean, title
 from bot.events import Author, File, OptionValue, Place, Request
 from bot.requests import event_id
 from bot.verb import Verb
@@ -41,7 +41,7 @@ def request_of(
     private = (bool(options.get("private")) or shown) and not here.direct and row.work != PERSONAL
     place, origin = _placed(interaction, here, row, held, private=private, threads=threads)
     asked = text if row.plain else f"/{row.path} {text}".strip()
-    origin = replace(origin, title=placing.title(text) or row.path, asked=asked)
+    origin = replace(origin, title=title(text) or row.path, asked=asked)
     request = Request(
         event_id(PLATFORM, here.space, str(interaction.id)),
         place,

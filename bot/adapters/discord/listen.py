@@ -18,8 +18,8 @@ from bot.adapters.discord.deletions import Deletions
 from bot.adapters.discord.mentions import heard
 from bot.adapters.discord.placing import spot_of
 from bot.adapters.discord.spoken import typed
-from bot.adapters.discord.turns import Turns
 from bot.adapters.discord.welcome import Welcome
+from bot.adapters.turns import Turns
 
 if TYPE_CHECKING:
     from bot.adapters.discord.client import Sutradhar

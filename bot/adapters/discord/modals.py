@@ -6,55 +6,21 @@ opened before a restart, or hours ago, is still answered. Knows no work.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from datetime import timedelta
+from collections.abc import Iterator
 from typing import Any
 
 import discord
 from discord import ui
 
-from bot.adapters.discord import custom_ids
+from bot.adapters import custom_ids
 from bot.adapters.discord.origin import TOKEN_SECONDS
-from bot.events import OptionValue
 
-KIND = "modal"
-"""Of the storage's offers."""
-KEPT = timedelta(days=1)
-"""How long a window may stand open; most of those that are older have been dismissed."""
 TYPED = "text"
 """The custom_id of the field that is typed into."""
 CHARS = 4_000
 """The most that can be typed into a field: Discord's limit, as is that of a title and of a label."""
 LABEL_CHARS = 45
-
-
-@dataclass(frozen=True, slots=True)
-class Unfinished:
-    """A request that lacks its text: what is typed is put between `before` and `after`.
-
-    `author` is who may finish it: whoever the window is opened for.
-    """
-
-    work: str
-    verb: str
-    author: int = 0
-    before: str = ""
-    after: str = ""
-    options: Mapping[str, OptionValue] = field(default_factory=dict)
-
-    def kept(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
-
-    def text(self, typed: str) -> str:
-        return f"{self.before}{typed}{self.after}".strip()
-
-
-def unfinished(kept: str) -> Unfinished:
-    """What `Unfinished.kept` wrote. Raises ValueError or TypeError for anything else."""
-    return Unfinished(**json.loads(kept))
 
 
 class Window(ui.Modal):

@@ -14,7 +14,7 @@ from typing import Any
 import discord
 from discord import ui
 
-from bot.adapters.discord.buttons_row import PER_ROW, Button
+from bot.adapters.buttons_row import PER_ROW, Button
 
 TEXT = 4_000
 """Over all text displays of a message (discord-api-docs, pull request 8562; discord.py does not check it).

@@ -11,14 +11,11 @@ import discord
 from discord import ChannelType
 
 from bot.adapters.discord.origin import Home
-from bot.adapters.draft import clean, neutralise
 from bot.events import Place, Sorry
 
 PLATFORM = "discord"
 PERSONAL = "sessions"
 """The work whose answers name a person's own conversations, so that nobody else is shown them."""
-TITLE_CHARS = 90
-"""Of a thread's name; Discord allows 100 (its documentation, "Start Thread from Message")."""
 
 _OPENS_THREADS = {ChannelType.text, ChannelType.news, ChannelType.forum, ChannelType.media}
 _THREADS = {ChannelType.public_thread, ChannelType.private_thread, ChannelType.news_thread}
@@ -125,13 +122,3 @@ def place(spot: Spot, *, event: int, goes: Home, held: str | None = None, privat
     else:
         thread = str(event) if goes == "thread" else ""
     return Place(PLATFORM, spot.space, str(spot.parent or spot.channel), thread)
-
-
-def title(text: str) -> str:
-    """A thread's name out of what was asked: one line without quotation marks of Markdown, "" of nothing."""
-    lines = (line.lstrip("> ") for line in clean(text).splitlines())
-    whole = neutralise(" ".join(" ".join(lines).split()))
-    if len(whole) <= TITLE_CHARS:
-        return whole
-    cut = whole.rfind(" ", TITLE_CHARS // 2, TITLE_CHARS)
-    return whole[: cut if cut > 0 else TITLE_CHARS - 1].rstrip() + "…"

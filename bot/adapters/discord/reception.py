@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING
 import discord
 
 from bot import commands
+from bot.adapters.cooldown import ASKS, LOOKS, PEOPLE, SLIPS, Cooldowns
 from bot.adapters.discord import invoked, modals, placing, telling, written
 from bot.adapters.discord.autocomplete import Autocomplete
-from bot.adapters.discord.cooldown import ASKS, LOOKS, PEOPLE, SLIPS, Cooldowns
 from bot.adapters.discord.help import path_of
-from bot.adapters.discord.modals import Unfinished, Window
+from bot.adapters.discord.modals import Window
 from bot.adapters.discord.origin import origin_of
 from bot.adapters.discord.placing import PLATFORM, Spot
 from bot.adapters.discord.verbs import checked, typed
+from bot.adapters.unfinished import KIND, Unfinished, unfinished
 from bot.command_line import parse
 from bot.events import File, OptionValue, Request, Sorry
 from bot.faults import in_words
@@ -88,10 +89,10 @@ class Reception:
         async with self._told(interaction) as begun:
             past = await self._app.past(placing.spot(interaction).space, run)
             if past is None or _only_for_another(past, interaction.user.id):
-                raise Sorry("discord.gone")
+                raise Sorry("edge.gone")
             row = commands.verb(past.work, past.verb)
             if row.argument is not None and row.argument.required and not (past.text or past.files):
-                raise Sorry("discord.gone")  # whoever asked has taken it back
+                raise Sorry("edge.gone")  # whoever asked has taken it back
             await self._take(interaction, begun, row, past.text, past.options, past.files)
 
     async def hidden(self, interaction: discord.Interaction, run: str) -> bool:
@@ -104,7 +105,7 @@ class Reception:
         async with self._told(interaction) as begun:
             parsed = parse(command)
             if parsed.verb is None:
-                raise Sorry("discord.gone")
+                raise Sorry("edge.gone")
             await self._take(interaction, begun, parsed.verb, parsed.text, parsed.options, ())
 
     async def open(
@@ -125,8 +126,8 @@ class Reception:
                 raise Sorry("app.admins", verb=row.path)
             self._wait_for(self.cool(here.user, here.space))
             run = event_id(PLATFORM, here.space, str(interaction.id))
-            kept = replace(asked, author=here.user).kept()
-            await self._app.house.offers.keep(here.space, run, modals.KIND, [kept])
+            kept = replace(asked, author=str(here.user)).kept()
+            await self._app.house.offers.keep(here.space, run, KIND, [kept])
             long = row.plain or bool(filled)
             window = Window(run, title, label, filled=filled, required=required, hint=hint, long=long)
             await interaction.response.send_modal(window)
@@ -141,8 +142,8 @@ class Reception:
                 raise Sorry("discord.prompt_long", name=name, length=len(text), limit=modals.CHARS)
             say = self.words(interaction)
             asked = Unfinished("prompts", "edit", before=f"{name.strip()} ")
-            title = say("discord.edit", name=name)
-            await self.open(interaction, asked, title=title, label=say("discord.edit_label"), filled=text)
+            title = say("edge.edit", name=name)
+            await self.open(interaction, asked, title=title, label=say("edge.edit_label"), filled=text)
 
     async def finish(self, interaction: discord.Interaction) -> None:
         """Perform what a window of ours was opened for; other interactions are let be."""
@@ -150,10 +151,10 @@ class Reception:
         if run is None:
             return
         async with self._told(interaction) as begun:
-            kept = await self._app.house.offers.get(placing.spot(interaction).space, run, modals.KIND, 0)
-            asked = modals.unfinished(kept) if kept is not None else None
-            if asked is None or asked.author != interaction.user.id:
-                raise Sorry("discord.gone")
+            kept = await self._app.house.offers.get(placing.spot(interaction).space, run, KIND, 0)
+            asked = unfinished(kept) if kept is not None else None
+            if asked is None or asked.author != str(interaction.user.id):
+                raise Sorry("edge.gone")
             row, text = commands.verb(asked.work, asked.verb), asked.text(modals.typed(interaction))
             await self._take(interaction, begun, row, text, asked.options, ())
             await self._app.house.offers.forget(placing.spot(interaction).space, run)
@@ -276,7 +277,7 @@ class Reception:
 
     def _wait_for(self, seconds: float) -> None:
         if seconds:
-            raise Sorry("discord.slow_down", n=int(seconds) + 1)
+            raise Sorry("edge.slow_down", n=int(seconds) + 1)
 
     def _locale_of(self, message: discord.Message) -> str:
         """As in the person's last command, else the guild's."""

@@ -7,9 +7,10 @@ stands under the text (status, notices, sources, buttons) goes with the last of 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import PurePath
 
-from bot.adapters.discord.buttons_row import Offer, controls, offers
+from bot.adapters.buttons_row import Offer, controls, offers
 from bot.adapters.discord.citations import fitting, sources
 from bot.adapters.discord.inline import inline, literal, shortened, size
 from bot.adapters.discord.markdown import pieces
@@ -41,6 +42,9 @@ SPARE = 12
 NOTE = 600
 PASSING = 240
 SOURCES = 1_900
+LABEL = 80
+"""Units of a button's label (Discord's documentation, "Button")."""
+
 CURSOR = "▍"
 BAR = 10
 
@@ -63,7 +67,7 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
     body = _body(sheet, growing)
     notes = _notes(sheet, facts)
     failed = _failed(sheet, facts)
-    offered = [] if growing else offers(sheet, facts.run)
+    offered = [] if growing else _offered(sheet, facts.run)
     fixed = [*failed, *(one.prompt for one in offered)]
     room = CONTENT - SPARE - sum(size(one) + 1 for one in fixed if one)
     lasting = "\n".join(notes)
@@ -76,6 +80,11 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
     full_pages = [_text_page(one) for one in body[:-1]]
     last = _last(sheet, facts, body[-1], lasting, failed, offered, batches[-1] if batches else [])
     return [*full_pages, *(_file_page(one) for one in batches[:-1]), last]
+
+
+def _offered(sheet: Sheet, run: str) -> list[Offer]:
+    found = offers(sheet, run, LABEL, size)
+    return [replace(one, prompt=one.prompt and f"-# {literal(one.prompt, 120)}") for one in found]
 
 
 def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Page:

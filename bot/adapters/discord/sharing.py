@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import discord
 from discord.ui import ActionRow, Button, LayoutView, TextDisplay
 
-from bot.adapters.discord import custom_ids
+from bot.adapters import custom_ids
 from bot.adapters.discord.placing import spot
 from bot.adapters.draft import neutralise, split
 

@@ -28,6 +28,8 @@ EARLY_S = 5.0
 
 
 class Response:
+    files = True
+
     def __init__(
         self,
         client: discord.Client,

@@ -6,11 +6,13 @@ Knows no request; what nobody foresaw goes to the log, where its run's digits fi
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 import discord
 from discord import app_commands
 from discord.ui import LayoutView, TextDisplay
 
+from bot.adapters import telling
 from bot.adapters.discord.spoken import shown
 from bot.adapters.draft import clean, neutralise
 from bot.events import Sorry
@@ -19,8 +21,6 @@ from bot.words import Words
 MESSAGE_CHARS = 2_000
 LAYOUT_CHARS = 4_000
 """What the text components of a message hold together (Discord's documentation, "Using Message Components")."""
-RUN_DIGITS = 8
-"""Of a run's id, as people are told it: enough to find it in the log."""
 
 _OUTDATED = (
     app_commands.CommandNotFound,
@@ -35,13 +35,9 @@ _log = logging.getLogger(__name__)
 def sentence(say: Words, error: Exception, run: str = "") -> str:
     """The error in words; `run` where the request had become one."""
     cause: BaseException = getattr(error, "original", error)
-    if isinstance(cause, Sorry):
-        text = shown(say, say(cause.key, **cause.values))
-        return say("discord.run", text=text, run=run[:RUN_DIGITS]) if run else text
     if isinstance(cause, _OUTDATED):
-        return say("discord.outdated")
-    _log.error("run %s failed", run or "(none)", exc_info=cause)
-    return say("app.failed", run=run[:RUN_DIGITS] or "-")
+        cause = Sorry("discord.outdated")
+    return telling.sentence(say, cause, run, spoken=partial(shown, say))
 
 
 async def tell(interaction: discord.Interaction, text: str) -> None:

@@ -5,11 +5,9 @@ Knows no events and no stages.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import discord
 
@@ -26,7 +24,7 @@ from bot.adapters.discord.surface import (
 )
 from bot.adapters.discord.surface_response import ORIGINAL
 from bot.adapters.draft import clean
-from bot.adapters.pen import BACKOFF_S, Later
+from bot.adapters.pen import Later
 from bot.adapters.surface import Form, Gone, Mark, Refused, Shut
 
 if TYPE_CHECKING:
@@ -45,8 +43,6 @@ NAME_CHARS = 100
 HAS_THREAD, TOO_MANY_THREADS = 160004, 160006
 """Discord's documentation, "JSON Error Codes"."""
 
-_T = TypeVar("_T")
-
 
 class Refusal(Exception):
     """No thread can be opened here; `key` is the sentence that says so."""
@@ -54,16 +50,6 @@ class Refusal(Exception):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self.key = key
-
-
-async def patiently(call: Callable[[], Awaitable[_T]]) -> _T:
-    """Make the call again while the network or the platform is not up to it. Raises Later in the end."""
-    for wait in BACKOFF_S:
-        try:
-            return await call()
-        except Later:
-            await asyncio.sleep(wait)
-    return await call()
 
 
 class Opening:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FILES = ("file", "file2", "file3", "file4", "file5")
 """The attachments of a verb that takes a list of files; Discord has no option of many values."""
 PASSAGES = 50
-"""The largest number that a number option takes: more passages than any answer stands on."""
+"""More passages than any answer stands on."""
 
 _KINDS = {"text": Kind.string, "number": Kind.integer, "flag": Kind.boolean, "file": Kind.attachment}
 
@@ -47,6 +47,7 @@ class Slot:
     required: bool = False
     choices: tuple[str, ...] = ()
     completes: Completes = ""
+    most: int = 0
 
 
 def typed(row: Verb) -> bool:
@@ -84,6 +85,7 @@ def slots(row: Verb) -> tuple[Slot, ...]:
                     option.required,
                     option.choices,
                     option.completes,
+                    option.most,
                 )
             )
     return tuple(found)
@@ -173,5 +175,5 @@ def _check(row: Verb, slot: Slot, command: Bound) -> None:
         must = "required" if slot.required else "optional"
         raise TypeError(f"{slot.name} of /{row.path} must be {must} and a {kind.name}")
     bounds = (parameter.min_value, parameter.max_value)
-    if slot.kind == "number" and bounds != (1, PASSAGES):
-        raise TypeError(f"{slot.name} of /{row.path} must range from 1 to {PASSAGES}, not {bounds}")
+    if slot.kind == "number" and bounds != (1, slot.most):
+        raise TypeError(f"{slot.name} of /{row.path} must range from 1 to {slot.most}, not {bounds}")

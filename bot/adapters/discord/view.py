@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from bot.adapters import staged_view
+from bot.adapters import homes
 from bot.adapters.discord.folding import folded
 from bot.adapters.discord.inline import literal
 from bot.adapters.discord.origin import Origin, origin_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from storage.outbox import Outbox
 
 
-class Home(staged_view.Home[Page], Protocol):
+class Home(homes.Home[Page], Protocol):
     """See home.DiscordHome."""
 
     async def real(self, place: Place) -> int | None: ...

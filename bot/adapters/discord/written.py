@@ -16,7 +16,7 @@ from bot.adapters.discord import placing
 from bot.adapters.discord.origin import Home, Origin
 from bot.adapters.discord.placing import PLATFORM, Spot
 from bot.adapters.discord.spoken import typed
-from bot.adapters.draft import clean
+from bot.adapters.draft import clean, title
 from bot.command_line import Parsed, parse
 from bot.commands import FOLLOW_UP
 from bot.events import Author, File, OptionValue, Place, Request, Sorry
@@ -72,7 +72,7 @@ def request_of(
         guild=here.guild,
         user=here.user,
         message=message.id,
-        title=placing.title(parsed.text) or row.path,  # what was asked stands in the message itself
+        title=title(parsed.text) or row.path,  # what was asked stands in the message itself
     )
     files = () if row.work == HOUSE else files_of(message.attachments)
     return Request(

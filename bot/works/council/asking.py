@@ -159,7 +159,7 @@ def _line(one: Snapshot, options: Mapping[str, OptionValue], level: Level) -> st
     if one.research:
         said.append(f"--research {','.join(one.research)}")
     said += [f"--{name}" for name in ("debate", "private") if options.get(name)]
-    if one.history:
+    if one.history or one.earlier:
         said.append("--follow")
     return " ".join([*said, "--", one.question])
 

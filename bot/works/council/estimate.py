@@ -85,6 +85,7 @@ def _calls(one: Snapshot) -> Iterator[tuple[str, int, int]]:
         for researcher in one.researchers[:1]:
             yield researcher, TASK_TOKENS + question, FINDING_TOKENS
     told = sum(text_tokens(asked) + text_tokens(said) for asked, said in one.history)
+    told += text_tokens(one.earlier)
     about = TASK_TOKENS + question + told + len(one.research) * FINDING_TOKENS
     for member in one.members:
         yield member.model, about, answer

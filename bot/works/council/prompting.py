@@ -101,7 +101,8 @@ class Prompts:
         system, about = one.prompts["council"].fill(
             history=fence.exchanges(
                 ((asked, _both_ends(told)) for asked, told in one.history), most=VERDICT_CHARS
-            ),
+            )
+            or fence.thread(one.earlier),
             research="\n".join(
                 f'<finding about="{name.replace("_", " ")}">\n{fence.data(text)}\n</finding>'
                 for name, text in self._findings.items()

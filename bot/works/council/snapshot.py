@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.works.council.settings import Settings
+    from bot.works.earlier import EarlierWords
     from storage.sessions import Sessions
 
 QUESTION_CHARS = 6_000
@@ -40,13 +41,20 @@ class Snapshots:
     """Takes them."""
 
     def __init__(
-        self, config: Config, models: Models, prompts: Prompts, sessions: Sessions, settings: Settings
+        self,
+        config: Config,
+        models: Models,
+        prompts: Prompts,
+        sessions: Sessions,
+        settings: Settings,
+        earlier: EarlierWords,
     ) -> None:
         self._config = config
         self._models = models
         self._prompts = prompts
         self._sessions = sessions
         self._settings = settings
+        self._earlier = earlier
 
     async def take(self, request: Request) -> Snapshot:
         """Raises Sorry where there is nothing to ask, or nobody to ask it of."""
@@ -69,6 +77,7 @@ class Snapshots:
         mine = await held(self._sessions, request, question)
         follows = bool(request.options.get(FOLLOW_UP) or request.options.get("follow"))
         past = await self._before(space, mine.id) if mine and follows else []
+        first = follows and mine is not None and not past and await self._sessions.first_here(mine)
         return Snapshot(
             question=question,
             session=mine.id if mine else None,
@@ -91,6 +100,7 @@ class Snapshots:
             demo=demo,
             prompts={name: await self._prompts.of(space, name) for name in told},
             history=past,
+            earlier=await self._earlier.of(request) if first and settings.history else "",
         )
 
     async def _before(self, space: str, session: str) -> list[tuple[str, str]]:

@@ -146,7 +146,7 @@ class Snapshot:
 
     `names` are what people call the seats. `judges` are the seats that can judge. `research` are the
     categories. `ask_above` and `most` (what one run may cost) are dollars, `began`
-    is unix time.
+    is unix time. `earlier` is what people said in the thread before the first question.
     """
 
     question: str
@@ -170,3 +170,4 @@ class Snapshot:
     demo: bool = False
     prompts: dict[str, PromptText] = field(default_factory=dict)
     history: list[tuple[str, str]] = field(default_factory=list)
+    earlier: str = ""

@@ -12,7 +12,9 @@ from aiohttp.test_utils import TestServer
 
 from bot.adapters.discord.attachments import Attachments
 from bot.config import DiscordConfig
-from bot.events import File, Sorry
+from bot.events import Author, File, Place, Request, Sorry
+
+REQUEST = Request("r", Place("discord", "1", "2", ""), Author("3", "Ana"), "library", "add")
 
 
 @dataclass
@@ -51,14 +53,14 @@ def key_of(caught: pytest.ExceptionInfo[Sorry]) -> tuple[str, object]:
 
 async def test_the_bytes_arrive_and_nobody_sees_the_token(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [b"12345"]
-    await store.fetcher.fetch(store.file(), tmp_path / "in", 5)
+    await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
     assert (tmp_path / "in").read_bytes() == b"12345"
     assert not {"Authorization", "Cookie"} & set(store.asked[0])
 
 
 async def test_a_file_that_is_too_large_is_not_even_asked_for(store: Store, tmp_path: Path) -> None:
     with pytest.raises(Sorry) as caught:
-        await store.fetcher.fetch(store.file(6), tmp_path / "in", 5)
+        await store.fetcher.fetch(REQUEST, store.file(6), tmp_path / "in", 5)
     assert key_of(caught) == ("library.file_large", "rules.md")
     assert store.asked == []
 
@@ -68,7 +70,7 @@ async def test_a_file_that_is_longer_than_it_said_is_cut_off_at_the_limit(
 ) -> None:
     store.answers["/rules.md"] = [b"x" * 300_000]
     with pytest.raises(Sorry) as caught:
-        await store.fetcher.fetch(store.file(5), tmp_path / "in", 100_000)
+        await store.fetcher.fetch(REQUEST, store.file(5), tmp_path / "in", 100_000)
     assert key_of(caught) == ("library.file_large", "rules.md")
     assert (tmp_path / "in").stat().st_size <= 100_000
 
@@ -76,13 +78,13 @@ async def test_a_file_that_is_longer_than_it_said_is_cut_off_at_the_limit(
 async def test_an_expired_link_asks_for_the_file_again(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [web.Response(status=404)]
     with pytest.raises(Sorry) as caught:
-        await store.fetcher.fetch(store.file(), tmp_path / "in", 5)
+        await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
     assert key_of(caught) == ("discord_run.file_gone", "rules.md")
 
 
 async def test_a_hiccup_is_tried_again(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [web.Response(status=503), b"12345"]
-    await store.fetcher.fetch(store.file(), tmp_path / "in", 5)
+    await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
     assert (tmp_path / "in").read_bytes() == b"12345"
 
 
@@ -100,7 +102,7 @@ async def test_a_hiccup_is_tried_again(store: Store, tmp_path: Path) -> None:
 )
 async def test_nothing_is_fetched_from_anywhere_else(url: str, tmp_path: Path) -> None:
     with pytest.raises(Sorry) as caught:
-        await Attachments(DiscordConfig()).fetch(File("a.md", "", 1, url), tmp_path / "in", 5)
+        await Attachments(DiscordConfig()).fetch(REQUEST, File("a.md", "", 1, url), tmp_path / "in", 5)
     assert key_of(caught) == ("discord_run.file_elsewhere", "a.md")
     assert not (tmp_path / "in").exists()
 
@@ -108,12 +110,12 @@ async def test_nothing_is_fetched_from_anywhere_else(url: str, tmp_path: Path) -
 async def test_a_service_that_stays_away_is_said_to_be_out_of_reach(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [web.Response(status=503) for _ in range(3)]
     with pytest.raises(Sorry) as caught:
-        await store.fetcher.fetch(store.file(), tmp_path / "in", 5)
+        await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
     assert key_of(caught) == ("discord_run.file_unreachable", "rules.md")
 
 
 async def test_a_redirect_is_not_followed(store: Store, tmp_path: Path) -> None:
     store.answers["/rules.md"] = [web.Response(status=302, headers={"Location": "/elsewhere"})]
     with pytest.raises(Sorry) as caught:
-        await store.fetcher.fetch(store.file(), tmp_path / "in", 5)
+        await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
     assert key_of(caught) == ("discord_run.file_gone", "rules.md")

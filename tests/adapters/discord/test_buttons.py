@@ -13,7 +13,7 @@ import discord
 import pytest
 import simcord
 
-from bot.adapters.discord import custom_ids
+from bot.adapters import custom_ids
 from bot.adapters.discord.origin import Origin
 from bot.adapters.discord.sharing import said
 from bot.events import Author, Choice, Citation, Event, Place, Request, Run, Text

@@ -12,9 +12,9 @@ import pytest
 from simcord.builders import ChannelHandle
 from simcord.enums import MessageType
 
-from bot.adapters.discord.cooldown import LOOKS, SLIPS
+from bot.adapters.cooldown import LOOKS, SLIPS
 from bot.adapters.discord.listen import Listener
-from bot.adapters.discord.turns import Turns
+from bot.adapters.turns import Turns
 from bot.config import DiscordConfig
 from bot.events import Event, Run, Text
 from tests.adapters.discord.table import Table, table

@@ -12,7 +12,7 @@ from pathlib import Path
 import discord
 import pytest
 
-from bot.adapters.discord import custom_ids
+from bot.adapters import custom_ids
 from bot.events import Citation, Event, Run, Stage, Text
 from bot.requests import event_id
 from tests.adapters.discord.line import Line, line

@@ -7,7 +7,7 @@ from typing import Any
 
 from discord import ui
 
-from bot.adapters.discord.buttons_row import Button
+from bot.adapters.buttons_row import Button
 from bot.adapters.discord.page import ANSWER, Card, Page, Rule, Shown
 
 STOP = Button("stop:" + "0" * 32, "Stop", "⏹️")

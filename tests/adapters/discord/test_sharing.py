@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bot.adapters.discord import custom_ids
-from bot.adapters.discord.buttons_row import Button
+from bot.adapters import custom_ids
+from bot.adapters.buttons_row import Button
 from bot.adapters.discord.page import ANSWER, Card, Page
 from bot.adapters.discord.sharing import texts
 

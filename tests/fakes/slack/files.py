@@ -186,7 +186,23 @@ async def info(ask: Ask) -> dict[str, Any]:
     return {"file": file.payload(), "comments": []}
 
 
+async def delete(ask: Ask) -> dict[str, Any]:
+    """The bot's own; the messages that shared nothing else go with it."""
+    file = ask.slack.files.all.get(ask.text("file", required=True))
+    if file is None or file.user is not ask.team.bot:
+        raise Refusal("file_not_found")
+    if file.deleted:
+        raise Refusal("file_deleted")
+    file.deleted = True
+    for channel in file.shared:
+        for message in channel.everything:
+            if message.files == [file]:
+                ask.slack.post.delete(message)
+    return {}
+
+
 METHODS = (
+    Method("files.delete", delete, 3, ("files:write",)),
     Method("files.getUploadURLExternal", get_upload_url, 4, ("files:write",)),
     Method("files.completeUploadExternal", complete, 4, ("files:write",)),
     Method("files.info", info, 4, ("files:read",)),

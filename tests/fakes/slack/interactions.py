@@ -112,14 +112,15 @@ def pressed(
     }
     if where.thread_ts:
         container["thread_ts"] = where.thread_ts
-    return _outer(slack, "block_actions", user) | {
+    payload = _outer(slack, "block_actions", user) | {
         "container": container,
         "channel": {"id": where.channel.id, "name": where.channel.shown_name},
-        "message": where.payload(metadata=True),
         "state": {"values": {}},
         "response_url": response_url,
         "actions": [action],
     }
+    # Of a message that one person alone sees the service keeps nothing to send along.
+    return payload if where.ephemeral_to is not None else payload | {"message": where.payload(metadata=True)}
 
 
 def message_action(

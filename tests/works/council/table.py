@@ -19,6 +19,7 @@ from bot.works.council.asking import Asking
 from bot.works.council.keeping import Keeping
 from bot.works.council.settings import Settings
 from bot.works.council.snapshot import Snapshots
+from bot.works.earlier import EarlierWords
 from storage.council_settings import CouncilSettings
 from storage.councils import Council, Councils
 from storage.db import Database
@@ -83,10 +84,11 @@ class Table:
         self.councils, self.ledger = Councils(db), Ledger(db)
         self.settings_store = CouncilSettings(db)
         self.sessions = Sessions(db)
+        self.earlier = EarlierWords()
         self.models = Models(config, self.ledger)
         store = Settings(self.settings_store, self.models, config)
         prompts = Prompts(PromptFile(), Overrides(db))
-        snapshots = Snapshots(config, self.models, prompts, self.sessions, store)
+        snapshots = Snapshots(config, self.models, prompts, self.sessions, store, self.earlier)
         keeping = Keeping(self.councils, self.ledger)
         self.asking = Asking(self.models, self.sessions, snapshots, keeping, config.council.mini)
 

@@ -12,10 +12,6 @@ from bot.adapters.draft import clean, neutralise, split
 from bot.events import Citation
 from bot.words import Words
 
-PAGE_CHARS = 3_600
-"""Of the 4000 characters that a message's text components hold together (Discord's documentation,
-"Using Message Components"); the rest is for the page's number.
-"""
 QUOTE_CHARS = 1_300
 """Short enough for a page even if every other character begins a line, which doubles it."""
 MOST = 999
@@ -28,12 +24,15 @@ def citations(items: Sequence[str]) -> list[Citation]:
     return [found[n] for n in sorted(found)]
 
 
-def pages(cited: Sequence[Citation], say: Words) -> list[str]:
-    """Markdown, at most PAGE_CHARS a page; a source stays on one page wherever it fits."""
+def pages(cited: Sequence[Citation], say: Words, room: int) -> list[str]:
+    """Markdown, at most `room` characters a page (2,700 at least, for a quotation).
+
+    A source stays on one page wherever it fits.
+    """
     full: list[str] = []
     for source in cited:
         for block in _blocks(source, say):
-            if full and len(full[-1]) + 2 + len(block) <= PAGE_CHARS:
+            if full and len(full[-1]) + 2 + len(block) <= room:
                 full[-1] += "\n\n" + block
             else:
                 full.append(block)

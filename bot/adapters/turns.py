@@ -1,4 +1,4 @@
-"""What happens to a channel's messages happens in the order in which Discord tells of it.
+"""What happens to a channel's messages happens in the order in which the platform tells of it.
 
 The storage is asked about each before it is kept, and it answers those that come together, as after a lost
 connection, in any order.
@@ -7,6 +7,7 @@ connection, in any order.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Hashable
 from weakref import WeakValueDictionary
 
 
@@ -14,13 +15,13 @@ class Turns:
     """One line per channel, for as long as somebody stands in it."""
 
     def __init__(self) -> None:
-        self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
-    def of(self, channel: int) -> asyncio.Lock:
+    def of(self, channel: Hashable) -> asyncio.Lock:
         """Whoever enters it first goes first."""
         return self._locks.setdefault(channel, asyncio.Lock())
 
-    async def after(self, channel: int) -> None:
+    async def after(self, channel: Hashable) -> None:
         """Wait until those who have come by now are through."""
         async with self.of(channel):
             pass

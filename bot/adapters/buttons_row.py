@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from bot.adapters.discord import custom_ids
-from bot.adapters.discord.inline import literal, size
+from bot.adapters import custom_ids
 from bot.adapters.draft import clean
 from bot.adapters.sheet import Facts, Sheet
 
 PER_ROW = 5
-"""Buttons that an action row holds (Discord's documentation, "Action Row")."""
+"""Buttons that an action row of Discord's holds (its documentation, "Action Row"); Slack's rows hold more."""
 
 MOST_CHOICES = 10
 MOST_GROUPS = 4
-"""A message without layout has five rows; one is for the controls."""
-
-LABEL = 80
-"""Characters of a button's label (Discord's documentation, "Button")."""
+"""A message of Discord's without layout has five rows; one is for the controls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,35 +27,35 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A row of choices under its prompt, a line of subtext; "" where the row goes on with the one before."""
+    """A row of choices under its prompt, which is one line; "" where the row goes on with the one before."""
 
     prompt: str
     buttons: tuple[Button, ...]
 
 
-def label(text: str) -> str:
-    """The text as a button shows it, which knows no Markdown."""
+def label(text: str, most: int, size: Callable[[str], int] = len) -> str:
+    """The text as a button shows it, which knows no Markdown: at most so long."""
     words = " ".join(clean(text).split()) or "…"
-    if size(words) <= LABEL:
+    if size(words) <= most:
         return words
-    while size(words) > LABEL - 1:
+    while size(words) > most - 1:
         words = words[:-1]
     return words.rstrip() + "…"
 
 
-def offers(sheet: Sheet, run: str) -> list[Offer]:
-    """The stage's choices, the first ten, by prompt."""
+def offers(sheet: Sheet, run: str, most: int, size: Callable[[str], int] = len) -> list[Offer]:
+    """The stage's choices, the first ten, by prompt; labels at most so long."""
     rows: list[Offer] = []
     number, shown = sheet.first_choice, 0
     for group in sheet.choices:
         buttons = []
         for choice in group.choices:
             if shown < MOST_CHOICES:
-                buttons.append(Button(custom_ids.choice(run, number), label(choice.label)))
+                buttons.append(Button(custom_ids.choice(run, number), label(choice.label, most, size)))
                 shown += 1
             number += 1
         for at in range(0, len(buttons), PER_ROW):
-            prompt = f"-# {literal(clean(group.prompt), 120)}" if at == 0 and group.prompt else ""
+            prompt = " ".join(clean(group.prompt).split()) if at == 0 else ""
             rows.append(Offer(prompt, tuple(buttons[at : at + PER_ROW])))
     return rows[:MOST_GROUPS]
 

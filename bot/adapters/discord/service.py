@@ -1,0 +1,52 @@
+"""Discord as one of the platforms that `run` serves, behind the same few methods as the others."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from bot.adapters.discord.client import Sutradhar
+from bot.adapters.discord.faults import in_words
+
+if TYPE_CHECKING:
+    from bot.app import App
+    from bot.config import Config
+    from bot.words import Words
+
+
+class Discord:
+    """`prepare`, then `App.start`, then `run`. Made in the loop; `close` it, also if it was never prepared."""
+
+    def __init__(self, app: App, config: Config, token: str, say: Words) -> None:
+        self._settings = config.discord
+        self._token = token
+        self._say = say
+        self._client = Sutradhar(app, config, on_first_ready=self._welcome)
+        self._begun = False
+
+    async def prepare(self) -> None:
+        """Log in, and attach the views. Raises Sorry ("discord_run.…")."""
+        self._begun = True
+        async with in_words(self._settings):
+            await self._client.login(self._token)
+
+    async def run(self) -> None:
+        """Take in what people do until `quiet`. Raises Sorry when it cannot go on."""
+        async with in_words(self._settings):
+            await self._client.connect()
+
+    async def quiet(self) -> None:
+        """Nothing new comes in, while messages can still be sent."""
+        if self._begun:
+            await self._client.quiet()
+
+    async def close(self) -> None:
+        if self._begun:
+            await self._client.close()
+
+    def _welcome(self, client: Sutradhar) -> None:
+        """Tell whoever started it that it is there."""
+        n = len(client.guilds)
+        print(self._say("discord_run.ready", who=client.user, n=n), file=sys.stderr, flush=True)
+        if not n:
+            print(self._say("discord_run.no_guilds"), file=sys.stderr, flush=True)

@@ -1,0 +1,61 @@
+"""One message of the bot's on Slack, with blocks and without. Knows no run and no channel."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+Block = dict[str, Any]
+
+BLOCKS = 50
+"""Of a message (Slack's documentation, "Blocks")."""
+MARKDOWN = 11_000
+"""Characters of all markdown blocks of a message; Slack refuses some 13,200 (`msg_blocks_too_long`), and a stream
+more than 12,000.
+"""
+TEXT = 3_900
+"""Of a message's fallback, which chat.update holds to 4,000 (its documentation, "msg_too_long")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`body` is the message's Markdown, which a stream shows as it grows; `passing` the line below it that does not
+    stay ("Searching…", a bar). `closing` are the blocks that stand below both: notes, sources, buttons.
+
+    `growing`: more of `body` may follow. `plain` says all of it without blocks, in mrkdwn, at most TEXT characters
+    where that is possible at all. `buttons_plain` are the rows of buttons that stand under the plain text.
+    `file`: the message is this file, called (name, content), and `body` is what is said of it.
+    """
+
+    body: str
+    passing: str = ""
+    closing: tuple[Block, ...] = ()
+    plain: str = ""
+    buttons_plain: tuple[Block, ...] = ()
+    growing: bool = False
+    file: tuple[str, bytes] | None = None
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All of it, for chat.postMessage and chat.update."""
+        body: list[Block] = [{"type": "markdown", "text": self.body}] if self.body.strip() else []
+        passing: list[Block] = []
+        if self.passing:
+            passing = [{"type": "context", "elements": [{"type": "mrkdwn", "text": self.passing}]}]
+        return [*body, *passing, *self.closing]
+
+    @property
+    def files(self) -> tuple[tuple[str, bytes], ...]:
+        return (self.file,) if self.file else ()
+
+    @property
+    def shown(self) -> str:
+        """16 hexadecimal digits that are the same as long as the page is."""
+        made = blake2b(digest_size=8)
+        said = [self.body, self.passing, self.closing, self.plain, self.buttons_plain]
+        made.update(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass"))
+        if self.file:
+            made.update(self.file[0].encode() + blake2b(self.file[1]).digest())
+        return made.hexdigest()

@@ -1,0 +1,127 @@
+"""Slack as a whole: who is who, what is listened to, how a run finds its view. One per process.
+
+Knows no event and no block: those are the listeners' and the view's.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bot.adapters import unfinished
+from bot.adapters.pen import Pens
+from bot.adapters.slack import listening, welcome
+from bot.adapters.slack.clients import Clients
+from bot.adapters.slack.http import Http
+from bot.adapters.slack.oauth import Flow, Store
+from bot.adapters.slack.pace import PACE
+from bot.adapters.slack.people import People
+from bot.adapters.slack.placing import PLATFORM
+from bot.adapters.slack.reception import Reception
+from bot.adapters.slack.sockets import Sockets
+from bot.adapters.slack.workspaces import Workspaces
+from bot.adapters.surface import Shut
+
+if TYPE_CHECKING:
+    from bot.adapters.slack.credentials import Credentials
+    from bot.app import App
+    from bot.config import Config
+    from bot.words import Words
+
+
+class Slack:
+    """`prepare`, then `App.start`, then `run`. Made in the loop; `close` it, also if it was never prepared."""
+
+    def __init__(self, app: App, config: Config, credentials: Credentials, say: Words) -> None:
+        settings = config.slack
+        self.app = app
+        self.config = config
+        self.settings = settings
+        self._say = say
+        self._credentials = credentials
+        self.clients = Clients(settings)
+        # Of use in "socket" mode, too: installed over HTTP earlier, a workspace's events come to every socket.
+        self.store = Store(app.house.database, credentials.client_id) if credentials.client_id else None
+        self.workspaces = Workspaces(self.clients, credentials.bot, self.store)
+        self.people = People(self.workspaces, settings.admins)
+        self.pens = Pens(PACE)
+        self.reception = Reception(app, self.workspaces, self.people)
+        self.bolt = listening.bolt_app(
+            self.workspaces,
+            self.clients.bare(),
+            credentials.signing,
+            uninstalled=say("slack_run.uninstalled"),
+        )
+        self._source: Sockets | Http = self._listening()
+        self._told = False
+
+    @property
+    def http(self) -> Http | None:
+        """The server of mode "http"."""
+        return self._source if isinstance(self._source, Http) else None
+
+    def _listening(self) -> Sockets | Http:
+        if self.settings.mode == "socket":
+            client = self.clients.bare(self._credentials.app)
+            return Sockets(self.bolt, client, self.settings, self._ready)
+        flow = None
+        if self.store is not None and self._credentials.installs:
+            pair = (self._credentials.client_id, self._credentials.client_secret)
+            flow = Flow(self.settings, pair, self.clients.bare(), self.store, self._installed)
+        return Http(self.bolt, self.settings, flow)
+
+    async def prepare(self) -> None:
+        """Ask Slack whose the tokens are, and attach the views. Raises Sorry ("slack_run.…")."""
+        from bot.adapters.slack.files import Files
+        from bot.adapters.slack.hydrate import Earlier
+        from bot.adapters.slack.view import view_factory
+
+        if self._credentials.bot:
+            await self.workspaces.learn()
+        if isinstance(self._source, Sockets):
+            await self._source.admit()
+        listening.register(self.bolt, self)
+        await self.app.house.offers.sweep(unfinished.KIND, unfinished.KEPT)
+        files = Files(self.workspaces, self.settings)
+        self.app.attach(PLATFORM, view_factory(self), files.fetch, Earlier(self.workspaces, self.people))
+
+    async def run(self) -> None:
+        """Take in what people do until `quiet`. Raises Sorry when it cannot go on."""
+        if isinstance(self._source, Http):
+            await self._source.start()
+            self._ready()
+        await self._source.run()
+
+    async def quiet(self) -> None:
+        """Nothing new comes in, while messages can still be sent."""
+        await self._source.quiet()
+        await self.reception.close()
+
+    async def close(self) -> None:
+        self.pens.close()
+        await self.clients.close()
+
+    def _installed(self, team: str, enterprise: str, user: str) -> None:
+        self.workspaces.forget(team, enterprise)
+        self.reception.later(self._welcome(team, enterprise, user))
+
+    async def _welcome(self, team: str, enterprise: str, user: str) -> None:
+        with suppress(Shut):  # revoked already
+            await welcome.install(await self.workspaces.client(team, enterprise), user)
+
+    def _ready(self) -> None:
+        """Tell whoever started it that it is there, once."""
+        if self._told:
+            return
+        self._told = True
+        own, lines = self.workspaces.own, []
+        if self.http is not None:
+            host, port = self.settings.http_host, self.http.port
+            lines.append(self._say("slack_run.listening", host=host, port=port))
+            if self._credentials.installs:
+                lines.append(self._say("slack_run.installs"))
+        if own is not None:
+            lines.append(self._say("slack_run.ready", who=own.name, where=own.place))
+        for line in lines:
+            print(line, file=sys.stderr, flush=True)

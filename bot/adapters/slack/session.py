@@ -1,0 +1,119 @@
+"""What Slack itself shows of a thread where the agent works: its stop button, its title, a line of status.
+
+All of it stands beside the answer: whatever goes wrong with it goes to the log alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bot.adapters.draft import clean
+from bot.adapters.pen import Later, Rank, patiently, urgency
+from bot.adapters.slack.neutral import plain
+from bot.adapters.slack.refusals import in_our_words
+from bot.adapters.surface import Full, Gone, Refused, Shut
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from slack_sdk.web.async_client import AsyncWebClient
+
+    from bot.adapters.slack.access import Access
+
+TITLE = 200
+"""Characters of a session's title (Slack's documentation, "agents.sessions.setStatus")."""
+
+_log = logging.getLogger(__name__)
+
+
+class Beside:
+    """Work that goes on beside a run's answer, which does not need it. What is begun first is done first."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def do(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
+        async def quietly() -> None:
+            urgency.set(Rank.PASSING)
+            try:
+                await work
+            except (Shut, Refused, Gone, Full, Later, StorageFault) as fault:
+                _log.info("run %s: something beside the answer was left out: %s", self._run, fault)
+
+        task = asyncio.create_task(quietly())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+class Session:
+    """One run's."""
+
+    def __init__(self, access: Access, beside: Beside, user: str, title: str) -> None:
+        self._access = access
+        self._beside = beside
+        self._user = user
+        self._title = title
+        self._before: asyncio.Task[None] | None = None
+
+    def begin(self, channel: str, thread: str, status: str) -> None:
+        """The run works in this thread from now on: there is a stop button, and `status` until it says something."""
+        told = {"title": plain(clean(self._title), TITLE), "initiator_user_id": self._user}
+        self._next(lambda client: _status(client, channel, thread, "processing", **told))
+        self._beside.do(
+            self._call(
+                lambda client: client.assistant_threads_setStatus(
+                    channel_id=channel, thread_ts=thread, status=status
+                )
+            )
+        )
+
+    def end(self, channel: str, thread: str) -> None:
+        """It waits for people again."""
+        self._next(lambda client: _status(client, channel, thread, "active"))
+
+    def rename(self, channel: str, thread: str, title: str) -> None:
+        """Another conversation's thread is called this from now on."""
+        if name := plain(clean(title), TITLE):
+            self._beside.do(
+                self._call(
+                    lambda client: client.agents_sessions_rename(
+                        channel_id=channel, thread_ts=thread, title=name
+                    )
+                )
+            )
+
+    def prompts(self, channel: str, thread: str, prompts: Sequence[tuple[str, str]]) -> None:
+        """Offer these (titles, messages) to be sent here."""
+        offered = [{"title": title, "message": message} for title, message in prompts]
+        self._beside.do(
+            self._call(
+                lambda client: client.assistant_threads_setSuggestedPrompts(
+                    channel_id=channel, thread_ts=thread, prompts=offered
+                )
+            )
+        )
+
+    def _next(self, call: Callable[[AsyncWebClient], Awaitable[object]]) -> None:
+        """After the status before this one, or the last word would not be the last."""
+        before = self._before
+
+        async def later() -> None:
+            if before is not None:
+                await asyncio.wait([before])
+            await patiently(lambda: self._call(call))
+
+        self._before = self._beside.do(later())
+
+    async def _call(self, call: Callable[[AsyncWebClient], Awaitable[object]]) -> None:
+        client = await self._access.client()
+        with in_our_words():
+            await call(client)
+
+
+async def _status(client: AsyncWebClient, channel: str, thread: str, status: str, **told: str) -> None:
+    told = {name: value for name, value in told.items() if value}
+    await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread, status=status, **told)

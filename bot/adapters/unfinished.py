@@ -1,0 +1,44 @@
+"""A request that still lacks its text, while a window stands open for it. Knows no platform and no work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+
+from bot.events import OptionValue
+
+KIND = "modal"
+"""Of the storage's offers, where it is kept: a window that was opened before a restart is answered, too."""
+KEPT = timedelta(days=1)
+"""How long a window may stand open; most of those that are older have been dismissed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What is typed is put between `before` and `after`.
+
+    `author` is who may finish it: whoever the window is opened for. `channel` and `thread` are where they were,
+    on platforms whose windows do not say so themselves.
+    """
+
+    work: str
+    verb: str
+    author: str = ""
+    before: str = ""
+    after: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    channel: str = ""
+    thread: str = ""
+
+    def kept(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+    def text(self, typed: str) -> str:
+        return f"{self.before}{typed}{self.after}".strip()
+
+
+def unfinished(kept: str) -> Unfinished:
+    """What `Unfinished.kept` wrote. Raises ValueError or TypeError for anything else."""
+    return Unfinished(**json.loads(kept))

@@ -1,0 +1,163 @@
+"""The real views and surfaces with the real slack_sdk client, at a Slack on loopback; nothing listens to people."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.adapters.pen import Pace, Pens
+from bot.adapters.slack.access import Access
+from bot.adapters.slack.home import SlackHome
+from bot.adapters.slack.origin import Home, Origin, origin_of
+from bot.adapters.slack.placing import Spot, home, place
+from bot.adapters.slack.view import slack_view
+from bot.adapters.slack.workspaces import Me
+from bot.events import Author, Ended, Event, Request, View
+from bot.requests import event_id
+from storage.db import Database
+from storage.offers import Offers
+from storage.outbox import Outbox
+from storage.threads import Threads
+from tests.fakes.slack import Channel, FakeSlack, Message, Team, User
+
+QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=4.0)
+"""So that no test waits; test_pen has the waiting."""
+
+
+class Known:
+    """Every workspace of the fake's is known, and no call is made twice behind our backs."""
+
+    def __init__(self, fake: FakeSlack) -> None:
+        self._fake = fake
+        self.session = aiohttp.ClientSession()
+
+    async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+        token = self._fake.world.teams[team].bot_token
+        return AsyncWebClient(token, base_url=self._fake.api, session=self.session, retry_handlers=[])
+
+    async def me(self, team: str, enterprise: str = "") -> Me:
+        there = self._fake.world.teams[team]
+        return Me(there.bot.id, there.bot_id, team, there.bot.name)
+
+
+class Desk:
+    """A workspace with a channel, and Ana in it."""
+
+    def __init__(self, fake: FakeSlack, database: Database) -> None:
+        self.fake = fake
+        self.team: Team = fake.workspace(f"Table {len(fake.world.teams)}")
+        self.ana: User = self.team.user("Ana")
+        self.channel: Channel = self.team.channel("general")
+        self.dm: Channel = self.team.dm(self.ana)
+        self.workspaces = Known(fake)
+        self.access = Access(self.workspaces, self.team.id)
+        self.database = database
+        self.outbox, self.offers, self.threads = Outbox(database), Offers(database), Threads(database)
+        self.pens = Pens(QUICK)
+        self._asked = 0
+
+    async def root(self, text: str = "Who?", channel: Channel | None = None) -> Message:
+        return await self.fake.say(self.ana, channel or self.channel, text, wait=False)
+
+    def request(
+        self,
+        at: Message | Channel,
+        *,
+        verb: tuple[str, str] = ("rules", "ask"),
+        ordered: bool = True,
+        private: bool = False,
+        goes: Home | None = None,
+        text: str = "Who?",
+        **more: Any,
+    ) -> Request:
+        """As the reception would have kept it: written in a thread, or by a command in a channel."""
+        self._asked += 1
+        channel, message = (at, "") if isinstance(at, Channel) else (at.channel, at.ts)
+        here = Spot(self.ana.id, self.team.id, channel.id, message=message)
+        run = event_id("slack", self.team.id, f"command:{self._asked}")
+        goes = goes or home(here, ordered=ordered, private=private)
+        origin = Origin(
+            goes,
+            channel.id,
+            self.ana.id,
+            self.team.id,
+            thread=here.root if goes == "here" else "",
+            message=message,
+            title=text,
+            asked=text,
+        )
+        kept = replace(origin, **more).kept()
+        where = place(here, event=run, goes=goes)
+        return Request(run, where, Author(self.ana.id, "Ana"), *verb, text=text, origin=kept)
+
+    def home(self, request: Request) -> SlackHome:
+        origin = origin_of(request.origin)
+        return SlackHome(self.workspaces, request, origin, self.outbox, self.offers, self.threads)
+
+    def view(self, request: Request, **told: Any) -> View:
+        """A view as the factory makes it, also a second one as after a crash."""
+        origin, there = origin_of(request.origin), self.home(request)
+        return slack_view(request.id, request, origin, self.outbox, self.offers, there, self.pens, **told)
+
+    async def noted(self, request: Request, message: Message) -> None:
+        """Wait until the outbox knows of the message."""
+        async with asyncio.timeout(10):
+            while message.ts not in await self.outbox.cut_off(self.team.id, request.id):
+                pass
+
+    def crash(self) -> None:
+        """Nothing that was on its way is written: whatever the bot was at is over."""
+        for task in asyncio.all_tasks():
+            coroutine: Any = task.get_coro()
+            if "/bot/adapters/" in coroutine.cr_code.co_filename:
+                task.cancel()
+        self.pens = Pens(QUICK)
+
+    async def run(self, request: Request, *events: Event, status: Ended = "done") -> None:
+        view = self.view(request)
+        for event in events:
+            await view.show(event)
+        await view.flush(status)
+        await view.close(status)
+
+    def said(self, message: Message) -> list[str]:
+        """What stands under it, by the bot."""
+        return [one.shown for one in message.thread if one.user is self.team.bot]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What desks share. Slack counts no calls here."""
+
+    fake: FakeSlack
+    database: Database
+
+
+@asynccontextmanager
+async def ground(data: Path) -> AsyncIterator[Ground]:
+    database = await Database.open(f"sqlite+aiosqlite:///{data / 'desk.db'}")
+    async with FakeSlack() as fake:
+        yield Ground(fake, database)
+    await database.close()
+
+
+@asynccontextmanager
+async def desk(under: Ground) -> AsyncIterator[Desk]:
+    """A desk with a workspace of its own; Slack remembers nothing of others."""
+    fake = under.fake
+    for kept in (fake.calls, fake.refused, fake.limited, fake.faults.waiting):
+        kept.clear()
+    fake.limits.on = False
+    made = Desk(fake, under.database)
+    try:
+        yield made
+    finally:
+        made.crash()
+        await made.workspaces.session.close()

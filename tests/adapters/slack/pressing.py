@@ -1,0 +1,71 @@
+"""Answers with buttons at a table on Slack, what they belong to, and who presses them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from bot.adapters.buttons_row import Button
+from bot.adapters.slack.elements import actions_of, feedback_of
+from bot.adapters.slack.origin import Home, Origin
+from bot.adapters.slack.placing import PLATFORM
+from bot.events import Author, Place, Request, Text
+from bot.requests import event_id
+from bot.words import words
+from tests.adapters.slack.table import Table
+from tests.fakes.slack import Message, User
+
+FEEDBACK = "feedback"
+
+
+def asked(at: Table, text: str, *, space: str = "", home: Home = "here", by: User | None = None) -> Request:
+    """A question of somebody's."""
+    who = by or at.ana
+    run = event_id(PLATFORM, space or at.space, f"{text} {who.id} {home} {time.monotonic_ns()}")
+    origin = Origin(home, at.channel.id, who.id, at.space)
+    place = Place(PLATFORM, space or at.space, at.channel.id, run)
+    return Request(run, place, Author(who.id, who.name), "rules", "ask", {}, text, origin=origin.kept())
+
+
+async def done(at: Table, text: str = "hello", **more: object) -> Request:
+    request = asked(at, text, **more)  # type: ignore[arg-type]
+    await (await at.app.perform(request)).wait()
+    return request
+
+
+async def live(at: Table, **more: object) -> Request:
+    """A question that is being answered, for ever."""
+    request = asked(at, "endless", **more)  # type: ignore[arg-type]
+    await at.app.perform(request)
+    await at.bot.record.until(request.id, Text("begun"))
+    return request
+
+
+async def shown(
+    at: Table, *ids: str, text: str = "An answer", thread: Message | None = None, to: User | None = None
+) -> Message:
+    """An answer with buttons of these action_ids; `to` one person alone."""
+    client = await at.bot.workspaces.client(at.space)
+    buttons = [Button(one, one.split(":")[0]) for one in ids if not one.startswith(FEEDBACK)]
+    blocks = [
+        {"type": "markdown", "text": text},
+        *([actions_of(buttons)] if buttons else []),
+        *(feedback_of(one.split(":")[1], words("en")) for one in ids if one.startswith(FEEDBACK)),
+    ]
+    where: dict[str, Any] = {"channel": at.channel.id, "thread_ts": thread.ts if thread else None}
+    if to is None:
+        sent = await client.chat_postMessage(**where, text=text, blocks=blocks)
+        return at.channel.posts[str(sent["ts"])]
+    sent = await client.chat_postEphemeral(**where, user=to.id, text=text, blocks=blocks)
+    return at.channel.posts[str(sent["message_ts"])]
+
+
+async def told(at: Table, who: User, n: int = 1) -> str:
+    """What this person alone is told, once it is so much."""
+    return (await at.slack.until(lambda: at.whispers(who)[n - 1 :]))[0]
+
+
+async def press(at: Table, who: User, message: Message, what: str) -> None:
+    sent = await at.slack.press(who, message, what)
+    assert sent.acked is not None
+    assert sent.acked < 3

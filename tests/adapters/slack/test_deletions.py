@@ -1,0 +1,157 @@
+"""What people take back or put differently on Slack."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+import pytest_asyncio
+
+from bot.adapters.slack.placing import PLATFORM, real
+from bot.events import Event, Request, Run, Text
+from bot.requests import request_from_json
+from tests.adapters.slack.table import Table
+from tests.fakes.slack import Message
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SLOW = "A slow one"
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def slow(at: Table) -> AsyncGenerator[asyncio.Event]:
+    """Lets the slow question be answered."""
+    answered = asyncio.Event()
+
+    async def think(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("Thinking")
+        await answered.wait()
+
+    at.bot.scripts[SLOW] = think
+    yield answered
+    answered.set()
+
+
+async def asked(at: Table, text: str, thread: Message | None = None) -> tuple[Message, Request]:
+    said = await at.slack.say(at.ana, at.channel, text, thread=thread, mention=True)
+    await at.slack.until(lambda: [one for one in at.requests if one.text == text])
+    return said, at.requests[-1]
+
+
+async def kept(at: Table, run: str) -> Request:
+    row = await at.app.house.inbox.get(run)
+    assert row is not None
+    return request_from_json(row.payload)
+
+
+async def told(at: Table) -> None:
+    """Wait until the bot has acknowledged everything."""
+    await at.slack.until(lambda: all(one.acked is not None for one in at.slack.sent))
+
+
+async def test_other_words_are_kept_without_asking_again(at: Table) -> None:
+    said, first = await asked(at, "Who won the siege?")
+    await at.ended()
+    await at.slack.edit(said, f"{at.team.bot.mention} Who won <the> siege of the mill?")
+    await told(at)
+    assert (await kept(at, first.id)).text == "Who won <the> siege of the mill?"
+    await at.slack.edit(said, f"{at.team.bot.mention} /rules ask Who lost it?")
+    await told(at)
+    assert (await kept(at, first.id)).text == "Who lost it?"
+    assert len(at.requests) == 1
+
+
+@pytest.mark.parametrize("what", ["a link unfolds", "somebody else edits", "no line at all", "a bot edits"])
+async def test_what_is_no_rewording_changes_nothing(at: Table, what: str) -> None:
+    said, first = await asked(at, "Who won?")
+    await at.ended()
+    before = said.payload()
+    now = {**before, "edited": {"user": at.ana.id, "ts": "9.9"}, "text": f"{at.team.bot.mention} Who lost?"}
+    if what == "a link unfolds":
+        now = {**now, "text": before["text"], "attachments": [{"title": "A page"}]}
+    elif what == "somebody else edits":
+        now["edited"] = {"user": at.bia.id, "ts": "9.9"}
+    elif what == "no line at all":
+        now["text"] = f"{at.team.bot.mention} /rulez"
+    else:
+        now["bot_id"] = "B1"
+    event = {
+        "type": "message",
+        "subtype": "message_changed",
+        "hidden": True,
+        "channel": at.channel.id,
+        "ts": "9.9",
+    }
+    sent = await at.slack.send_raw(at.team, {**event, "message": now, "previous_message": before})
+    assert sent.acked is not None
+    assert (await kept(at, first.id)).text == "Who won?"
+    assert len(at.requests) == 1
+
+
+async def test_what_is_taken_back_is_stopped_and_kept_no_longer(at: Table, slow: asyncio.Event) -> None:
+    said, first = await asked(at, SLOW)
+    await at.bot.record.until(first.id, Text("Thinking"))
+    await at.slack.delete(said)
+    assert await at.app.ended(first.id) == "stopped"
+    await told(at)
+    assert (await kept(at, first.id)).text == ""
+    assert (await kept(at, first.id)).origin == ""
+
+
+async def test_what_was_answered_long_ago_is_taken_back_too(at: Table) -> None:
+    said, first = await asked(at, "Who is it?")
+    other, second = await asked(at, "And who is that?")
+    await at.ended(2)
+    await at.slack.delete(said)
+    await told(at)
+    assert (await kept(at, first.id)).text == ""
+    assert (await kept(at, second.id)).text == "And who is that?"
+    gone = {"type": "message", "subtype": "tombstone", "user": "USLACKBOT", "ts": other.ts}
+    event = {
+        "type": "message",
+        "subtype": "message_changed",
+        "hidden": True,
+        "channel": at.channel.id,
+        "ts": "9.9",
+    }
+    await at.slack.send_raw(at.team, {**event, "message": gone, "previous_message": other.payload()})
+    assert (await kept(at, second.id)).text == ""
+
+
+async def test_a_message_that_is_taken_back_on_its_way_in_is_taken_back(at: Table) -> None:
+    said = await at.slack.say(at.ana, at.channel, "Never mind", mention=True, wait=False)
+    await at.slack.delete(said)
+    (run,) = await at.ended()
+    await told(at)
+    assert (await kept(at, run.id)).text == ""
+
+
+async def test_where_the_root_is_deleted_its_conversation_stops(at: Table, slow: asyncio.Event) -> None:
+    client = await at.bot.workspaces.client(at.space)
+    posted = await client.chat_postMessage(channel=at.channel.id, text="Ana asked: Who?")
+    root, house = at.channel.posts[posted["ts"]], at.app.house
+    thread = real(at.channel.id, root.ts)
+    await house.threads.bind(at.space, at.channel.id, "talk", thread)
+    here = (at.space, PLATFORM, at.channel.id, "talk")
+    await house.sessions.open(*here, "rules", author_id=at.ana.id)
+    _, first = await asked(at, SLOW, root)
+    assert first.place.thread == "talk"
+    gone = {"type": "message", "subtype": "message_deleted", "hidden": True, "deleted_ts": root.ts}
+    sent = await at.slack.send_raw(at.team, {**gone, "channel": at.channel.id, "ts": "9.9"})
+    assert sent.acked is not None
+    assert await at.app.ended(first.id) == "stopped"
+    assert await house.threads.held(at.space, thread) is None
+    assert await house.sessions.active(*here) is None
+
+
+@pytest.mark.parametrize("gone", ["channel_deleted", "channel_archive", "group_left"])
+async def test_what_runs_in_a_channel_that_is_gone_stops(at: Table, slow: asyncio.Event, gone: str) -> None:
+    elsewhere = at.another()
+    _, here = await asked(at, SLOW)
+    _, there = await asked(elsewhere, SLOW)
+    sent = await at.slack.send_raw(at.team, {"type": gone, "channel": at.channel.id, "event_ts": "9.9"})
+    assert sent.acked is not None
+    assert await at.app.ended(here.id) == "stopped"
+    slow.set()
+    assert await at.app.ended(there.id) == "done"

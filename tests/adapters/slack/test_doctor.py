@@ -1,0 +1,127 @@
+"""The doctor's look at Slack: what is wrong, and what to click."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.slack.credentials import given
+from bot.adapters.slack.doctor import examine
+from bot.adapters.slack.scopes import BOT_SCOPES
+from bot.config import Config, Secrets, SlackConfig, load
+from bot.doctor import Finding
+from bot.doctor import examine as examine_all
+from bot.words import words
+from tests.adapters.slack.serving import served
+from tests.fakes.slack import FakeSlack
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack() as slack:
+        slack.workspace("Table")
+        yield slack
+
+
+def config(slack: FakeSlack, secrets: dict[str, str] | None = None, **settings: object) -> Config:
+    there = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+    made = SlackConfig(api_base=slack.api, **settings)  # type: ignore[arg-type]
+    return replace(load(environ={}), slack=made, secrets=Secrets(there if secrets is None else secrets, {}))
+
+
+async def told(asked: Config, locale: str = "en") -> dict[str, bool | None]:
+    """Every sentence without its first word, and whether it is well."""
+    found = await examine(asked, given(asked), words(locale))
+    return {text.removeprefix("Slack: "): well for well, text in found}
+
+
+async def test_all_is_well_where_all_is_well(slack: FakeSlack) -> None:
+    found = await told(config(slack))
+    assert found.pop("the token in SLACK_BOT_TOKEN is valid, for sutradhar in Table")
+    assert found.pop(f"the bot has all {len(BOT_SCOPES)} scopes that it needs")
+    assert found.pop("the app-level token in SLACK_APP_TOKEN opens sockets; 2 will be held")
+    optional, latency = sorted(found)[::-1]
+    assert "without chat:write.public" in optional
+    assert found[optional] is None
+    assert latency.startswith("answers in ")
+    assert found[latency] is True
+    assert slack.sockets.greeted == 0, "the bot may be running: no socket is opened"
+
+
+async def test_what_the_bot_may_not_do_is_named(slack: FakeSlack) -> None:
+    (team,) = slack.world.teams.values()
+    team.scopes -= {"im:history", "files:read"}
+    found = await told(config(slack))
+    (text,) = [text for text, well in found.items() if well is False]
+    assert text.startswith("the bot lacks files:read, im:history. On api.slack.com/apps")
+
+
+@pytest.mark.parametrize(
+    ("variable", "token", "says"),
+    [
+        ("SLACK_BOT_TOKEN", "xoxb-another", "refused the token in SLACK_BOT_TOKEN"),
+        ("SLACK_APP_TOKEN", "xapp-another", "refused the token in SLACK_APP_TOKEN"),
+    ],
+)
+async def test_a_refused_token_says_where_to_get_a_new_one(
+    slack: FakeSlack, variable: str, token: str, says: str
+) -> None:
+    secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token, variable: token}
+    found = await told(config(slack, secrets))
+    (text,) = [text for text, well in found.items() if well is False]
+    assert says in text
+    assert "api.slack.com/apps" in text
+    assert token not in text
+
+
+async def test_no_network_is_one_sentence() -> None:
+    async with FakeSlack() as slack:
+        gone = config(slack)
+    ((text, well),) = (await told(gone, "pt-BR")).items()
+    assert well is False
+    assert text.startswith(f"Não consigo alcançar o Slack em {gone.slack.api_base}")
+
+
+async def test_over_http_it_says_where_slack_is_awaited_and_whether_anybody_is_there(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    secrets = {
+        "SLACK_BOT_TOKEN": slack.bot_token,
+        "SLACK_SIGNING_SECRET": slack.signing_secret,
+        "SLACK_CLIENT_ID": slack.client_id,
+        "SLACK_CLIENT_SECRET": slack.client_secret,
+    }
+    async with served(tmp_path, slack, mode="http") as bot:
+        port = int(bot.root.rpartition(":")[2])
+        asked = config(slack, secrets, mode="http", http_port=port)
+        there = await told(asked)
+    gone = await told(asked)
+    where = f"http://127.0.0.1:{port}"
+    assert [text for text, well in there.items() if well and f"awaited at {where}/slack/events" in text]
+    assert there[f"{where}/health answers"] is True
+    assert gone[f"{where}/health does not answer; once the bot runs, it does"] is None
+    assert [text for text in gone if "workspaces can install the app, with SLACK_CLIENT_ID" in text]
+    assert not [text for text in there | gone if slack.signing_secret in text or slack.client_secret in text]
+
+
+def look(data: Path, environ: dict[str, str]) -> list[Finding]:
+    """What the whole doctor says of Slack, without Slack."""
+    settings = data / "config.toml"
+    settings.write_text(
+        '[embedding]\nmodel = "none"\n[slack]\napi_base = "http://127.0.0.1:9/api"\n', "utf-8"
+    )
+    return [one for one in examine_all(settings, data, environ, words("en")) if "Slack" in one.text]
+
+
+def test_the_doctor_speaks_of_slack_only_where_it_is_set_up(tmp_path: Path) -> None:
+    (off,) = look(tmp_path, {})
+    assert off == Finding(None, "Slack: not set up (SLACK_BOT_TOKEN is not set). docs/slack.md tells how.")
+    (half,) = look(tmp_path, {"SLACK_BOT_TOKEN": "xoxb-1"})
+    assert half.well is False
+    assert "connections:write" in half.text
+    unreachable, running = look(tmp_path, {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"})
+    assert unreachable.text.startswith("I can't reach Slack at http://127.0.0.1:9/api")
+    assert running == Finding(None, "Slack: the bot is not running. `python -m bot run` starts it.")

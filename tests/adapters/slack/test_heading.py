@@ -1,0 +1,127 @@
+"""The message above a council's answers: who asked what, and a plan that follows the stages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.adapters.slack.surface import EVENT
+from bot.events import Ended, Stage, Text
+from tests.adapters.slack.desk import Desk
+from tests.fakes.slack import Message
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+COUNCIL = ("council", "ask")
+ANSWERS = (Stage("answers", "Answers"), Text("Each by itself."))
+BALLOTS = (Stage("ballots", "Ballots"), Text("All agree."))
+SYNTHESIS = (Stage("synthesis", "Synthesis"), Text("It is Ana."))
+
+
+def plans(messages: list[Message]) -> list[dict[str, Any]]:
+    return [block for one in messages for block in one.blocks if block["type"] == "plan"]
+
+
+def statuses(message: Message) -> list[tuple[str, str]]:
+    (plan,) = plans([message])
+    return [(task["title"], task["status"]) for task in plan["tasks"]]
+
+
+async def test_the_plan_stands_in_the_message_that_says_who_asked(bench: Desk) -> None:
+    view = bench.view(bench.request(bench.channel, verb=COUNCIL))
+    for event in (*ANSWERS, *BALLOTS):
+        await view.show(event)
+    await bench.fake.until(lambda: plans(bench.channel.messages))
+    (root,) = bench.channel.messages
+    assert statuses(root) == [("Answers", "complete"), ("Ballots", "in_progress")]
+    for event in SYNTHESIS:
+        await view.show(event)
+    await view.flush("done")
+    assert [status for _, status in statuses(root)] == ["complete"] * 3
+    assert root.shown.startswith("**Ana** asked:\n> Who?\nThe council has finished")
+    assert len(root.thread) == 3
+    assert root.metadata is not None
+    assert root.metadata["event_type"] == EVENT
+    assert bench.fake.refused == []
+
+
+async def test_under_a_question_of_somebodys_own_it_is_a_message_of_its_own(bench: Desk) -> None:
+    root = await bench.root()
+    request = bench.request(root, verb=COUNCIL)
+    for _ in range(2):  # the second as after a crash
+        await bench.run(request, *ANSWERS, *BALLOTS, *SYNTHESIS)
+    assert len(plans(root.thread)) == 1
+    assert len(root.thread) == 4
+
+
+async def test_of_a_single_stage_no_plan_is_made(bench: Desk) -> None:
+    await bench.run(bench.request(bench.channel, verb=COUNCIL), Stage("estimate", "Cost"), Text("$ 1"))
+    assert plans(bench.channel.everything) == []
+
+
+async def test_other_works_have_none(bench: Desk) -> None:
+    await bench.run(bench.request(bench.channel), *ANSWERS, *BALLOTS)
+    assert plans(bench.channel.everything) == []
+
+
+@pytest.mark.parametrize(("ended", "title"), [("failed", "did not finish"), ("stopped", "was stopped")])
+async def test_a_council_that_came_to_no_end_says_so(bench: Desk, ended: Ended, title: str) -> None:
+    await bench.run(bench.request(bench.channel, verb=COUNCIL), *ANSWERS, *BALLOTS, status=ended)
+    (root,) = bench.channel.messages
+    assert [status for _, status in statuses(root)] == ["complete", "error"]
+    assert title in root.shown
+
+
+async def test_another_title_for_the_open_stage(bench: Desk) -> None:
+    again = Stage("ballots", "Compared")
+    await bench.run(bench.request(bench.channel, verb=COUNCIL), *ANSWERS, *BALLOTS, again)
+    (root,) = bench.channel.messages
+    assert [name for name, _ in statuses(root)] == ["Answers", "Compared"]
+
+
+async def test_after_a_crash_the_plan_goes_on(bench: Desk) -> None:
+    request = bench.request(bench.channel, verb=COUNCIL)
+    view = bench.view(request)
+    for event in (*ANSWERS, *BALLOTS):
+        await view.show(event)
+    await bench.fake.until(lambda: plans(bench.channel.messages))
+    bench.crash()
+    await bench.run(request, *ANSWERS, *BALLOTS, *SYNTHESIS)
+    (root,) = bench.channel.messages
+    assert [status for _, status in statuses(root)] == ["complete"] * 3
+    assert len(root.thread) == 3
+
+
+@pytest.mark.parametrize("error", ["invalid_blocks", "internal_error", "cant_update_message"])
+async def test_what_goes_wrong_with_the_plan_costs_no_answer(bench: Desk, error: str) -> None:
+    """Slack may refuse the plan alone; the answers are no plainer for it."""
+    bench.fake.fail("chat.update", error=error, times=1)
+    await bench.run(bench.request(bench.channel, verb=COUNCIL), *ANSWERS, *BALLOTS, *SYNTHESIS)
+    (root,) = bench.channel.messages
+    assert [one.blocks[0].get("text") for one in root.thread] == [
+        "### Answers\nEach by itself.",
+        "### Ballots\nAll agree.",
+        "### Synthesis\nIt is Ana.",
+    ]
+
+
+@pytest.mark.parametrize("fault", [{"lost": True}, {"status": 0}])
+async def test_a_plan_of_its_own_is_posted_once(bench: Desk, fault: dict[str, object]) -> None:
+    root = await bench.root()
+    view = bench.view(bench.request(root, verb=COUNCIL))
+    await view.show(ANSWERS[0])
+    await bench.fake.until(lambda: root.thread)
+    bench.fake.fail("chat.postMessage", **fault)  # type: ignore[arg-type]
+    for event in BALLOTS:
+        await view.show(event)
+    await view.flush("done")
+    assert len(plans(root.thread)) == 1
+
+
+async def test_titles_of_stages_call_nobody(bench: Desk) -> None:
+    loud = (Stage("answers", "<!channel>"), Stage("ballots", "<@U0BIA>"))
+    root = await bench.root()
+    for at in (bench.channel, root):
+        await bench.run(bench.request(at, verb=COUNCIL), *loud)
+    assert [one.mentions for one in bench.channel.everything if one.mentions] == []

@@ -1,0 +1,316 @@
+"""Where an answer stands on Slack, and where it goes on when that place takes no messages."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from bot.adapters.slack.placing import real
+from bot.adapters.slack.sharing import WHISPERED
+from bot.events import Attachment, Failed, Notice, Stage, Text
+from tests.adapters.slack.desk import Desk
+from tests.fakes.slack import Message
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ANSWER = (Stage("answer", "Answer"), Text("It is Ana."))
+LIST = (Stage("sessions", "Your conversations"), Text("- Who is it?"))
+FILE = Attachment("notes.md", "text/markdown", b"# Notes")
+MINE = ("sessions", "list")
+
+
+def called(bench: Desk, method: str) -> int:
+    return sum(call.method == method for call in bench.fake.calls)
+
+
+def below(bench: Desk) -> list[Message]:
+    return [reply for root in bench.channel.messages for reply in root.thread]
+
+
+def answers(bench: Desk) -> list[Message]:
+    """Wherever they stand."""
+    everything = [one for channel in bench.team.channels.values() for one in channel.everything]
+    return [one for one in everything if "It is Ana." in one.shown]
+
+
+async def test_a_command_makes_a_thread_of_its_own(bench: Desk) -> None:
+    request = bench.request(bench.channel)
+    await bench.run(request, *ANSWER)
+    (root,) = bench.channel.messages
+    assert root.shown == "**Ana** asked:\n> Who?"
+    assert "It is Ana." in root.thread[0].shown
+    held = await bench.threads.held(bench.team.id, real(bench.channel.id, root.ts))
+    assert held is not None
+    assert (held.channel, held.thread) == (bench.channel.id, request.place.thread)
+    await bench.fake.until(lambda: (found := bench.fake.session(root)) and found.status == "active")
+    session = bench.fake.session(root)
+    assert session is not None
+    assert session.past[0] == "processing"
+    assert (session.title, session.initiator) == ("Who?", bench.ana.id)
+
+
+@pytest.mark.parametrize("at", ["chat.postMessage", "agents.sessions.setStatus", "conversations.replies"])
+@pytest.mark.parametrize("fault", [{"status": 0}, {"lost": True}, {"error": "internal_error"}])
+async def test_after_a_crash_or_a_lost_answer_there_is_one_root(
+    bench: Desk, at: str, fault: dict[str, object]
+) -> None:
+    request = bench.request(bench.channel)
+    view = bench.view(request)
+    bench.fake.fail(at, **fault)  # type: ignore[arg-type]
+    await view.show(ANSWER[0])
+    await bench.fake.until(lambda: called(bench, at) if at == "chat.postMessage" else below(bench))
+    bench.crash()
+    await bench.run(request, *ANSWER)
+    (root,) = bench.channel.messages
+    assert len(root.thread) == 1
+    assert len(answers(bench)) == 1
+
+
+async def test_a_root_that_was_posted_and_not_heard_of_is_found(bench: Desk) -> None:
+    request = bench.request(bench.channel)
+    home = bench.home(request)
+    bench.fake.fail("chat.postMessage", lost=True)
+    await home.open()
+    (root,) = bench.channel.messages
+    bound = await bench.threads.real(bench.team.id, bench.channel.id, request.place.thread)
+    assert bound == real(bench.channel.id, root.ts)
+
+
+async def test_what_is_quickly_done_stands_in_the_channel(bench: Desk) -> None:
+    await bench.run(bench.request(bench.channel, ordered=False, verb=("rules", "roll")), *ANSWER)
+    (message,) = bench.channel.messages
+    assert "It is Ana." in message.shown
+    assert called(bench, "agents.sessions.setStatus") == 0
+
+
+async def test_a_private_answer_stands_in_the_direct_conversation(bench: Desk) -> None:
+    request = bench.request(bench.channel, private=True)
+    await bench.run(request, *ANSWER)
+    (root,) = bench.dm.messages
+    assert "It is Ana." in root.thread[0].shown
+    assert "📣 Share here" in root.thread[0].buttons
+    assert await bench.threads.real(bench.team.id, f"@{bench.ana.id}", request.place.thread) == real(
+        bench.dm.id, root.ts
+    )
+    await bench.fake.until(lambda: bench.channel.messages)
+    (pointer,) = bench.channel.messages
+    assert pointer.ephemeral_to is bench.ana
+    assert f"archives/{bench.dm.id}/p{root.ts.replace('.', '')}" in pointer.shown
+    assert bench.fake.agents.prompts[bench.dm.id, root.ts][0]["message"] == "help"
+    await bench.run(request, *ANSWER)  # as after a crash
+    assert bench.dm.messages == [root]
+    assert bench.channel.messages == [pointer]
+
+
+async def test_where_nobody_can_be_written_to_directly_the_asker_hears_why(bench: Desk) -> None:
+    bench.fake.fail("conversations.open", error="messages_tab_disabled", times=9)
+    bench.fake.fail("chat.postMessage", error="messages_tab_disabled", times=9)
+    await bench.run(bench.request(bench.channel, private=True), *ANSWER)
+    await bench.fake.until(lambda: bench.channel.messages)
+    (told,) = bench.channel.messages
+    assert told.ephemeral_to is bench.ana
+    assert "I can't write to you directly" in told.shown
+    assert answers(bench) == []
+
+
+async def test_what_is_private_never_falls_back_to_the_channel(bench: Desk) -> None:
+    bench.fake.fail("conversations.open", error="missing_scope", times=9)
+    for verb, ordered in ((("rules", "ask"), True), (MINE, False)):
+        bench.fake.fail("chat.postEphemeral", error="user_not_in_channel")
+        await bench.run(bench.request(bench.channel, verb=verb, ordered=ordered, private=True), *ANSWER)
+    assert [one.channel for one in answers(bench)] == [bench.dm] * 2
+
+
+async def test_what_is_private_and_quickly_done_is_whispered_at_once(bench: Desk) -> None:
+    sent = await bench.fake.command(bench.ana, bench.channel, "/sessions", "list")
+    url, until = sent.payload["response_url"], time.time() + 900
+    request = bench.request(
+        bench.channel, ordered=False, private=True, verb=MINE, response_url=url, until=until
+    )
+    await bench.run(request, *LIST)
+    (told,) = bench.channel.messages
+    assert told.ephemeral_to is bench.ana
+    assert "- Who is it?" in told.shown
+    assert called(bench, "chat.postEphemeral") == 0
+    (kept,) = await bench.offers.all(bench.team.id, request.id, WHISPERED)
+    assert json.loads(kept)["blocks"][0]["text"] == "### Your conversations\n- Who is it?"
+    await bench.run(request, *LIST)  # as after a crash
+    assert len(bench.channel.messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "until"), [("http://127.0.0.1:9/gone", 900.0), ("http://127.0.0.1:9/gone", 4.0)]
+)
+async def test_without_a_response_url_that_lives_it_is_whispered_all_the_same(
+    bench: Desk, url: str, until: float
+) -> None:
+    request = bench.request(
+        bench.channel, ordered=False, private=True, verb=MINE, response_url=url, until=time.time() + until
+    )
+    await bench.run(request, *LIST)
+    (told,) = bench.channel.messages
+    assert told.ephemeral_to is bench.ana
+
+
+async def test_in_a_thread_that_is_alive_it_is_whispered_there(bench: Desk) -> None:
+    root = await bench.root()
+    reply = await bench.fake.say(bench.ana, bench.channel, "Mine?", thread=root, wait=False)
+    request = bench.request(
+        bench.channel, ordered=False, verb=MINE, goes="alone", thread=root.ts, message=reply.ts
+    )
+    await bench.run(request, *LIST)
+    assert root.thread[-1].ephemeral_to is bench.ana
+
+
+@pytest.mark.parametrize("error", ["user_not_in_channel", "channel_not_found", "invalid_blocks"])
+async def test_what_cannot_be_whispered_is_said_directly(bench: Desk, error: str) -> None:
+    bench.fake.fail("chat.postEphemeral", error=error, times=9)
+    await bench.run(bench.request(bench.channel, ordered=False, private=True, verb=MINE), *LIST)
+    (told,) = bench.dm.messages
+    assert "- Who is it?" in told.shown
+    assert bench.channel.messages == []
+
+
+async def test_refused_blocks_are_whispered_as_plain_text(bench: Desk) -> None:
+    bench.fake.fail("chat.postEphemeral", error="invalid_blocks")
+    await bench.run(bench.request(bench.channel, ordered=False, private=True, verb=MINE), *LIST)
+    (told,) = bench.channel.messages
+    assert told.blocks == []
+    assert "Who is it?" in told.shown
+
+
+async def test_a_file_for_one_person_is_said_directly_with_its_words(bench: Desk) -> None:
+    request = bench.request(bench.channel, ordered=False, private=True, verb=MINE)
+    await bench.run(request, *LIST, FILE)
+    words, file = bench.dm.messages
+    assert "- Who is it?" in words.shown
+    assert [one.name for one in file.files] == ["notes.md"]
+    await bench.fake.until(lambda: bench.channel.messages)
+    (pointer,) = bench.channel.messages
+    assert pointer.shown == "The answer is in our direct conversation."
+
+
+async def test_a_channel_without_the_bot_hears_by_the_response_url(bench: Desk) -> None:
+    away = bench.team.channel("elsewhere", bot=False)
+    sent = await bench.fake.command(bench.ana, away, "/rules", "roll 1d6")
+    request = bench.request(
+        away,
+        ordered=False,
+        verb=("rules", "roll"),
+        response_url=sent.payload["response_url"],
+        until=time.time() + 900,
+    )
+    view = bench.view(request)
+    await view.show(ANSWER[0])
+    await bench.fake.until(lambda: called(bench, "chat.postMessage"))
+    await view.show(ANSWER[1])
+    await view.flush("done")
+    (message,) = away.messages
+    assert message.ephemeral_to is None
+    assert "It is Ana." in message.shown
+    assert "Stop" not in "".join(message.buttons)
+
+
+async def test_without_one_the_asker_is_answered_directly_and_told_why(bench: Desk) -> None:
+    away = bench.team.channel("elsewhere", bot=False)
+    await bench.run(bench.request(away, ordered=False, verb=("rules", "roll")), *ANSWER)
+    (message,) = bench.dm.messages
+    assert "It is Ana." in message.shown
+    assert "type `/invite` there" in message.shown
+
+
+async def test_an_ordered_answer_to_a_channel_without_the_bot_has_its_thread_in_the_dm(bench: Desk) -> None:
+    away = bench.team.channel("elsewhere", private=True, bot=False)
+    request = bench.request(away)
+    for _ in range(2):  # the second as after a crash
+        await bench.run(request, *ANSWER)
+    (root,) = bench.dm.messages
+    (answer,) = root.thread
+    assert "type `/invite` there" in answer.shown
+    bound = await bench.threads.real(bench.team.id, away.id, request.place.thread)
+    assert bound == real(bench.dm.id, root.ts)
+
+
+async def test_a_channel_that_is_archived_is_not_called_one_without_the_bot(bench: Desk) -> None:
+    bench.channel.archived = True
+    await bench.run(bench.request(bench.channel), *ANSWER)
+    (root,) = bench.dm.messages
+    assert "I can't write where this belongs any more" in root.thread[0].shown
+    assert "/invite" not in root.thread[0].shown
+
+
+async def test_a_root_whose_blocks_are_refused_is_plain(bench: Desk) -> None:
+    bench.fake.fail("chat.postMessage", error="invalid_blocks")
+    await bench.run(bench.request(bench.channel), *ANSWER)
+    (root,) = bench.channel.messages
+    assert root.blocks == []
+    assert root.shown == "*Ana* asked:\n> Who?"
+    assert root.thread[0].blocks[0]["type"] == "markdown"
+
+
+async def test_a_channel_that_shuts_in_the_middle_and_the_answer_goes_on_in_the_dm(bench: Desk) -> None:
+    root = await bench.root()
+    view = bench.view(bench.request(root))
+    await view.show(ANSWER[0])
+    await bench.fake.until(lambda: root.thread)
+    bench.channel.archived = True
+    bench.fake.fail("chat.*", error="is_archived")
+    await view.show(ANSWER[1])
+    await view.flush("done")
+    (answer,) = [one for one in answers(bench) if one.channel is bench.dm]
+    assert "I can't write where this belongs any more" in answer.shown
+
+
+async def test_a_deleted_root_is_not_answered_somewhere_else(bench: Desk) -> None:
+    root = await bench.root()
+    await bench.fake.delete(root)
+    await bench.run(bench.request(root), *ANSWER)
+    assert answers(bench) == []
+
+
+async def test_a_workspace_that_threw_the_app_out_gets_nothing(bench: Desk) -> None:
+    bench.fake.fail("chat.*", error="account_inactive", times=99)
+    await bench.run(bench.request(bench.channel), *ANSWER)
+    assert answers(bench) == []
+    assert called(bench, "conversations.open") == 0
+
+
+async def test_what_stands_beside_the_answer_may_all_fail(bench: Desk) -> None:
+    for method in ("agents.*", "assistant.*", "chat.getPermalink", "chat.postEphemeral"):
+        bench.fake.fail(method, error="missing_scope", times=99)
+    for private in (False, True):
+        await bench.run(bench.request(bench.channel, private=private), *ANSWER)
+    assert len(answers(bench)) == 2
+
+
+async def test_the_last_word_on_a_session_is_the_last(bench: Desk) -> None:
+    root = await bench.root()
+    bench.fake.fail("agents.sessions.setStatus", delay=0.2)
+    await bench.run(bench.request(root), *ANSWER)
+    await bench.fake.until(lambda: (found := bench.fake.session(root)) and len(found.past) == 2)
+    session = bench.fake.session(root)
+    assert session is not None
+    assert session.past == ["processing", "active"]
+
+
+async def test_how_to_go_on_is_said_where_a_conversation_begins(bench: Desk) -> None:
+    root = await bench.root()
+    await bench.run(bench.request(root), *ANSWER)
+    reply = await bench.fake.say(bench.ana, bench.channel, "And?", thread=root, wait=False)
+    await bench.run(bench.request(root, message=reply.ts), *ANSWER)
+    assert ["To go on, reply" in one.shown for one in answers(bench)] == [True, False]
+
+
+async def test_a_sentence_of_a_failure_holds_no_response_url(
+    bench: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = "http://127.0.0.1:9/actions/secret"
+    request = bench.request(
+        bench.channel, ordered=False, private=True, verb=MINE, response_url=url, until=time.time() + 900
+    )
+    with caplog.at_level("DEBUG"):
+        await bench.run(request, *LIST, Notice("A note."), Failed("No."), status="failed")
+    assert "actions/secret" not in caplog.text
+    assert bench.fake.bot_token not in caplog.text

@@ -1,0 +1,236 @@
+"""The Home tab: a person's own, in their language, and what is pressed in it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal
+
+import pytest
+
+from bot.adapters.slack import home_blocks, window_blocks
+from bot.adapters.slack.home_blocks import ARCHIVE, ASK, OPEN, REFRESH, RESUME, Conversation, Home
+from bot.adapters.slack.placing import PLATFORM, real
+from bot.config import BudgetConfig
+from bot.words import LOCALES, words
+from bot.works.usage import Accounts
+from storage.feedback import Feedback
+from storage.ledger import Ledger
+from storage.sessions import SessionRow
+from tests.adapters.slack.table import Table
+from tests.fakes.slack import User
+from tests.fakes.slack.block_rules import HOME, wrong
+from tests.fakes.slack.texts import block_pings
+from tests.fakes.slack.views import View
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def home(at: Table, who: User) -> View:
+    sent = await at.slack.open_home(who)
+    assert sent is not None
+    assert sent.acked is not None
+    await at.slack.until(lambda: at.slack.home(who) is not None)
+    return _now(at, who)
+
+
+async def session(at: Table, who: User, title: str = "The siege", *, thread: str = "1.5") -> SessionRow:
+    where = (at.space, PLATFORM, at.channel.id, thread, "rules")
+    return await at.app.house.sessions.open(*where, author_id=who.id, title=title)
+
+
+async def press(at: Table, who: User, view: View, what: str) -> None:
+    """And wait until the tab has been shown anew."""
+    before = view.hash
+    sent = await at.slack.press(who, view, what)
+    assert sent.acked is not None
+    await at.slack.until(lambda: _now(at, who).hash != before)
+
+
+def _now(at: Table, who: User) -> View:
+    view = at.slack.home(who)
+    assert view is not None
+    return view
+
+
+def labels(view: View) -> list[str]:
+    rows = [one for one in view.blocks if one["type"] == "actions"]
+    return [button["text"]["text"] for row in rows for button in row["elements"]]
+
+
+async def test_it_says_how_to_begin_what_was_used_and_how_things_are_set(at: Table) -> None:
+    shown = (await home(at, at.ana)).shown
+    assert shown.count("\n• ") >= 3, "three examples"
+    assert "You have none yet" in shown
+    assert "0 calls of models" in shown
+    assert "quoted word for word" in shown
+    assert "The library is empty" in shown
+    assert "nobody has reworded a prompt" in shown
+    assert "slack_home." not in shown
+
+
+async def test_it_is_in_the_readers_language(at: Table) -> None:
+    rui = at.team.user("Rui", locale="pt-BR")
+    shown = (await home(at, rui)).shown
+    assert "Suas conversas" in shown
+    assert "Your conversations" not in shown
+
+
+async def test_who_is_in_charge_sees_more(at: Table) -> None:
+    own, more = (await home(at, at.ana)).shown, (await home(at, at.bia)).shown
+    for said in ("Everybody, in the last", "You are in charge here", "judged in this time"):
+        assert said in more
+        assert said not in own
+
+
+async def test_usage_is_ones_own_and_to_an_admin_everybodys(at: Table) -> None:
+    before = (await Accounts(*_kept(at)).report(at.space, at.bia.id, everybody=True)).whole
+    await spend(at, at.space, at.ana, 700, "0.25")
+    await spend(at, at.space, at.bia, 40, "0.50")
+    await spend(at, "T0ELSEWHERE", at.ana, 9_000, "9.00")
+    own, more = (await home(at, at.ana)).shown, (await home(at, at.bia)).shown
+    assert "You, in the last 30 days: 1 call of models, 700 tokens read, 3 written, $0.25." in own
+    assert "40 tokens read, 3 written, $0.50." in more
+    assert f"{before.input_tokens + 740} tokens read" in more
+
+
+def _kept(at: Table) -> tuple[Ledger, Feedback, BudgetConfig]:
+    house = at.app.house
+    return house.ledger, house.feedback, house.config.budget
+
+
+async def spend(at: Table, space: str, who: User, tokens: int, usd: str) -> None:
+    ledger = at.app.house.ledger
+    entry = await ledger.reserve(space, "0" * 32, "answer", who.id, "m", tokens, Decimal(usd))
+    await ledger.settle(space, entry, input_tokens=tokens, output_tokens=3, cost_usd=Decimal(usd))
+
+
+async def test_conversations_are_ones_own_with_the_way_to_their_thread(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "Who?", wait=False)
+    mine = await session(at, at.ana, "The <!channel> siege", thread="the-first-event")
+    await at.app.house.threads.bind(at.space, at.channel.id, "the-first-event", real(at.channel.id, root.ts))
+    await session(at, at.bia, "Bia's secret", thread="2.5")
+    await at.app.house.sessions.open(
+        "T0ELSEWHERE", PLATFORM, "C9", "3.5", "rules", author_id=at.ana.id, title="Another workspace's"
+    )
+    view = await home(at, at.ana)
+    assert "siege" in view.shown
+    assert f"`{mine.alias}`" in view.shown
+    assert "secret" not in view.shown
+    assert "Another" not in view.shown
+    assert view.mentions == []
+    (row,) = [one for one in view.blocks if one["type"] == "actions" and ASK not in str(one)]
+    assert row["elements"][0]["url"].endswith(root.ts.replace(".", ""))
+    assert (await at.slack.press(at.ana, view, OPEN + mine.id)).acked is not None
+
+
+async def test_a_conversation_is_put_away_and_taken_up_again(at: Table) -> None:
+    mine = await session(at, at.ana)
+    view = await home(at, at.ana)
+    await press(at, at.ana, view, ARCHIVE + mine.id)
+    assert await at.app.house.sessions.active(at.space, PLATFORM, at.channel.id, "1.5") is None
+    view = _now(at, at.ana)
+    assert "archived" in view.shown
+    await press(at, at.ana, view, RESUME + mine.id)
+    again = await at.app.house.sessions.active(at.space, PLATFORM, at.channel.id, "1.5")
+    assert again is not None
+    assert again.id == mine.id
+    assert "Archive" in labels(_now(at, at.ana))
+
+
+@pytest.mark.parametrize("what", [ARCHIVE, RESUME])
+@pytest.mark.parametrize("space", ["here", "T0ELSEWHERE"])
+async def test_nobody_steers_another_persons_conversation_by_a_forged_button(
+    at: Table, what: str, space: str
+) -> None:
+    where = (at.space if space == "here" else space, PLATFORM, at.channel.id, f"{what}.5", "rules")
+    owner = at.bia if space == "here" else at.ana
+    hers = await at.app.house.sessions.open(*where, author_id=owner.id, title="Hers")
+    view = await home(at, at.ana)
+    button = home_blocks._button(what + hers.id, "Forged")
+    view.content["blocks"].append({"type": "actions", "block_id": "forged", "elements": [button]})
+    await press(at, at.ana, view, "Forged")
+    found = await at.app.house.sessions.active(*where[:4])
+    assert found == hers
+    assert "Hers" not in _now(at, at.ana).shown
+    dm = at.team.dm(at.ana)
+    await at.slack.until(lambda: any("no longer have" in one.shown for one in dm.messages))
+
+
+async def test_a_button_of_another_release_shows_the_tab_anew(at: Table) -> None:
+    view = await home(at, at.ana)
+    button = home_blocks._button("home:fly", "Fly")
+    view.content["blocks"].append({"type": "actions", "block_id": "old", "elements": [button]})
+    await press(at, at.ana, view, "Fly")
+    dm = at.team.dm(at.ana)
+    await at.slack.until(lambda: any("no longer" in one.shown for one in dm.messages))
+    assert "Fly" not in labels(_now(at, at.ana))
+
+
+async def test_refresh_shows_what_has_happened_since(at: Table) -> None:
+    view = await home(at, at.ana)
+    await session(at, at.ana, "Since then")
+    await press(at, at.ana, view, REFRESH)
+    assert "Since then" in _now(at, at.ana).shown
+
+
+async def test_a_question_is_asked_from_the_tab(at: Table) -> None:
+    view = await home(at, at.ana)
+    assert (await at.slack.press(at.ana, view, ASK)).acked is not None
+    (window,) = await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
+    await at.slack.submit(at.ana, window, {window_blocks.block_id(0): {window_blocks.TYPED: "Who?"}})
+    await at.begun()
+    assert (at.asked.text, at.origin.channel) == ("Who?", at.team.dm(at.ana).id)
+
+
+async def test_settings_are_those_of_this_workspace_alone(at: Table) -> None:
+    prompts = at.app.house.prompts
+    await prompts.edit(at.space, "rag", await reworded(at, "rag"), at.bia.id)
+    await prompts.edit("T0ELSEWHERE", "rewrite", await reworded(at, "rewrite"), "U9")
+    try:
+        shown = (await home(at, at.ana)).shown
+        assert "Reworded here: the prompt `rag`" in shown
+    finally:
+        await prompts.reset(at.space, "rag")
+
+
+async def reworded(at: Table, name: str) -> str:
+    """Other words with the same placeholders."""
+    wanted = (await at.app.house.prompts.wording(at.space, name)).text.placeholders
+    return "Answer as a bard would. " + " ".join(f"{{{one}}}" for one in sorted(wanted))
+
+
+async def test_under_messages_something_is_suggested_once(at: Table) -> None:
+    dm = at.team.dm(at.ana)
+    await at.slack.open_home(at.ana, "messages")
+    await at.slack.until(lambda: (dm.id, "") in at.slack.agents.prompts)
+    assert len(at.slack.agents.prompts[dm.id, ""]) == 3
+    assert at.slack.home(at.ana) is None
+    before = len(at.slack.calls)
+    await at.slack.open_home(at.ana, "messages")
+    await home(at, at.ana)
+    assert "assistant.threads.setSuggestedPrompts" not in [one.method for one in at.slack.calls[before:]]
+
+
+async def test_a_tab_that_slack_does_not_take_harms_nothing(at: Table) -> None:
+    at.slack.fail("views.publish", error="internal_error")
+    sent = await at.slack.open_home(at.ana)
+    assert sent is not None
+    assert sent.acked is not None
+    assert "Usage" in (await home(at, at.ana)).shown
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+async def test_however_much_there_is_slack_takes_it(locale: str) -> None:
+    states: list[Literal["active", "closed", "archived"]] = ["active", "closed", "archived"]
+    many = [
+        Conversation(
+            f"{n:036}", "abcdef", "<!here> *A* & " + "long " * 100, "rules", state, 1_700_000_000, link
+        )
+        for n in range(120)
+        for state, link in ((states[n % 3], "https://x.test/" if n % 2 else ""),)
+    ]
+    lines = ["x" * 5_000, *(f"line {n}" for n in range(900))]
+    view = home_blocks.view(Home("sutradhar", many, 7, lines, lines), words(locale))
+    assert wrong(view["blocks"], HOME) == []
+    assert block_pings(view["blocks"]) == []
+    assert "117" in str(view["blocks"])

@@ -1,0 +1,240 @@
+"""Calls wait for their turn, the most urgent first; what Slack refuses or loses is asked again where it is harmless."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import aiohttp
+import pytest
+from slack_sdk.errors import SlackApiError
+
+from bot.adapters.pen import Later, Rank, urgency
+from bot.adapters.slack.clients import REPEATABLE, Clients
+from bot.adapters.slack.limits import PER_MINUTE, Bucket, Client, Limits
+from bot.config import SlackConfig
+from tests.fakes.slack import (
+    Channel,
+    FakeSlack,
+    web_chat,
+    web_conversations,
+    web_people,
+    web_streams,
+    web_views,
+)
+
+FAST = 1_200
+"""Calls a minute: one in 50 ms, and a bucket of 600."""
+
+
+async def drained(per_minute: float = FAST) -> Bucket:
+    """One with nothing left in it."""
+    bucket = Bucket(per_minute)
+    while bucket.try_take():
+        await bucket.turn()
+    return bucket
+
+
+def started(
+    call: Callable[[], Awaitable[None]], rank: Rank, name: str, done: list[str]
+) -> asyncio.Task[None]:
+    async def made() -> None:
+        urgency.set(rank)
+        await call()
+        done.append(name)
+
+    return asyncio.create_task(made())
+
+
+async def test_who_is_waited_for_most_goes_first() -> None:
+    bucket, done = await drained(), list[str]()
+    ranks = {"passing": Rank.PASSING, "first": Rank.FIRST, "final": Rank.FINAL, "another final": Rank.FINAL}
+    tasks = [started(bucket.turn, rank, name, done) for name, rank in ranks.items() if name != "passing"]
+    await asyncio.gather(*tasks)
+    assert done == ["final", "another final", "first"]
+
+
+async def test_what_only_goes_on_leaves_room_for_what_ends() -> None:
+    """A full bucket of 10; a quarter of it is kept back."""
+    bucket, done = Bucket(20), list[str]()
+    waiting = [started(bucket.turn, Rank.PASSING, "passing", done) for _ in range(10)]
+    await asyncio.sleep(0)
+    assert len(done) == 7
+    final = started(bucket.turn, Rank.FINAL, "final", done)
+    await final
+    assert done[-1] == "final"
+    for task in waiting:
+        task.cancel()
+
+
+async def test_there_is_room_at_once_or_there_is_none() -> None:
+    bucket = Bucket(6)
+    assert [bucket.try_take() for _ in range(4)] == [True, True, True, False]
+    for _ in range(3):
+        await asyncio.wait_for(bucket.turn(), 0.01)  # what was taken is there for them
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(bucket.turn(), 0.01)
+
+
+async def test_whoever_no_longer_waits_takes_nobodys_turn() -> None:
+    bucket, done = await drained(), list[str]()
+    gone = started(bucket.turn, Rank.FINAL, "gone", done)
+    stays = started(bucket.turn, Rank.FINAL, "stays", done)
+    await asyncio.sleep(0)
+    gone.cancel()
+    await asyncio.wait_for(stays, 0.2)
+    assert done == ["stays"]
+
+
+async def test_a_turn_that_has_come_and_is_not_taken_is_anothers() -> None:
+    bucket = await drained()
+    gone = started(bucket.turn, Rank.FINAL, "gone", [])
+    await asyncio.sleep(0)
+    time.sleep(0.06)  # noqa: ASYNC251 (the loop stands still: the turn has come before anybody knows)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    gone.cancel()
+    await asyncio.wait([gone])
+    assert gone.cancelled()
+    assert bucket.try_take()
+
+
+async def test_a_pause_holds_up_everybody() -> None:
+    bucket, loop = Bucket(FAST), asyncio.get_running_loop()
+    bucket.pause(0.2)
+    assert not bucket.try_take()
+    began = loop.time()
+    await bucket.turn()
+    assert 0.2 <= loop.time() - began < 1
+
+
+async def test_what_nobody_uses_is_not_kept() -> None:
+    limits = Limits()
+    for n in range(5_001):
+        limits.at(f"T{n}", "chat.update")
+    used = limits.at("T1", "chat.postMessage")
+    assert len(limits) < 10
+    assert limits.at("T1", "chat.postMessage") is used
+
+
+def test_the_figures_are_those_that_the_loopback_slack_holds_us_to() -> None:
+    tiers = {2: 20, 3: 50, 4: 100}
+    parts: list[Any] = [web_chat, web_conversations, web_people, web_streams, web_views]
+    methods = [one for part in parts for one in part.METHODS if one.tier in tiers]
+    assert len(methods) > 15
+    assert {one.name: PER_MINUTE.get(one.name) for one in methods} == {
+        one.name: tiers[one.tier] for one in methods
+    }
+
+
+def test_nothing_that_posts_is_done_twice() -> None:
+    assert not [one for one in REPEATABLE if one.startswith(("chat.post", "chat.start", "chat.append"))]
+    assert not {"views.open", "files.completeUploadExternal", "chat.stopStream"} & REPEATABLE
+
+
+class Wire:
+    def __init__(self, slack: FakeSlack, clients: Clients) -> None:
+        self.slack, self.clients = slack, clients
+        team = slack.workspace("Table")
+        self.channel: Channel = team.channel("general")
+        self.ana = team.user("Ana")
+        self.client: Client = clients.of(team.id, slack.bot_token)
+
+    async def post(self, text: str = "hello") -> str:
+        answer = await self.client.chat_postMessage(channel=self.channel.id, text=text)
+        return str(answer["ts"])
+
+    @property
+    def said(self) -> list[str]:
+        return [one.text for one in self.channel.messages]
+
+    def calls(self, method: str) -> list[int]:
+        """The statuses of all calls of it."""
+        return [one.status for one in self.slack.calls if one.method == method]
+
+
+@pytest.fixture
+async def wire() -> AsyncIterator[Wire]:
+    async with FakeSlack() as slack:
+        clients = Clients(SlackConfig(api_base=slack.api))
+        yield Wire(slack, clients)
+        await clients.close()
+
+
+async def test_a_refusal_for_haste_is_waited_out(wire: Wire) -> None:
+    ts = await wire.post()
+    wire.slack.fail("chat.update", status=429, retry_after=1)
+    first = wire.client.chat_update(channel=wire.channel.id, ts=ts, text="first")
+    second = wire.client.chat_update(channel=wire.channel.id, ts=ts, text="second")
+    task = asyncio.create_task(first)
+    await wire.slack.until(lambda: 429 in wire.calls("chat.update"))
+    await asyncio.gather(task, second)
+    refused, *later = [one for one in wire.slack.calls if one.method == "chat.update"]
+    assert [one.status for one in later] == [200, 200]
+    assert min(one.at for one in later) - refused.at > 0.9, "nothing was sent into the pause"
+
+
+async def test_a_stream_is_not_waited_for(wire: Wire) -> None:
+    root = await wire.slack.say(wire.ana, wire.channel, "hello")
+    wire.slack.fail("chat.startStream", status=429, retry_after=30)
+    assert wire.client.try_take("chat.startStream")
+    async with asyncio.timeout(5):
+        with pytest.raises(SlackApiError):
+            await wire.client.chat_startStream(channel=wire.channel.id, thread_ts=root.ts)
+    assert not wire.client.try_take("chat.startStream"), "Slack has said that there is no room"
+    assert wire.client.try_take("chat.stopStream")
+
+
+async def test_one_channels_haste_is_not_anothers(wire: Wire) -> None:
+    wire.slack.fail("chat.postMessage", status=429, retry_after=1)
+    slow = asyncio.create_task(wire.post("slow"))
+    await wire.slack.until(lambda: 429 in wire.calls("chat.postMessage"))
+    await wire.post("quick")
+    assert wire.said == ["quick"]
+    await slow
+    assert wire.said == ["quick", "slow"]
+
+
+async def test_what_only_goes_on_waits_but_a_moment(wire: Wire) -> None:
+    """It would be old by then, and its message could not be ended meanwhile."""
+    ts = await wire.post()
+    while wire.client.try_take("chat.update"):
+        await wire.client.limits.at(wire.channel.team.id, "chat.update").turn()
+    urgency.set(Rank.PASSING)
+    with pytest.raises(Later):
+        await wire.client.chat_update(channel=wire.channel.id, ts=ts, text="and so on")
+    urgency.set(Rank.FINAL)
+    await wire.client.chat_update(channel=wire.channel.id, ts=ts, text="the end")
+    assert wire.said == ["the end"]
+    assert wire.calls("chat.update") == [200]
+
+
+@pytest.mark.parametrize("fault", [{"lost": True}, {"status": 0}, {"status": 503}])
+async def test_a_post_that_may_have_arrived_is_not_made_twice(wire: Wire, fault: dict[str, Any]) -> None:
+    wire.slack.fail("chat.postMessage", **fault)
+    with pytest.raises((aiohttp.ClientError, SlackApiError)):
+        await wire.post()
+    assert len(wire.calls("chat.postMessage")) == 1
+
+
+async def test_what_comes_to_the_same_is_asked_again(wire: Wire) -> None:
+    ts = await wire.post()
+    wire.slack.fail("chat.update", status=0)
+    await wire.client.chat_update(channel=wire.channel.id, ts=ts, text="again")
+    assert wire.said == ["again"]
+    wire.slack.fail("users.info", status=503)
+    assert (await wire.client.users_info(user=wire.ana.id))["ok"]
+
+
+async def test_each_workspace_has_its_own_limits() -> None:
+    async with FakeSlack() as slack:
+        one, other = slack.workspace("Table"), slack.workspace("Chair")
+        clients = Clients(SlackConfig(api_base=slack.api))
+        first, second = clients.of(one.id, one.bot_token), clients.of(other.id, other.bot_token)
+        while first.try_take("chat.startStream"):
+            pass
+        assert second.try_take("chat.startStream")
+        assert first is clients.of(one.id, one.bot_token)
+        await clients.close()

@@ -1,0 +1,111 @@
+"""Markdown for Slack: what it draws stays, what it does not is drawn otherwise, and a growing text is only added to."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.adapters.slack.lines import Piece
+from bot.adapters.slack.markdown import LINE, pieces
+from bot.adapters.slack.neutral import mrkdwn, safe
+from tests.adapters.slack.looks import CALLS, MARKS, markdown
+
+
+def joined(found: list[Piece]) -> str:
+    return "".join(one.lead + one.text for one in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# One\n## Two\n\n###### Six",
+        "- a\n  - b\n- c **bold** and *lean* and ~~gone~~",
+        "1. one\n2. two\n\n   more of two",
+        "> quoted\n> on",
+        "```py\nx = {'a': 1}\n\n    y = x[0](1) < 2 && True\n```\nand `code`.",
+        "It says so [1][2], see https://a.example/b_c.",
+    ],
+)
+def test_what_slack_draws_stays_as_it_is(text: str) -> None:
+    assert safe(text).replace("\u200b", "") == text
+
+
+def test_a_table_becomes_code_in_aligned_columns() -> None:
+    assert safe("Before\n| Spell | Level |\n|:--|--:|\n| **Light** | 0 |\n| Fireball | 3 |\nAfter") == (
+        "Before\n```\nSpell     Level\n────────  ─────\nLight         0\nFireball      3\n```\nAfter"
+    )
+
+
+def test_a_wide_table_becomes_a_list() -> None:
+    shown = safe("| Name | What it does |\n|---|---|\n| Light | " + "shines " * 20 + "|")
+    assert shown.startswith("_Name · What it does_\n- **Light**: shines shines")
+
+
+def test_other_ways_to_write_the_same_are_written_in_one() -> None:
+    assert safe("+ a\n* b\n3) c") == "- a\n- b\n3. c"
+    assert safe("~~~python\nx\n~~~") == "```python\nx\n```"
+    assert safe("- ```\n  x\n  ```") == "•\n```\nx\n```"
+    assert safe("> ```\n> x\n> ```\nend") == "```\nx\n```\nend"
+    assert safe("***") == "─" * 24
+    assert safe("no heading\n==\nnor\n--") == "no heading\n\\==\nnor\n\\--"
+    assert safe("![a map](https://a.example/m.png)") == "[a map](https://a.example/m.png)"
+
+
+def test_code_can_neither_be_left_nor_be_entered_by_accident() -> None:
+    assert safe("```\na ``` b\n```").replace("\u200b", "") == "```\na ``` b\n```"
+    assert safe("```\na ``` b\n```").count("```") == 2
+    assert safe("one ` tick") == "one ˋ tick"
+    assert safe("```\nnever closed") == "```\nnever closed\n```"
+
+
+def test_the_same_in_slacks_own_markup() -> None:
+    text = "## A *B* ##\n- **bold** and *lean*, ~~gone~~\n> [x](https://a.example)\n\n```py\na < b ** 2\n```"
+    assert mrkdwn(text) == (
+        "*A _B_*\n• *bold* and _lean_, ~gone~\n> <https://a.example|x>\n\n```\na &lt; b ** 2\n```"
+    )
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.sampled_from(["", "word " * 17, "- " + "word " * 17, "> " + "word " * 17, "x | y\n", "日本 " * 30]),
+    markdown([*CALLS, *MARKS]).map(lambda text: text[:400]),
+    st.sampled_from(["", " and more words", "](https://e.com)`"]),
+    st.data(),
+)
+def test_what_has_been_shown_of_a_growing_text_stays(
+    before: str, text: str, after: str, data: st.DataObject
+) -> None:
+    text = before + text + after
+    whole = joined(pieces(text))
+    for at in data.draw(st.lists(st.integers(0, len(text)), max_size=12)):
+        shown = joined(pieces(text[:at], whole=False))
+        assert whole.startswith(shown), (at, shown[-80:])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("A line\nAnother li", "A line"),
+        ("A short line, not yet whole", ""),
+        ("word " * LINE + "[a li", ("word " * LINE).strip()),
+        ("word " * LINE + "and `co de", ("word " * LINE + "and").strip()),
+        ("word " * LINE + "hey @her", ("word " * LINE + "hey").strip()),
+        ("Text\n| a | b |", "Text"),
+        ("Text\n| a | b |\n|---|---|\n| 1 | 2 |\n", "Text"),
+        ("Text\n| a | b |\n|---|---|\n| 1 | 2 |\n\n", "Text\n```\na  b\n─  ─\n1  2\n```"),
+        ("Text\n```py\n", "Text"),
+        ("Text\n```py\nx = 1\ny =", "Text\n```py\nx = 1"),
+        ("日本語の文" * 20, "日本語の文" * 20),
+    ],
+)
+def test_half_a_construct_is_held_back(text: str, shown: str) -> None:
+    assert joined(pieces(text, whole=False)) == shown
+
+
+def test_a_long_table_is_shown_part_by_part() -> None:
+    rows = "".join(f"| spell {n} | {'x' * 30} |\n" for n in range(200))
+    growing = joined(pieces("| a | b |\n|---|---|\n" + rows, whole=False))
+    assert "spell 100 " in growing
+    assert "spell 199" not in growing
+    assert "spell 199" in safe("| a | b |\n|---|---|\n" + rows)

@@ -1,0 +1,202 @@
+"""Any number of workspaces: they install the app from its page, are answered with their own token, and may go again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from bot.adapters.slack import install_pages
+from bot.adapters.slack.oauth import removed
+from bot.adapters.slack.scopes import BOT_SCOPES
+from bot.adapters.surface import Shut
+from bot.events import Event, Run, Text
+from tests.adapters.slack.serving import Served, credentials, hello, served
+from tests.fakes.slack import Channel, FakeSlack, Team, User
+
+# slack_sdk still hands aiohttp the client's secret in the old way.
+pytestmark = pytest.mark.filterwarnings("ignore:BasicAuth is deprecated:DeprecationWarning")
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack() as slack:
+        yield slack
+
+
+def table(slack: FakeSlack, name: str, *, installed: bool = False) -> tuple[Team, Channel, User]:
+    team = slack.workspace(name, installed=installed)
+    ana = team.user("Ana")
+    return team, team.channel("general"), ana
+
+
+async def said(slack: FakeSlack, ana: User, channel: Channel, text: str = "hello") -> str:
+    """What the bot answers there."""
+    message = await slack.say(ana, channel, text, mention=True)
+    await slack.until(lambda: [one for one in message.thread if one.user is channel.team.bot])
+    return message.thread[-1].shown
+
+
+async def installed(slack: FakeSlack, bot: Served, ana: User, *, org: bool = False) -> str:
+    slack.redirect_uri = f"{bot.root}/slack/oauth_redirect"
+    reply = await slack.install(ana, f"{bot.root}/slack/install", org=org)
+    assert reply.status == 200, reply.text
+    return reply.text
+
+
+async def test_two_workspaces_install_the_app_and_each_is_answered_in_its_own(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    _, first, ana = table(slack, "Table")
+    other, second, bia = table(slack, "Chair")
+    given = credentials(slack, "http", installs=True)
+    async with served(tmp_path, slack, mode="http", given=given) as bot:
+        page = await installed(slack, bot, ana)
+        assert "Sutradhar is installed" in page
+        await installed(slack, bot, bia)
+        assert other.scopes == set(BOT_SCOPES)
+        for channel, who in ((first, ana), (second, bia)):
+            assert "Well met" in await said(slack, who, channel)
+        posted = {one.args["channel"]: one.team for one in slack.calls if one.method == "chat.postMessage"}
+        greeted = {ana.id: first.team.id, bia.id: second.team.id}  # who installed it is shown how to begin
+        assert posted == {first.id: first.team.id, second.id: second.team.id} | greeted
+    assert not slack.refused
+    # What was installed is there after a restart.
+    async with served(tmp_path, slack, mode="http", given=given):
+        assert "Well met" in await said(slack, bia, second)
+
+
+async def test_an_organisation_installs_it_for_all_its_workspaces(slack: FakeSlack, tmp_path: Path) -> None:
+    grid = slack.enterprise("Grid")
+    team = slack.workspace("One", grid, installed=False)
+    other = slack.workspace("Other", grid, installed=False)
+    ana, bia = team.user("Ana"), other.user("Bia")
+    channel = other.channel("general")
+    given = credentials(slack, "http", installs=True)
+    async with served(tmp_path, slack, mode="http", given=given) as bot:
+        await installed(slack, bot, ana, org=True)
+        assert "Well met" in await said(slack, bia, channel)
+        own = await bot.service.workspaces.installed(team.id, grid.id)
+        assert own is not None
+        assert (own.org, own.team, own.enterprise) == (True, "", grid.id)
+
+
+async def test_a_workspace_that_removes_the_app_is_forgotten_and_what_runs_for_it_is_stopped(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    _, first, ana = table(slack, "Table")
+    _, second, bia = table(slack, "Chair")
+    begun, gone = set[str](), set[str]()
+
+    async def endless(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("Well")
+        begun.add(run.request.place.space)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            gone.add(run.request.place.space)
+
+    given = credentials(slack, "http", installs=True)
+    scripts = {"hello": hello, "endless": endless}
+    async with served(tmp_path, slack, scripts, mode="http", given=given) as bot:
+        await installed(slack, bot, ana)
+        await installed(slack, bot, bia)
+        for who, channel in ((ana, first), (bia, second)):
+            await slack.say(who, channel, "endless", mention=True)
+        await slack.until(lambda: len(begun) == 2)
+        for sent in slack.uninstall(first.team):
+            await sent.first.wait()
+            assert sent.acked is not None
+        await slack.until(lambda: gone)
+        assert gone == {first.team.id}, "the other workspace's goes on"
+        with pytest.raises(Shut):
+            await bot.service.workspaces.client(first.team.id)
+        assert bot.service.store is not None
+        assert await bot.service.store.find(first.team.id, "") is None
+        assert "Well met" in await said(slack, bia, second)
+
+
+async def test_who_comes_from_a_workspace_that_is_not_known_is_told_so(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    _, channel, ana = table(slack, "Table", installed=True)
+    given = credentials(slack, "http", installs=True)
+    async with served(tmp_path, slack, mode="http", given=given):
+        sent = await slack.command(ana, channel, "/sutradhar", "rules ask hello")
+        assert sent.acked is not None
+        (told,) = sent.responses
+        assert "install me here again" in str(told)
+        message = await slack.say(ana, channel, "hello", mention=True)
+        assert all(one.acked is not None for one in message.sent), "it would only come again"
+    assert not [one for one in slack.calls if one.method == "chat.postMessage"]
+
+
+async def test_the_workspace_of_the_token_needs_no_installation(slack: FakeSlack, tmp_path: Path) -> None:
+    _, channel, ana = table(slack, "Table", installed=True)
+    _, second, bia = table(slack, "Chair")
+    given = credentials(slack, "http", installs=True)
+    both = type(given)(slack.bot_token, "", given.signing, given.client_id, given.client_secret)
+    async with served(tmp_path, slack, mode="http", given=both) as bot:
+        assert "Well met" in await said(slack, ana, channel)
+        await installed(slack, bot, bia)
+        assert "Well met" in await said(slack, bia, second)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "says"),
+    [
+        ("error=access_denied", 200, "access_denied"),
+        ("error=<script>alert(1)</script>", 200, "&lt;script&gt;"),
+        ("code=1&state=forged", 400, "invalid_browser"),
+        ("code=1", 400, "invalid_browser"),
+    ],
+)
+async def test_who_comes_back_without_having_agreed_may_start_again(
+    slack: FakeSlack, tmp_path: Path, query: str, status: int, says: str
+) -> None:
+    table(slack, "Table")
+    given = credentials(slack, "http", installs=True)
+    async with served(tmp_path, slack, mode="http", given=given) as bot, aiohttp.ClientSession() as http:
+        headers = {"Accept-Language": "pt-BR,pt;q=0.9"}
+        async with http.get(f"{bot.root}/slack/oauth_redirect?{query}", headers=headers) as answer:
+            text = await answer.text()
+    assert answer.status == status
+    assert says in text
+    assert "<script>" not in text
+    assert "Comece de novo" in text
+    assert not [one for one in slack.calls if one.method == "oauth.v2.access"]
+
+
+async def test_a_code_that_slack_does_not_take_installs_nothing(slack: FakeSlack, tmp_path: Path) -> None:
+    _, _, ana = table(slack, "Table")
+    given = credentials(slack, "http", installs=True)
+    async with served(tmp_path, slack, mode="http", given=given) as bot:
+        slack.fail("oauth.v2.access", error="invalid_code")
+        slack.redirect_uri = f"{bot.root}/slack/oauth_redirect"
+        reply = await slack.install(ana, f"{bot.root}/slack/install")
+        assert reply.status == 401
+        assert "invalid_code" in reply.text
+        with pytest.raises(Shut):
+            await bot.service.workspaces.client(ana.team.id)
+
+
+def test_pages_speak_the_browsers_language_and_quote_what_they_are_given() -> None:
+    assert "Adicionar Sutradhar" in install_pages.install(
+        "https://slack.com/x?a=1&b=2", "pt-PT;q=0.8, en;q=0.7"
+    )
+    page = install_pages.install('https://slack.com/"><b>', "de, en;q=0.5")
+    assert "Add Sutradhar" in page
+    assert "<b>" not in page
+
+
+def test_whose_tokens_are_no_good_any_more() -> None:
+    assert removed({"type": "app_uninstalled"}) == ()
+    assert removed({"type": "tokens_revoked", "tokens": {"bot": ["U1"], "oauth": []}}) == ()
+    assert removed({"type": "tokens_revoked", "tokens": {"oauth": ["U9"]}}) == ("U9",)
+    odd: Any
+    for odd in ({}, {"tokens": None}, {"tokens": {}}, {"tokens": {"oauth": [], "bot": []}}):
+        assert removed({"type": "tokens_revoked", **odd}) is None

@@ -1,0 +1,159 @@
+"""Who somebody on Slack is: asked once in a while, and never waited for long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.adapters.slack import people
+from bot.adapters.slack.people import KEPT_S, People, Person
+from bot.adapters.slack.placing import Spot
+from bot.events import Sorry
+from tests.fakes.slack import FakeSlack, Team, User
+
+
+@dataclass
+class Town:
+    """One workspace, with a clock that a test moves."""
+
+    slack: FakeSlack
+    team: Team
+    now: float = 0.0
+
+    async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+        return AsyncWebClient(self.team.bot_token, base_url=self.slack.api)
+
+    def people(self, *admins: str) -> People:
+        return People(self, admins, clock=lambda: self.now)
+
+    def spot(self, user: User, **more: Any) -> Spot:
+        return Spot(user.id, self.team.id, "C1", **more)
+
+    @property
+    def asked(self) -> int:
+        return sum(one.method == "users.info" for one in self.slack.calls)
+
+
+@pytest_asyncio.fixture
+async def town() -> AsyncGenerator[Town]:
+    async with FakeSlack() as slack:
+        yield Town(slack, slack.workspace("Table"))
+
+
+async def test_a_person_has_a_name_a_language_and_perhaps_a_charge(town: Town) -> None:
+    ana, bia = town.team.user("Ana", locale="pt-PT"), town.team.user("Bia", admin=True)
+    known = town.people()
+    assert await known.of(town.spot(ana)) == Person("Ana", "pt-BR", False)
+    assert await known.of(town.spot(bia)) == Person("Bia", "en", True)
+    assert await known.name(town.spot(ana), bia.id) == "Bia"
+    assert town.asked == 2
+
+
+async def test_a_crowd_asks_about_one_person_once(town: Town) -> None:
+    ana, known = town.team.user("Ana"), town.people()
+    found = await asyncio.gather(*(known.of(town.spot(ana)) for _ in range(20)))
+    assert {one.name for one in found} == {"Ana"}
+    assert town.asked == 1
+
+
+async def test_what_is_old_is_good_for_now_and_asked_for_again(town: Town) -> None:
+    ana, known = town.team.user("Ana"), town.people()
+    await known.of(town.spot(ana))
+    ana.name, town.now = "Ana Maria", KEPT_S
+    assert (await known.of(town.spot(ana))).name == "Ana"
+    await town.slack.until(lambda: town.asked == 2)
+    assert (await known.of(town.spot(ana), fresh=True)).name == "Ana Maria"
+
+
+async def test_who_is_known_is_not_asked_about(town: Town) -> None:
+    ana, bia, known = town.team.user("Ana"), town.team.user("Bia"), town.people()
+    await known.of(town.spot(ana))
+    known.expect(town.spot(ana))
+    assert await known.of(town.spot(ana)) == Person("Ana")
+    await known.of(town.spot(bia))
+    assert town.asked == 2
+
+
+async def test_nobody_waits_long_for_a_name(town: Town) -> None:
+    ana, known = town.team.user("Ana", locale="pt-BR"), town.people()
+    town.slack.fail("users.info", delay=30.0)
+    town.now = -people.WAIT_S
+    known.expect(town.spot(ana))
+    town.now = 0.0  # as long after as anybody waits
+    async with asyncio.timeout(people.WAIT_S / 2):
+        assert await known.of(town.spot(ana)) == Person()
+        assert await known.name(town.spot(ana), ana.id) == ana.id
+    await known.close()
+
+
+async def test_where_slack_does_not_say_somebody_is_nobody_in_particular(town: Town) -> None:
+    ana = town.team.user("Ana")
+    town.slack.fail("users.info", error="user_not_found", times=2)
+    known = town.people()
+    assert await known.of(town.spot(ana)) == Person()
+    with pytest.raises(Sorry) as caught:
+        await known.of(town.spot(ana), fresh=True)
+    assert caught.value.key == "slack.who"
+
+
+async def test_whether_somebody_is_an_admin_is_asked_anew(town: Town) -> None:
+    bia, known = town.team.user("Bia", admin=True), town.people()
+    assert (await known.of(town.spot(bia))).admin
+    bia.admin = False
+    assert (await known.of(town.spot(bia))).admin
+    assert not (await known.of(town.spot(bia), fresh=True)).admin
+    assert not (await known.of(town.spot(bia))).admin
+
+
+async def test_those_who_are_listed_need_no_asking(town: Town) -> None:
+    ana = town.team.user("Ana")
+    town.slack.fail("users.info", error="user_not_found", times=1)
+    known = town.people(ana.id)
+    assert await known.of(town.spot(ana), fresh=True) == Person(admin=True)
+    assert await known.of(town.spot(ana)) == Person("Ana", "en", True)
+
+
+@pytest.mark.parametrize(
+    ("changed", "enterprise", "admin"),
+    [
+        ({}, "", True),
+        ({"team_id": "T_OTHER"}, "", False),
+        ({"is_stranger": True}, "", False),
+        ({"deleted": True}, "", False),
+        ({"is_admin": False, "is_owner": True}, "", True),
+        ({"team_id": "T_OTHER", "enterprise_user": {"enterprise_id": "E1", "is_owner": True}}, "E1", True),
+        ({"team_id": "T_OTHER", "enterprise_user": {"enterprise_id": "E2", "is_owner": True}}, "E1", False),
+        ({"team_id": "T_OTHER", "enterprise_user": {"enterprise_id": "E1"}}, "E1", False),
+    ],
+)
+async def test_an_admin_of_another_workspace_is_none_here(
+    town: Town, changed: dict[str, Any], enterprise: str, admin: bool
+) -> None:
+    user = town.team.user("Bia", admin=True).payload(locale=True) | changed
+    here = Spot("U1", town.team.id, "C1", enterprise)
+    assert people.person_of(here, user, frozenset()).admin is admin
+
+
+async def test_no_more_people_are_remembered_than_there_is_room_for(town: Town) -> None:
+    known = town.people()
+    for n in range(people.MOST + 5):
+        known.remember(Spot(f"U{n}", town.team.id, "C1"), Person(f"Person {n}"))
+    assert await known.of(Spot(f"U{people.MOST + 4}", town.team.id, "C1")) == Person(
+        f"Person {people.MOST + 4}"
+    )
+    assert await known.of(Spot("U0", town.team.id, "C1")) == Person()
+
+
+async def test_two_workspaces_know_their_own(town: Town) -> None:
+    known = town.people()
+    known.remember(Spot("U1", "T1", "C1"), Person("Ana", admin=True))
+    known.remember(Spot("U1", "T2", "C1"), Person("Bia"))
+    assert (await known.of(Spot("U1", "T2", "C1"))) == Person("Bia")
+    known.forget("T1")
+    assert await known.of(Spot("U1", "T1", "C1")) == Person()

@@ -1,0 +1,203 @@
+"""A stage as messages on Slack: whatever it says, they fit, lose nothing, call nobody, and grow by what is new."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.adapters.buttons_row import Button
+from bot.adapters.sheet import Sheet
+from bot.adapters.slack import render
+from bot.adapters.slack.elements import Task, actions_of
+from bot.adapters.slack.filling import BODY
+from bot.adapters.slack.page import Page
+from bot.adapters.slack.sizes import cost
+from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
+from bot.words import words
+from tests.adapters.slack.looks import CALLS, FACTS, MARKS, RUN, SAY, buttons, called, fits, markdown
+from tests.fakes.slack import texts
+
+DONE = replace(FACTS, ended="done")
+GRAPPLED = Citation(1, "srd.md", "Conditions › Grappled", "- A grappled creature’s **speed** becomes 0.", 358)
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+PROSE = [
+    *(
+        "word ",
+        "a sentence that says something. " * 9,
+        "- ",
+        "# ",
+        "> ",
+        "**",
+        "`",
+        "1. ",
+        "\n",
+        "\n\n",
+        "日本語 ",
+    ),
+    *("[1]", "[x](https://a.example)", "```\n", "x" * 90, "é", "&", "<", "https://a.example/b "),
+]
+
+
+def letters(text: str) -> str:
+    return "".join(one for one in html.unescape(text).replace("ˋ", "") if one.isalnum())
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@given(markdown([*CALLS, *MARKS]), st.booleans())
+def test_any_text_fits_and_calls_nobody(text: str, growing: bool) -> None:
+    sheet = Sheet(
+        "answer",
+        text[:90],
+        text,
+        status=Status(text[:400]),
+        notices=[text[:300]],
+        failed=text[300:600],
+        growing=growing,
+    )
+    sheet.citations = [Citation(1, text[:80], text[80:160], text[200:500])]
+    sheet.choices = [Choices(text[:50], (Choice(text[50:150], "/help"),))]
+    sheet.files = [Picture(text[:40], b"", text[:200]), Attachment(text[40:80], "text/plain", b"")]
+    for page in render.pages(sheet, replace(FACTS, ended="" if growing else "failed", hint=text[:100])):
+        assert fits(page)
+        assert called(page) == []
+        assert cost(page.body) <= BODY
+        assert not page.file or not texts.pings(page.file[0], parsed=True)
+    asked = render.asked(text, text[:60], SAY, tasks=[Task("a", text[:400], "complete")], title=text)
+    assert fits(asked)
+    assert called(asked) == []
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@given(markdown(PROSE), st.data())
+def test_a_text_fed_in_pieces_only_ever_grows_and_loses_and_doubles_nothing(
+    text: str, data: st.DataObject
+) -> None:
+    text = text[:12_000]
+    ends = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    cuts = [one.end() for one in re.finditer("\n", text) if "```" not in text][
+        :: data.draw(st.integers(1, 40))
+    ]
+    before: list[Page] = []
+    for end in [*ends, len(text), None]:
+        sheet = Sheet("answer", "", text[:end], growing=end is not None)
+        sheet.cuts = [at for at in cuts if at <= len(sheet.text)]
+        made = render.pages(sheet, FACTS if sheet.growing else DONE)
+        assert len(made) >= len(before)
+        for was, now in zip(before, made, strict=False):
+            assert now.body.startswith(was.body)
+            if now is not made[-1] and not was.growing:
+                assert now.shown == was.shown
+        assert [page.growing for page in made] == [False] * (len(made) - 1) + [sheet.growing]
+        before = made
+    assert letters("".join(page.body for page in before)) == letters(text)
+    plain = "".join(page.plain for page in before)
+    assert letters(plain.replace("https://a.example|x", "xhttps://a.example")) == letters(
+        text
+    ) or not letters(text)
+
+
+def test_a_text_goes_on_in_another_message_where_it_is_cut() -> None:
+    text = "One.\n\nTwo is *longer*.\nThree."
+    sheet = Sheet("answer", "Answer", text, cuts=[6, text.index("Three")])
+    assert [page.body for page in render.pages(sheet, FACTS)] == ["### Answer\nOne.", "Two is *longer*."]
+    sheet.growing = False
+    assert [page.body for page in render.pages(sheet, DONE)] == [
+        "### Answer\nOne.",
+        "Two is *longer*.",
+        "Three.",
+    ]
+
+
+def test_messages_end_between_blocks_and_code_is_closed_and_opened_again() -> None:
+    sheet = Sheet("answer", "", "A paragraph of some length.\n\n" * 150, growing=False)
+    made = render.pages(sheet, DONE)
+    assert all(page.body.endswith("length.") for page in made)
+    assert {page.body.startswith("A paragraph") for page in made} == {True}
+    code = "```py\n" + "".join(f"x = {n}\n" for n in range(900)) + "```"
+    made = render.pages(replace(sheet, text=code), DONE)
+    assert len(made) > 2
+    for page in made:
+        assert page.body.startswith("```py\nx = ")
+        assert page.body.endswith("\n```")
+        assert page.plain.count("```") == 2
+    growing = render.pages(replace(sheet, text=code[:500], growing=True), FACTS)[0]
+    assert growing.body.count("```") == 1
+    assert growing.plain.count("```") == 2  # a plain text is never added to, so it may close what is open
+
+
+def test_a_heading_goes_along_with_what_it_heads() -> None:
+    for length in range(2_300, 3_300, 60):
+        text = "word " * (length // 5) + "\n\n# Heading\n\n" + "Under it. " * 30
+        made = render.pages(Sheet("answer", "", text, growing=False), DONE)
+        assert not any(page.body.endswith("# Heading") for page in made)
+
+
+def test_a_long_answer_is_rendered_in_little_time() -> None:
+    block = (
+        "## Heading\n\n" + "The creature is *grappled* by https://a.example, see [1]. " * 8 + "\n\n"
+        "```py\n"
+        + "x = 1  # @everyone\n" * 20
+        + "```\n\n| a | b |\n|---|---|\n"
+        + "| one | **2** |\n" * 20
+        + "\n"
+    )
+    text = "".join(block.replace("Heading", f"Part {n}") for n in range(60))[:40_000]
+    took = []
+    for _ in range(5):
+        start = time.perf_counter()
+        render.pages(Sheet("answer", "Answer", text), FACTS)
+        took.append(time.perf_counter() - start)
+    assert min(took) < 0.15
+
+
+def test_a_growing_answer_shows_that_it_grows() -> None:
+    sheet = Sheet("answer", "Answer", "Yes, it can [1].\n", status=Status("Reading", 3, 12))
+    (page,) = render.pages(sheet, FACTS)
+    assert page.body == "### Answer\nYes, it can [1]."
+    assert page.passing == "Reading  ▰▰▱▱▱▱▱▱▱▱ 3/12"
+    assert page.plain == f"*Answer*\nYes, it can [1].\n{page.passing}"
+    assert buttons(page) == ["⏹️ Stop"]
+    assert page.closing == page.buttons_plain == (actions_of([Button(f"stop:{RUN}", "Stop", "⏹️")]),)
+    assert page.growing
+
+
+def test_a_stage_that_has_nothing_yet_says_so() -> None:
+    (page,) = render.pages(Sheet("answer", ""), FACTS)
+    assert (page.body, page.passing, page.plain) == ("", SAY("page.working"), SAY("page.working"))
+    for text in ("", "Half a wo", "| a |"):  # held back
+        assert render.pages(Sheet("answer", "Answer", text), FACTS)[0].passing == SAY("page.working")
+    (nothing,) = render.pages(Sheet("answer", "", growing=False), DONE)
+    assert texts.shown(nothing.blocks) == nothing.plain == SAY("page.nothing")
+
+
+def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
+    page = render.asked("Can *it*?\n\n# @everyone [x](https://a.example)", "Ana_*B <@U1>", SAY)
+    assert page.body.split("\n") == [
+        "**Ana\\_\\*B <\u200b@U1>** asked:",
+        "> Can \\*it\\*?",
+        "> \\# @\u200beveryone [x]\u200b(https://a.example)",
+    ]
+    assert page.plain.replace("\u200b", "").startswith("*Ana_*B &lt;@U1&gt;* asked:\n> Can *it*?\n> # @every")
+    assert render.asked("", "Bia", words("pt-BR")).body == "**Bia** perguntou:"
+    assert fits(render.asked("a_b &" * 2_000, "Ana", SAY))
+
+
+def test_what_is_asked_of_a_council_has_its_plan_below() -> None:
+    tasks = [Task(f"stage-{n}", f"Stage {n}", "complete") for n in range(60)] + [
+        Task("last", "", "in_progress")
+    ]
+    page = render.asked("Which?", "Ana", SAY, tasks=tasks)
+    assert fits(page)
+    (plan,) = page.closing
+    assert (plan["title"], len(plan["tasks"])) == (SAY("slack_page.plan"), 50)
+    assert plan["tasks"][-1] == {
+        "type": "task_card",
+        "task_id": "last",
+        "title": "…",
+        "status": "in_progress",
+    }

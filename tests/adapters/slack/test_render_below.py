@@ -1,0 +1,219 @@
+"""What stands under a stage's text on Slack: notes, sources, failures, buttons, and the files after it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.adapters.sheet import Sheet
+from bot.adapters.slack import render
+from bot.adapters.slack.elements import SMALL, feedback_of, sections
+from bot.adapters.slack.sizes import size
+from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
+from bot.words import words
+from tests.adapters.slack.looks import FACTS, RUN, SAY, buttons, fits
+from tests.fakes.slack import block_rules, elements, texts
+
+DONE = replace(FACTS, ended="done")
+GRAPPLED = Citation(1, "srd.md", "Conditions › Grappled", "- A grappled creature’s **speed** becomes 0.", 358)
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@given(
+    st.text(max_size=300),
+    st.lists(st.text(max_size=900), max_size=6),
+    st.lists(st.tuples(st.integers(1, 30), st.text(max_size=300), st.text(max_size=900)), max_size=30),
+    st.lists(st.tuples(st.text(max_size=200), st.lists(st.text(max_size=120), max_size=30)), max_size=8),
+    st.sampled_from(["", "done", "stopped", "failed"]),
+    st.sampled_from(["", "It failed. " * 120, "&<" * 600]),
+    st.integers(0, 4_000),
+)
+def test_whatever_stands_under_the_text_fits_too(
+    title: str,
+    notices: list[str],
+    cited: list[tuple[int, str, str]],
+    choices: list[tuple[str, list[str]]],
+    ended: str,
+    failed: str,
+    length: int,
+) -> None:
+    sheet = Sheet(
+        "answer",
+        title,
+        "word " * (length // 5),
+        status=Status(title, 3, 7),
+        notices=[f"note {n}: {one * 9}" for n, one in enumerate(notices)],
+        citations=[Citation(n, where, where, quote, n) for n, where, quote in cited],
+        choices=[
+            Choices(prompt, tuple(Choice(one, "/help") for one in labels)) for prompt, labels in choices
+        ],
+        failed=failed,
+        growing=not ended,
+        replaces=True,
+    )
+    facts = replace(FACTS, ended=ended, retry=True, feedback=True, private=True, hint=title)
+    made = render.pages(sheet, facts)
+    assert all(fits(page) for page in made)
+    if ended:
+        for said in (
+            "".join(page.plain for page in made),
+            "".join(texts.shown(page.blocks) for page in made),
+        ):
+            assert all(f"note {n}:" in said for n in range(len(notices)))
+
+
+def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> None:
+    sheet = Sheet("answer", "Answer", "Yes, it can cast [1].", citations=[GRAPPLED], growing=False)
+    facts = replace(DONE, retry=True, feedback=True, private=True, hint="Reply to ask on.")
+    (page,) = render.pages(sheet, facts)
+    assert fits(page)
+    assert page.body == "### Answer\nYes, it can cast [1]."
+    assert page.plain.split("\n") == [
+        "*Answer*",
+        "Yes, it can cast [1].",
+        "*[1]* srd.md › Conditions › Grappled, p. 358",
+        "“A grappled creature’s speed becomes 0.”",
+        "Reply to ask on.",
+    ]
+    assert [block["type"] for block in page.blocks] == [
+        "markdown",
+        "context",
+        "context",
+        "actions",
+        "context_actions",
+    ]
+    assert buttons(page) == [
+        "🔁 Try again",
+        "📖 Sources",
+        "📣 Share here",
+        "This helped",
+        "This did not help",
+    ]
+    assert (page.passing, page.growing) == ("", False)
+
+
+def test_both_thumbs_are_one_element_that_says_which_was_pressed() -> None:
+    block = feedback_of(RUN, words("pt-BR"))
+    (element,) = block["elements"]
+    assert element["action_id"] == f"feedback:{RUN}"
+    assert [element[one]["value"] for one in ("positive_button", "negative_button")] == ["up", "down"]
+    found = elements.button([{**block, "block_id": "b"}], "Isto não ajudou")
+    assert found[1]["value"] == "down"
+
+
+def test_choices_are_buttons_numbered_through_the_run() -> None:
+    groups = [
+        Choices("See <!here>", tuple(Choice(f"Heading {n}", "/x") for n in range(7))),
+        Choices("Close by", (Choice("w" * 100, "/x"), *(Choice(f"More {n}", "/x") for n in range(9)))),
+    ]
+    sheet = Sheet("answer", "", "Yes.", choices=groups, first_choice=3, growing=False)
+    (page,) = render.pages(sheet, DONE)
+    assert fits(page)
+    rows = [block["elements"] for block in page.blocks if block["type"] == "actions"]
+    assert [len(row) for row in rows] == [5, 2, 3]
+    assert [one["action_id"] for row in rows for one in row] == [f"choice:{RUN}:{n}" for n in range(3, 13)]
+    assert rows[2][0]["text"]["text"] == "w" * 74 + "…"
+    assert [block["elements"][0]["text"] for block in page.blocks if block["type"] == "context"] == [
+        "See &lt;\u200b!here&gt;",
+        "Close by",
+    ]
+    assert "Close by" in page.plain
+    assert not any(
+        block["type"] == "actions"
+        for block in render.pages(replace(sheet, growing=True), replace(FACTS, last=False))[0].blocks
+    )
+
+
+def test_a_failure_names_the_run_to_ask_about() -> None:
+    sheet = Sheet("answer", "Answer", "It be", failed="`model` did not answer. @everyone", growing=False)
+    (page,) = render.pages(sheet, replace(FACTS, ended="failed", retry=True))
+    assert page.plain.endswith("`model` did not answer. @\u200beveryone\n`run 1a2b3c4d`")
+    assert [block["type"] for block in page.blocks] == ["markdown", "section", "context", "actions"]
+    (silent,) = render.pages(replace(sheet, failed=""), replace(FACTS, ended="failed"))
+    assert SAY("page.failed") in silent.plain
+
+
+def test_a_long_failure_under_a_full_page_is_a_message_of_its_own() -> None:
+    sheet = Sheet("answer", "", "word " * 600, failed="It failed. " * 100, growing=False)
+    text, failure = render.pages(sheet, replace(FACTS, ended="failed", retry=True))
+    assert fits(text)
+    assert fits(failure)
+    assert (text.closing, failure.body) == ((), "")
+    assert buttons(failure) == ["🔁 Try again"]
+
+
+def test_a_stopped_run_and_a_stage_made_anew_say_so() -> None:
+    sheet = Sheet("answer", "Answer", "It can", growing=False, replaces=True)
+    (page,) = render.pages(sheet, replace(FACTS, ended="stopped"))
+    for said in (page.plain, texts.shown(page.blocks)):
+        assert SAY("page.stopped") in said
+        assert SAY("page.replaces") in said
+    assert render.pages(replace(sheet, growing=True), replace(FACTS, ended="stopped")) == [page]
+
+
+def test_only_the_last_stage_and_its_last_page_have_buttons() -> None:
+    sheet = Sheet("answer", "Answer", "A sentence. \n\n" * 600, growing=False)
+    made = render.pages(sheet, replace(DONE, retry=True))
+    assert [bool(buttons(page)) for page in made] == [False] * (len(made) - 1) + [True]
+    assert not any(map(buttons, render.pages(sheet, replace(FACTS, last=False))))
+
+
+def test_files_are_messages_of_their_own_once_the_stage_is_closed_each_under_a_name_of_its_own() -> None:
+    files: list[Picture | Attachment] = [
+        Picture("pacing <!here>.png", b"png", "Scenes by *length* <!channel>"),
+        Attachment("açúcar.txt", "text/plain", b"1"),
+        Attachment("pacing _!here_.png", "image/png", b"2"),
+    ]
+    sheet = Sheet("chart", "Chart", "Here.", files=files)
+    assert not any(page.file for page in render.pages(sheet, FACTS))
+    text, *made = render.pages(replace(sheet, growing=False), replace(DONE, retry=True))
+    assert buttons(text) == ["🔁 Try again"]
+    assert [page.file for page in made] == [
+        ("pacing _here_.png", b"png"),
+        ("açúcar.txt", b"1"),
+        ("pacing __here_.png", b"2"),
+    ]
+    assert made[0].body == "Scenes by \\*length\\* <\u200b!channel>"
+    assert made[0].plain == "Scenes by *\u200blength*\u200b &lt;\u200b!channel&gt;"
+    assert (made[1].body, made[1].plain) == ("", "açúcar.txt")
+    alone, file, *_ = render.pages(Sheet("chart", "", files=files[1:], growing=False), DONE)
+    assert (
+        alone.plain == "📎 açúcar.txt, pacing \\_!here\\_.png".replace("\\", "")
+        or "açúcar.txt" in alone.plain
+    )
+    assert file.file == ("açúcar.txt", b"1")
+
+
+def test_files_that_may_not_be_sent_are_named() -> None:
+    sheet = Sheet("chart", "Chart", "Here.", files=[Attachment("a<b.txt", "text/plain", b"")], growing=False)
+    (page,) = render.pages(sheet, replace(DONE, no_files="files:write"))
+    assert SAY("page.no_files", names="a&lt;\u200bb.txt", permission="files:write") in page.plain
+
+
+@pytest.mark.parametrize("text", ["", "\u200b", "Here."])
+def test_notes_alone_can_be_too_much_for_one_message(text: str) -> None:
+    notices = [f"Note {n}: " + "word " * 110 for n in range(12)]
+    made = render.pages(Sheet("first", "", text, notices=notices, failed="Why. " * 200, growing=False), DONE)
+    assert all(map(fits, made))
+    for said in ("".join(page.plain for page in made), "".join(texts.shown(page.blocks) for page in made)):
+        assert [said.count(f"Note {n}:") for n in range(12)] == [1] * 12
+
+
+def test_links_of_the_adapter_stay_links() -> None:
+    link = "→ <#C123> <https://team.slack.com/archives/C1/p1|Answer>"
+    (page,) = render.pages(Sheet("answer", "", "Here.", links=[link], growing=False), DONE)
+    assert link in page.plain
+    assert link in texts.shown(page.blocks)
+
+
+def test_a_plain_form_of_any_length_goes_into_sections() -> None:
+    text = "```\n" + "x &lt; 1\n" * 500 + "```\nEnd."
+    made = sections(text)
+    assert block_rules.accept(made, lambda kind: kind)
+    said = [one["text"]["text"] for one in made]
+    assert all(size(one) <= SMALL and one.count("```") == 2 for one in said)
+    assert "".join(said).count("x &lt; 1") == 500

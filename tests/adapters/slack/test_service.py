@@ -1,0 +1,218 @@
+"""Slack as the bot serves it: signing in, hearing of everything once, and leaving."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.adapters.slack.credentials import Credentials, given, needed
+from bot.adapters.slack.scopes import BOT_SCOPES, COMMANDS, EVENTS
+from bot.commands import WORKS
+from bot.config import Config, Secrets, SlackConfig
+from bot.events import Sorry
+from tests.adapters.slack.serving import credentials, served
+from tests.fakes.slack import Channel, FakeSlack, User
+from tests.fakes.slack.world import SCOPES
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack() as slack:
+        yield slack
+
+
+def table(slack: FakeSlack) -> tuple[Channel, User]:
+    team = slack.workspace("Table")
+    return team.channel("general"), team.user("Ana")
+
+
+def answers(channel: Channel) -> list[str]:
+    return [one.shown for one in channel.everything if "Well met" in one.shown]
+
+
+async def test_it_says_as_whom_it_is_there(
+    slack: FakeSlack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table(slack)
+    async with served(tmp_path, slack, connections=2) as bot:
+        await slack.until(lambda: bot.service.workspaces.own)
+    async with served(tmp_path, slack, mode="http") as bot:
+        address = bot.root
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert first == third == "On Slack as sutradhar, in Table. Ctrl-C leaves."
+    assert second == f"Listening for Slack on {address}/slack/events."
+
+
+@pytest.mark.parametrize("mode", ["socket", "http"])
+async def test_what_is_told_twice_is_answered_once(slack: FakeSlack, tmp_path: Path, mode: str) -> None:
+    """A mention comes as two events; each comes again with its number, and as if for the first time."""
+    channel, ana = table(slack)
+    async with served(tmp_path, slack, mode=mode, connections=2) as bot:
+        message = await slack.say(ana, channel, "hello", mention=True)
+        slack.redeliver(message)
+        slack.duplicate(message)
+        await slack.until(lambda: answers(channel) and all(len(one.tries) == 3 for one in message.sent))
+        await slack.until(lambda: all(one.acked is not None for sent in message.sent for one in sent.tries))
+        again = await slack.say(ana, channel, "hello", mention=True)
+        await slack.until(lambda: [one for one in again.thread if "Well met" in one.shown])
+        assert len(answers(channel)) == 2
+        assert bot.running.done() is False
+
+
+async def test_it_does_not_answer_itself(slack: FakeSlack, tmp_path: Path) -> None:
+    channel, ana = table(slack)
+    async with served(tmp_path, slack):
+        message = await slack.say(ana, channel, "hello", mention=True)
+        await slack.until(lambda: answers(channel))
+        own = [one for one in slack.sent if one.payload.get("event", {}).get("bot_id")]
+        assert own, "Slack tells the bot of its own messages"
+        await slack.until(lambda: all(one.acked is not None for one in own))
+        assert len(message.thread) == len(answers(channel)) == 1
+
+
+KINDS: list[tuple[str, dict[str, Any]]] = [
+    ("events_api", {"type": "event_callback", "event": {"type": "something_new"}}),
+    ("slash_commands", {"command": "/unknown", "text": ""}),
+    ("interactive", {"type": "block_actions", "actions": [{"action_id": "home:?", "type": "button"}]}),
+    ("interactive", {"type": "shortcut", "callback_id": "unknown"}),
+    ("interactive", {"type": "message_action", "callback_id": "unknown", "channel": {"id": "C1"}}),
+    (
+        "interactive",
+        {"type": "view_submission", "view": {"callback_id": "unknown", "id": "V1", "type": "modal"}},
+    ),
+    ("interactive", {"type": "view_closed", "view": {"callback_id": "unknown", "id": "V1", "type": "modal"}}),
+    ("interactive", {"type": "block_suggestion", "action_id": "unknown", "value": ""}),
+    ("interactive", {"type": "dialog_submission", "callback_id": "unknown"}),
+]
+
+
+async def test_whatever_comes_is_acknowledged(slack: FakeSlack, tmp_path: Path) -> None:
+    channel, ana = table(slack)
+    team = channel.team
+    who = {"team_id": team.id, "team": {"id": team.id}, "user": {"id": ana.id}, "user_id": ana.id}
+    async with served(tmp_path, slack):
+        for kind, payload in KINDS:
+            sent = await slack.send_envelope(team, kind, {**who, **payload, "token": "x", "api_app_id": "A1"})
+            assert sent.acked is not None, payload
+
+
+async def test_leaving_leaves_nothing_behind(slack: FakeSlack, tmp_path: Path) -> None:
+    channel, ana = table(slack)
+    before = asyncio.all_tasks()
+    async with served(tmp_path, slack, connections=2) as bot:
+        await slack.say(ana, channel, "hello", mention=True)
+        await slack.until(lambda: answers(channel))
+    await slack.until(lambda: not slack.sockets.all)
+    assert bot.service.clients.session.closed
+    assert not [one for one in asyncio.all_tasks() - before if "slack" in repr(one.get_coro())]
+
+
+@pytest.mark.parametrize(
+    ("bot", "app", "key"),
+    [
+        ("xoxb-another", "", "slack_run.token_refused"),
+        ("", "xapp-another", "slack_run.token_refused"),
+    ],
+)
+async def test_a_token_that_is_refused_is_a_sentence(
+    slack: FakeSlack, tmp_path: Path, bot: str, app: str, key: str
+) -> None:
+    table(slack)
+    wrong = Credentials(bot or slack.bot_token, app or slack.app_token)
+    with pytest.raises(Sorry) as sorry:
+        async with served(tmp_path, slack, given=wrong):
+            pass
+    assert sorry.value.key == key
+    assert "another" not in str(sorry.value.values)
+
+
+async def test_a_network_that_is_down_is_a_sentence(tmp_path: Path) -> None:
+    async with FakeSlack() as gone:
+        table(gone)
+    with pytest.raises(Sorry) as sorry:
+        async with served(tmp_path, gone):
+            pass
+    assert sorry.value.key == "slack_run.unreachable"
+
+
+async def test_a_database_that_refuses_leaves_an_event_unacknowledged(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    """It comes again, and is then answered: an acknowledgement says that it is kept."""
+    channel, ana = table(slack)
+    slack.ack_seconds = 1.0
+    async with served(tmp_path, slack) as bot:
+        database = bot.app.house.database
+        async with database.write():
+            message = await slack.say(ana, channel, "hello", mention=True)
+            assert [one.acked for one in message.sent if one.name == "app_mention"] == [None]
+        await slack.until(lambda: answers(channel))
+        await slack.until(lambda: all(one.acked is not None for one in message.sent))
+        assert len(answers(channel)) == 1
+
+
+def config(mode: str, **there: str) -> Config:
+    names = {
+        "bot": "SLACK_BOT_TOKEN",
+        "app": "SLACK_APP_TOKEN",
+        "sign": "SLACK_SIGNING_SECRET",
+        "id": "SLACK_CLIENT_ID",
+        "secret": "SLACK_CLIENT_SECRET",
+    }
+    environ = {names[name]: value for name, value in there.items()}
+    return Config(Path(), Path(), slack=SlackConfig(mode=mode), secrets=Secrets(environ, {}))
+
+
+@pytest.mark.parametrize(
+    ("mode", "there", "lacks"),
+    [
+        ("socket", {"bot": "xoxb-1"}, "no_app_token"),
+        ("socket", {"app": "xapp-1"}, "no_bot_token"),
+        ("socket", {"bot": "xapp-1", "app": "xapp-1"}, "swapped_bot"),
+        ("socket", {"bot": "xoxb-1", "app": "xoxb-1"}, "swapped_app"),
+        ("socket", {"bot": "xoxb-1\nxoxb-2", "app": "xapp-1"}, "token_refused"),
+        ("http", {"bot": "xoxb-1"}, "no_signing_secret"),
+        ("http", {"sign": "s"}, "no_workspace"),
+        ("http", {"sign": "s", "id": "1.2"}, "no_workspace"),
+        ("http", {"sign": "s", "bot": "xoxb-1", "id": "1.2"}, "half_client"),
+        ("http", {"id": "1.2", "secret": "s"}, "no_signing_secret"),
+    ],
+)
+def test_half_of_what_is_needed_is_a_sentence(mode: str, there: dict[str, str], lacks: str) -> None:
+    with pytest.raises(Sorry) as sorry:
+        needed(config(mode, **there))
+    assert sorry.value.key == f"slack_run.{lacks}"
+
+
+@pytest.mark.parametrize(
+    ("mode", "there"),
+    [
+        ("socket", {"bot": "xoxb-1", "app": " xapp-1\n"}),
+        ("http", {"bot": "xoxb-1", "sign": "hush-1"}),
+        ("http", {"sign": "hush-1", "id": "1.2", "secret": "hush-2"}),
+        ("http", {"bot": "xoxb-1", "sign": "hush-1", "id": "1.2", "secret": "hush-2"}),
+    ],
+)
+def test_all_that_is_needed_is_taken_and_shown_nowhere(mode: str, there: dict[str, str]) -> None:
+    found = needed(config(mode, **there))
+    assert found is not None
+    assert {one.strip() for name, one in there.items() if name != "id"} == set(found.secrets)
+    assert not [one for one in found.secrets if one in repr(found)]
+
+
+def test_nothing_there_is_no_fault() -> None:
+    assert needed(config("socket")) is None
+    assert needed(config("http")) is None
+    assert needed(config("socket", sign="s", id="1.2", secret="t")) is None, "those are for the other mode"
+    assert given(config("socket")).secrets == ()
+
+
+async def test_what_the_app_asks_for_is_what_the_loopback_slack_gives(slack: FakeSlack) -> None:
+    assert set(BOT_SCOPES) <= set(SCOPES)
+    assert slack.events >= set(EVENTS)
+    assert set(COMMANDS) == {"/sutradhar", *(f"/{work}" for work in WORKS)}
+    assert credentials(slack, "socket").app == slack.app_token

@@ -1,0 +1,235 @@
+"""An answer that only its asker has seen, shown to everybody: once, by nobody else, and only where they may write."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.adapters import custom_ids
+from bot.adapters.buttons_row import Button
+from bot.adapters.slack import sharing
+from bot.adapters.slack.elements import actions_of
+from bot.adapters.slack.neutral import mrkdwn
+from bot.adapters.slack.origin import Home, Origin
+from bot.adapters.slack.placing import PLATFORM
+from bot.adapters.slack.surface import metadata
+from bot.adapters.surface import Mark
+from bot.events import Author, Place, Request
+from bot.requests import event_id
+from bot.words import words
+from tests.adapters.slack.table import Table
+from tests.fakes.slack import Message
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def asked(at: Table, home: Home, **more: Any) -> Request:
+    """A private question of Ana's, answered."""
+    run = event_id(PLATFORM, at.space, f"share {at.ana.id} {time.monotonic_ns()}")
+    origin = replace(Origin(home, at.channel.id, at.ana.id, at.space), **more)
+    place = Place(PLATFORM, at.space, at.channel.id, run)
+    author = Author(at.ana.id, at.ana.name)
+    request = Request(run, place, author, "rules", "ask", {}, "hello", origin=origin.kept())
+    await (await at.app.perform(request)).wait()
+    return request
+
+
+def answer(text: str, run: str) -> dict[str, Any]:
+    """What a message of an answer consists of."""
+    buttons = [Button(custom_ids.choice(run, 0), "Burdens")], [Button(custom_ids.share(run), "Share here")]
+    asked = {"type": "section", "text": {"type": "mrkdwn", "text": "See also"}}
+    said = {"type": "markdown", "text": text}
+    return {"text": text, "blocks": [said, asked, *(actions_of(row) for row in buttons)]}
+
+
+async def whispered(at: Table, run: str, *texts: str) -> Message:
+    """Messages to Ana alone, as a whisper keeps and posts them: the last one."""
+    said = [answer(text, run) for text in texts]
+    await at.app.house.offers.keep(at.space, run, sharing.WHISPERED, [json.dumps(one) for one in said])
+    client = await at.bot.workspaces.client(at.space)
+    for one in said:
+        sent = await client.chat_postEphemeral(channel=at.channel.id, user=at.ana.id, **one)
+    return at.channel.posts[str(sent["message_ts"])]
+
+
+async def share(at: Table, message: Message, who: Any = None) -> None:
+    sent = await at.slack.press(who or at.ana, message, "Share here")
+    assert sent.acked is not None
+
+
+async def told(at: Table, n: int = 1, within: Any = None) -> str:
+    return (await at.slack.until(lambda: at.whispers(at.ana, within)[n - 1 :]))[0]
+
+
+def shared(at: Table) -> list[Message]:
+    """What everybody sees in the channel."""
+    return [one for one in at.channel.messages if one.ephemeral_to is None]
+
+
+async def test_a_whispered_answer_is_shared_once_with_its_own_words(at: Table) -> None:
+    request = await asked(at, "alone")
+    message = await whispered(at, request.id, "Four *hours* <!channel> [1].")
+    assert (await share_twice(at, message)) == ["Shared here.", "This has been shared here already."]
+    (one,) = shared(at)
+    assert one.shown.splitlines() == ["shared by Ana", "Four *hours* <!channel> [1]."]
+    assert one.buttons == []
+
+
+async def share_twice(at: Table, message: Message) -> list[str]:
+    before = len(at.whispers(at.ana))
+    await share(at, message)
+    first = await told(at, before + 1)
+    await share(at, message)
+    return [first, await told(at, before + 2)]
+
+
+async def test_two_quick_presses_share_once(at: Table) -> None:
+    request = await asked(at, "alone")
+    message = await whispered(at, request.id, "Mine.")
+    at.slack.fail("chat.postMessage", delay=0.2)
+    await asyncio.gather(share(at, message), share(at, message))
+    assert {await told(at, 2), await told(at, 3)} == {
+        "Shared here.",
+        "This has been shared here already.",
+    }
+    assert len(shared(at)) == 1
+
+
+async def test_a_long_whisper_is_shared_with_all_its_messages(at: Table) -> None:
+    request = await asked(at, "alone")
+    message = await whispered(at, request.id, "The first half.", "The second half.")
+    await share(at, message)
+    assert await told(at, 3) == "Shared here."
+    (one,) = shared(at)
+    assert one.shown == "shared by Ana\nThe first half."
+    assert [reply.shown for reply in one.thread] == ["The second half."]
+
+
+async def direct(at: Table, run: str, *texts: str) -> Message:
+    """A thread with Ana alone, in which a stage has become these messages: the last one."""
+    client, dm = await at.bot.workspaces.client(at.space), at.team.dm(at.ana)
+    root = await client.chat_postMessage(channel=dm.id, text="You asked")
+    other = metadata(Mark(run, "another"))
+    await client.chat_postMessage(channel=dm.id, thread_ts=root["ts"], text="No part of it.", metadata=other)
+    for n, text in enumerate(texts):
+        key = "answer" if n == 0 else f"answer#{n + 1}"
+        await at.app.house.outbox.claim(at.space, run, key)
+        sent = await client.chat_postMessage(
+            channel=dm.id, thread_ts=root["ts"], metadata=metadata(Mark(run, key)), **answer(text, run)
+        )
+        await at.app.house.outbox.sent(at.space, run, key, str(sent["ts"]))
+    return dm.posts[str(sent["ts"])]
+
+
+async def test_a_direct_answer_is_shared_where_it_was_asked_for_and_its_button_goes(at: Table) -> None:
+    request = await asked(at, "direct")
+    message = await direct(at, request.id, "Only Ana sees this.")
+    await share(at, message)
+    await at.slack.until(lambda: shared(at))
+    assert shared(at)[0].shown == "shared by Ana\nOnly Ana sees this."
+    await at.slack.until(lambda: "Share here" not in message.buttons)
+    assert message.shown.startswith("Only Ana sees this.")
+
+
+async def test_a_long_direct_answer_is_shared_whole(at: Table) -> None:
+    request = await asked(at, "direct")
+    message = await direct(at, request.id, "One.", "Two.", "Three.")
+    await share(at, message)
+    await told(at, within=at.team.dm(at.ana))
+    (one,) = shared(at)
+    assert one.shown == "shared by Ana\nOne."
+    assert [reply.shown for reply in one.thread] == ["Two.", "Three."]
+
+
+async def test_what_a_crash_left_out_is_shared_by_the_next_press(at: Table) -> None:
+    request = await asked(at, "direct")
+    message = await direct(at, request.id, "One.", "Two.", "Three.")
+    at.slack.fail("chat.postMessage", error="internal_error")
+    await share(at, message)
+    await told(at, within=at.team.dm(at.ana))
+    await share(at, message)
+    await told(at, 2, within=at.team.dm(at.ana))
+    (one,) = shared(at)
+    assert [one.shown, *(reply.shown for reply in one.thread)] == ["shared by Ana\nOne.", "Two.", "Three."]
+
+
+async def test_how_to_go_on_in_ones_own_thread_is_not_passed_on(at: Table) -> None:
+    hint = mrkdwn(words("en")("slack_thread.hint"))
+    context = {"type": "context", "elements": [{"type": "mrkdwn", "text": f"A note.\n{hint}"}]}
+    alone = {"type": "context", "elements": [{"type": "mrkdwn", "text": hint}]}
+    (kept,) = sharing.passed_on([context, alone])
+    assert kept["elements"] == [{"type": "mrkdwn", "text": "A note."}]
+
+
+async def test_what_was_asked_for_in_a_thread_is_shared_there(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "A thread", wait=False)
+    request = await asked(at, "alone", thread=root.ts)
+    await share(at, await whispered(at, request.id, "Mine."))
+    await at.slack.until(lambda: root.thread)
+    assert root.thread[0].shown == "shared by Ana\nMine."
+
+
+async def test_the_bot_does_not_speak_where_it_may_not(at: Table) -> None:
+    request = await asked(at, "direct")
+    message = await direct(at, request.id, "Mine.")
+    at.channel.members.remove(at.team.bot)
+    await share(at, message)
+    dm = at.team.dm(at.ana)
+    assert "I may not write" in await told(at, within=dm)
+    at.channel.members.append(at.team.bot)
+    await share(at, message)
+    assert await told(at, 2, within=dm) == "Shared in the channel where you asked.", (
+        "it can be mended, and done again"
+    )
+    assert len(shared(at)) == 1
+
+
+async def test_the_bot_does_not_speak_for_who_has_left(at: Table) -> None:
+    request = await asked(at, "direct")
+    message = await direct(at, request.id, "Mine.")
+    at.channel.members.remove(at.ana)
+    await share(at, message)
+    assert "You are not in the channel" in await told(at, within=at.team.dm(at.ana))
+    assert shared(at) == []
+
+
+async def test_what_was_posted_before_a_crash_is_not_posted_again(at: Table) -> None:
+    request = await asked(at, "alone")
+    message = await whispered(at, request.id, "Mine.")
+    row = await at.app.house.outbox.claim(at.space, request.id, f"share:{message.ts}:0")
+    client = await at.bot.workspaces.client(at.space)
+    await client.chat_postMessage(
+        channel=at.channel.id, text="shared by Ana\nMine.", metadata=sharing._metadata(row)
+    )
+    await share(at, message)
+    assert await told(at, 2) == "Shared here."
+    assert len(shared(at)) == 1
+
+
+async def test_what_slack_refuses_as_blocks_is_shared_as_text(at: Table) -> None:
+    request = await asked(at, "alone")
+    message = await whispered(at, request.id, "Mine.")
+    at.slack.fail("chat.postMessage", error="invalid_blocks")
+    await share(at, message)
+    await at.slack.until(lambda: shared(at))
+    assert (shared(at)[0].text, shared(at)[0].blocks) == ("shared by Ana\nMine.", [])
+
+
+@pytest.mark.parametrize("home", ["here", "thread", "channel"])
+async def test_what_was_not_private_is_not_shared_by_a_forged_button(at: Table, home: Home) -> None:
+    request = await asked(at, home)
+    message = await whispered(at, request.id, "Mine.")
+    await share(at, message)
+    assert await told(at, 2) == "There is no text here to share."
+    assert shared(at) == []
+
+
+async def test_names_of_choices_stay_behind_with_their_buttons(at: Table) -> None:
+    blocks = answer("Four hours [1].", "0" * 32)["blocks"]
+    kept = sharing.passed_on([{**one, "block_id": "b"} for one in blocks])
+    assert kept == [{"type": "markdown", "text": "Four hours [1]."}]

@@ -1,0 +1,171 @@
+"""Shortcuts: a question about somebody's message, and one from anywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.adapters.slack import shortcuts, window_blocks
+from bot.adapters.slack.scopes import ASK, ASK_ABOUT
+from bot.commands import TABLE
+from bot.words import LOCALES, words
+from storage.document_rows import NewDocument
+from tests.adapters.slack.table import Table
+from tests.fakes.slack import Message
+from tests.fakes.slack.block_rules import MODAL, wrong
+from tests.fakes.slack.views import View
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+QUESTION = "What does that mean?"
+
+
+def typed(text: str, **chosen: str) -> dict[str, dict[str, Any]]:
+    return {window_blocks.block_id(0): {window_blocks.TYPED: text}} | {
+        name: {name: one} for name, one in chosen.items()
+    }
+
+
+async def about(at: Table, message: Message) -> View:
+    sent = await at.slack.shortcut(at.ana, ASK_ABOUT, message)
+    assert sent.acked is not None
+    return await _window(at)
+
+
+async def _window(at: Table) -> View:
+    return (await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana]))[-1]
+
+
+async def test_a_message_is_asked_about_and_answered_in_its_thread(at: Table) -> None:
+    message = await at.slack.say(at.bia, at.channel, "A <grappled> creature can't move & so on.", wait=False)
+    view = await about(at, message)
+    assert "> A <grappled> creature can't move & so on." in view.shown
+    await at.slack.submit(at.ana, view, typed(QUESTION))
+    await at.begun()
+    asked = at.asked
+    assert asked.text == f"{QUESTION}\n\n> A <grappled> creature can't move & so on."
+    assert (asked.place.channel, asked.place.thread) == (at.channel.id, message.ts)
+    assert (at.origin.home, at.origin.thread) == ("here", message.ts)
+
+
+async def test_a_reply_is_asked_about_in_the_thread_it_stands_in(at: Table) -> None:
+    root = await at.slack.say(at.bia, at.channel, "A thread", wait=False)
+    message = await at.slack.say(at.bia, at.channel, "A reply", thread=root, wait=False)
+    await at.slack.submit(at.ana, await about(at, message), typed(""))
+    await at.begun()
+    assert (at.asked.text, at.origin.thread) == ("> A reply", root.ts)
+
+
+async def test_people_in_a_message_are_called_by_their_names(at: Table) -> None:
+    message = await at.slack.say(at.bia, at.channel, f"{at.ana.mention} is grappled <!channel>", wait=False)
+    view = await about(at, message)
+    assert "> @Ana is grappled" in view.shown
+    assert view.mentions == []
+
+
+async def test_a_message_without_words_is_nothing_to_ask_about(at: Table) -> None:
+    picture = await at.slack.say(at.bia, at.channel, "", files=[("map.png", b"x")], wait=False)
+    await at.slack.shortcut(at.ana, ASK_ABOUT, picture)
+    assert (await at.whispered(at.ana)).shown == words("en")("edge.no_text")
+
+
+async def test_a_message_where_the_bot_is_not_is_asked_about_with_the_asker_alone(at: Table) -> None:
+    channel = at.team.channel("secret", private=True, bot=False)
+    message = await at.slack.say(at.bia, channel, "Among us", wait=False)
+    await at.slack.submit(at.ana, await about(at, message), typed(QUESTION))
+    await at.begun()
+    assert (at.origin.channel, at.origin.home) == (at.team.dm(at.ana).id, "thread")
+
+
+async def ask(at: Table) -> View:
+    sent = await at.slack.global_shortcut(at.ana, ASK)
+    assert sent.acked is not None
+    return await _window(at)
+
+
+async def test_a_question_from_anywhere_is_answered_in_the_direct_conversation(at: Table) -> None:
+    view = await ask(at)
+    sent = await at.slack.submit(at.ana, view, typed(QUESTION))
+    assert sent.acked is not None
+    await at.begun()
+    assert not view.open
+    assert (at.asked.work, at.asked.verb, at.asked.text, at.asked.options) == ("rules", "ask", QUESTION, {})
+    assert (at.origin.home, at.origin.channel) == ("thread", at.team.dm(at.ana).id)
+
+
+async def test_the_work_and_the_shelf_are_chosen(at: Table) -> None:
+    await shelved(at, "fate")
+    view = await ask(at)
+    await at.slack.submit(at.ana, view, typed(QUESTION, work="rules", shelf="fate"))
+    await at.begun()
+    assert at.asked.options == {"shelf": "fate"}
+
+
+async def shelved(at: Table, shelf: str) -> None:
+    """A book stands on this shelf."""
+    new = NewDocument(
+        id=f"{shelf}-{at.ana.id}",
+        space=at.space,
+        shelf=shelf,
+        source="fate.md",
+        title="Fate",
+        language="en",
+        sha256="0" * 64,
+        size=1,
+        text="x",
+        sections=[],
+        chunks=[],
+        links=[],
+        segment=b"",
+    )
+    await at.app.house.documents.add(new)
+
+
+async def test_what_is_wrong_is_said_in_the_window_which_stays_open(at: Table) -> None:
+    await shelved(at, "fate")
+    view = await ask(at)
+    await at.slack.submit(at.ana, view, typed(QUESTION, work="council", shelf="fate"))
+    assert "keep to a shelf" in view.errors["shelf"]
+    await at.slack.submit(at.ana, view, typed("   ", work="rules"))
+    assert "Write something" in view.errors[window_blocks.block_id(0)]
+    at.slack.fail("conversations.open", error="internal_error", times=9)
+    other = at.another()
+    blank = await ask(other)
+    await at.slack.submit(other.ana, blank, typed(QUESTION))
+    assert "direct conversation" in blank.errors[window_blocks.block_id(0)]
+    at.slack.faults.waiting.clear()
+    assert at.requests == []
+    await at.slack.submit(other.ana, blank, typed(QUESTION))
+    await other.begun()
+
+
+async def test_a_forged_choice_chooses_nothing(at: Table) -> None:
+    view = await ask(at)
+    view.values[shortcuts.WORK] = {
+        shortcuts.WORK: {"type": "static_select", "selected_option": {"value": "library"}}
+    }
+    await at.slack.submit(at.ana, view, typed(QUESTION))
+    await at.begun()
+    assert (at.asked.work, at.asked.verb) == ("rules", "ask")
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+async def test_the_window_is_one_that_slack_takes_in_every_language(locale: str) -> None:
+    shelves = [
+        "x" * 200,
+        *(f"shelf {n} with a name that is long enough to be cut, {'x' * 40}" for n in range(150)),
+    ]
+    view = shortcuts.ask_window(words(locale), shelves)
+    assert wrong(view["blocks"], MODAL) == []
+    assert len(view["title"]["text"]) <= window_blocks.TITLE_CHARS
+    works = {row.work for row in TABLE if row.plain}
+    shown = str(view["blocks"])
+    assert not any(f"slack_window.work_{work}" in shown for work in works), "each has a name"
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+async def test_titles_and_buttons_of_windows_are_not_cut(locale: str) -> None:
+    say = words(locale)
+    for key in ("send", "close", "about", "ask"):
+        assert len(say(f"slack_window.{key}")) <= window_blocks.TITLE_CHARS

@@ -1,0 +1,344 @@
+"""A message that grows in front of the reader says exactly what its page does, whatever goes wrong on the way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.adapters.pen import Later
+from bot.adapters.slack.access import Access
+from bot.adapters.slack.clients import Clients
+from bot.adapters.slack.limits import Limits
+from bot.adapters.slack.page import Page
+from bot.adapters.slack.stream import LONGEST_S, Streams
+from bot.adapters.slack.surface import EVENT, Thread
+from bot.adapters.stage_message import StageMessage
+from bot.adapters.surface import Mark
+from bot.config import SlackConfig
+from tests.adapters.paper import PaperHome
+from tests.adapters.slack.desk import Desk, Known
+from tests.fakes.slack import Message
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+BUTTON = {"type": "actions", "elements": [{"type": "button", "text": {"type": "plain_text", "text": "Stop"}}]}
+NOTE = {"type": "context", "elements": [{"type": "mrkdwn", "text": "[1] Rules"}]}
+TEXT = ("### Answer\nIt", " is **An", "a**, and\n", "- Bia\n")
+GROWING = tuple(
+    Page("".join(TEXT[: n + 1]), "Reading…", (BUTTON,), "".join(TEXT[: n + 1]), growing=True)
+    for n in range(len(TEXT))
+)
+LAST = Page("".join(TEXT) + "- Eva", closing=(NOTE,), plain="".join(TEXT) + "- Eva")
+PAGES = (*GROWING, LAST)
+
+
+class One:
+    """One message of a run in a thread of its own, written by hand; nothing waits between two tries."""
+
+    def __init__(self, bench: Desk, root: Message, n: int = 0) -> None:
+        self.bench, self.root = bench, root
+        self.page = PAGES[0]
+        self._n = n
+        self.begin()
+
+    def begin(self) -> None:
+        """As a process does that knows nothing but the outbox."""
+        access, team = self.bench.access, self.bench.team
+        self.streams = Streams(access, self.root.channel.id, self.root.ts, (team.id, self.bench.ana.id))
+        self.thread = Thread(access, self.root.channel.id, self.root.ts, streams=self.streams)
+        self.spare = Thread(access, self.bench.dm.id)
+        self.home = PaperHome[Page](self.thread, self.spare)
+        self.message = StageMessage(
+            self.home,
+            self.bench.outbox,
+            self.bench.team.id,
+            Mark(f"{self._n:032x}", "answer"),
+            lambda: (self.page, not self.page.growing),
+        )
+
+    async def show(self, page: Page) -> None:
+        """Bring the page to Slack, trying again as the pen does."""
+        self.page = page
+        for _ in range(9):
+            try:
+                if await self.message.write() is not None:
+                    break
+            except Later:
+                pass
+        await self.message.noted()
+
+    @property
+    def there(self) -> list[Message]:
+        bot = self.bench.team.bot
+        return [one for one in [*self.root.thread, *self.bench.dm.messages] if one.user is bot]
+
+    def body(self) -> str:
+        """What the one message there is says, blocks above all."""
+        (message,) = self.there
+        marked = [one["text"] for one in message.blocks if one["type"] == "markdown"]
+        return "".join(marked) if message.blocks else message.text
+
+    def called(self, method: str) -> int:
+        return sum(call.method == method for call in self.bench.fake.calls)
+
+
+async def test_a_growing_page_is_begun_appended_to_and_closed(bench: Desk) -> None:
+    one = One(bench, await bench.root())
+    for page in PAGES:
+        await one.show(page)
+        assert one.body() == page.body
+    (message,) = one.there
+    methods = [call.method for call in bench.fake.calls if call.method.startswith("chat.")]
+    assert methods == ["chat.startStream", *["chat.appendStream"] * 3, "chat.stopStream"]
+    assert not message.streaming
+    assert [block["type"] for block in message.blocks] == ["markdown", "context"]
+    assert message.metadata == {
+        "event_type": EVENT,
+        "event_payload": {"run": "0" * 32, "key": "answer", "turn": 0},
+    }
+    assert bench.fake.refused == []
+
+
+async def test_what_passes_is_the_threads_status_line(bench: Desk) -> None:
+    one = One(bench, await bench.root())
+    await one.show(GROWING[0])
+    await one.show(replace(GROWING[0], passing="*Reading* 2 of 3…"))
+    assert bench.fake.status(one.root) == "Reading 2 of 3…"
+    assert one.body() == GROWING[0].body
+    await one.show(LAST)
+    assert bench.fake.status(one.root) == ""
+    assert one.body() == LAST.body
+
+
+async def test_what_goes_without_saying_is_not_said(bench: Desk) -> None:
+    one = One(bench, await bench.root())
+    one.streams.idle = GROWING[0].passing
+    for page in PAGES:
+        await one.show(page)
+    assert one.called("assistant.threads.setStatus") == 0
+
+
+async def test_a_page_that_is_no_continuation_is_rewritten(bench: Desk) -> None:
+    one = One(bench, await bench.root())
+    await one.show(GROWING[1])
+    other = replace(GROWING[2], body="### Another\nBia")
+    await one.show(other)
+    assert one.body() == other.body
+    (message,) = one.there
+    assert message.buttons == ["Stop"]
+    await one.show(LAST)
+    assert one.body() == LAST.body
+    assert message.buttons == []
+
+
+async def test_a_stream_that_has_grown_old_is_ended_and_goes_on_by_edits(bench: Desk) -> None:
+    one = One(bench, await bench.root())
+    await one.show(GROWING[0])
+    (stream,) = one.streams._live.values()
+    stream.began -= LONGEST_S
+    await one.show(GROWING[1])
+    (message,) = one.there
+    assert not message.streaming
+    assert one.body() == GROWING[1].body
+    assert message.buttons == ["Stop"]
+    await one.show(LAST)
+    assert one.body() == LAST.body
+    assert [one.called("chat.stopStream"), one.called("chat.update")] == [1, 1]
+
+
+async def test_without_room_for_another_stream_a_page_is_posted(bench: Desk) -> None:
+    bench.fake.fail("chat.startStream", error="ratelimited", status=429)
+    one = One(bench, await bench.root())
+    for page in PAGES:
+        await one.show(page)
+        assert one.body() == page.body
+    assert [one.called("chat.postMessage"), one.called("chat.update")] == [1, 4]
+
+
+async def test_where_streams_are_refused_no_other_is_tried(bench: Desk) -> None:
+    bench.fake.fail("chat.startStream", error="missing_recipient_team_id", times=9)
+    root = await bench.root()
+    one = One(bench, root)
+    await one.show(GROWING[0])
+    assert await one.streams.begin(GROWING[0]) is None
+    assert one.called("chat.startStream") == 1
+
+
+async def test_after_the_stop_button_the_message_ends_as_its_page_does(bench: Desk) -> None:
+    one = One(bench, await bench.root())
+    await one.show(GROWING[0])
+    client = await bench.access.client()
+    await client.agents_sessions_setStatus(
+        channel_id=bench.channel.id, thread_ts=one.root.ts, status="processing"
+    )
+    await bench.fake.stop_session(bench.ana, one.root)
+    await one.show(GROWING[1])
+    assert one.body() == GROWING[1].body
+    await one.show(LAST)
+    assert one.body() == LAST.body
+
+
+async def test_ending_a_stream_does_not_end_the_session(bench: Desk) -> None:
+    one = One(bench, await bench.root())
+    client = await bench.access.client()
+    await client.agents_sessions_setStatus(
+        channel_id=bench.channel.id, thread_ts=one.root.ts, status="processing"
+    )
+    await one.show(GROWING[0])
+    await one.show(LAST)
+    session = bench.fake.session(one.root)
+    assert session is not None
+    assert session.status == "processing"
+
+
+async def test_an_expired_stream_is_rewritten(bench: Desk) -> None:
+    for n, at in enumerate(range(1, len(PAGES))):
+        one = One(bench, await bench.root(), n)
+        for number, page in enumerate(PAGES):
+            if number == at:
+                bench.fake.expire(one.there[0])
+            await one.show(page)
+            assert one.body() == page.body
+
+
+POINTS = {
+    "chat.startStream": (0,),
+    "chat.appendStream": (1, 3),
+    "chat.stopStream": (4,),
+    "chat.update": (1, 4),
+    "chat.postMessage": (0,),
+}
+"""Before which page each of them is due."""
+FAULTS: tuple[dict[str, Any], ...] = (
+    *(
+        {"error": error}
+        for error in (
+            "internal_error",
+            "message_not_in_streaming_state",
+            "stopped_by_user",
+            "msg_too_long",
+            "cant_update_message",
+            "missing_recipient_team_id",
+        )
+    ),
+    {"status": 429},
+    {"status": 500},
+    {"status": 0},
+    {"lost": True},
+)
+"""One of each kind; test_surface has which error is of which."""
+
+
+@pytest.mark.parametrize("method", POINTS)
+async def test_whatever_fails_once_the_text_stands_there_once(bench: Desk, method: str) -> None:
+    """Each error, at each point, also where there are no streams."""
+    n = 0
+    for fault in FAULTS:
+        for at in POINTS[method]:
+            n += 1
+            one = One(bench, await bench.root(), n)
+            if method in ("chat.update", "chat.postMessage"):
+                one.streams._refused = True
+            for number, page in enumerate(PAGES):
+                if number == at:
+                    bench.fake.fail(method, **fault)
+                await one.show(page)
+                assert one.body() in (page.body, page.plain), (fault, at, number)
+            bench.fake.faults.waiting.clear()
+            (message,) = one.there
+            assert not message.streaming, (fault, at)
+            assert one.body() == LAST.body, (fault, at)
+
+
+@pytest.mark.parametrize("mends", [{"status": 0}, {"lost": True}])
+@pytest.mark.parametrize("fails", [{"error": "internal_error"}, {"lost": True}])
+async def test_what_fails_twice_over_does_not_double_a_word(
+    bench: Desk, fails: dict[str, Any], mends: dict[str, Any]
+) -> None:
+    """The call itself, done or not, and what would mend it."""
+    n = 0
+    for first in ("chat.startStream", "chat.appendStream", "chat.stopStream"):
+        for second in ("chat.stopStream", "chat.update", "conversations.replies", "chat.postMessage"):
+            n += 1
+            one = One(bench, await bench.root(), n)
+            for number, page in enumerate(PAGES):
+                if number in (0, 2, 4):
+                    bench.fake.fail(first, **fails)
+                    bench.fake.fail(second, **mends)
+                await one.show(page)
+                assert one.body() == page.body, (first, second, number)
+                bench.fake.faults.waiting.clear()
+
+
+async def test_a_crash_anywhere_leaves_one_message_with_the_whole_text(bench: Desk) -> None:
+    """The stream that was begun has no mark of ours yet."""
+    for at in range(len(PAGES)):
+        for heard in (True, False):
+            one = One(bench, await bench.root(), at * 2 + heard)
+            for page in PAGES[:at]:
+                await one.show(page)
+            if not heard:  # the process dies before it hears that it was done
+                bench.fake.fail("chat.*", lost=True, times=9)
+                one.page = PAGES[at]
+                with pytest.raises(Later):
+                    await one.message.write()
+                bench.fake.faults.waiting.clear()
+            one.begin()
+            for page in PAGES:
+                await one.show(page)
+                assert one.body() == page.body
+            assert not one.there[0].streaming
+            assert one.there[0].metadata is not None
+    assert one.called("chat.delete") == 0  # whatever was begun is what stands there now
+
+
+async def test_a_shut_place_is_left_for_the_next_one(bench: Desk) -> None:
+    for n, error in enumerate(("not_in_channel", "channel_not_found", "is_archived", "restricted_action")):
+        for at, method in enumerate(("chat.postMessage", "chat.appendStream", "chat.stopStream")):
+            one = One(bench, await bench.root(), n * 10 + at)
+            one.streams._refused = method == "chat.postMessage"
+            bench.fake.fail(method, error=error)
+            for page in PAGES:
+                await one.show(page)
+            last = bench.dm.messages[-1]
+            assert last.blocks[0]["text"] == LAST.body
+            assert bench.dm.messages.count(last) == 1
+
+
+async def test_somebody_who_deletes_the_message_does_not_see_it_again(bench: Desk) -> None:
+    one = One(bench, await bench.root())
+    await one.show(GROWING[0])
+    await bench.fake.delete(one.there[0])
+    for page in PAGES:
+        await one.show(page)
+    assert one.there == []
+    assert one.message.gone
+
+
+async def test_the_budget_of_the_workspace_decides_whether_it_is_a_stream(bench: Desk) -> None:
+    """A stream more than it allows is posted, and nobody hears of too many calls."""
+    clients = Clients(SlackConfig(api_base=bench.fake.api))
+    clients.limits = Limits({"chat.startStream": 1})
+    bench.fake.limits.on = True
+    bench.fake.limits.per_minute["chat.startStream"] = 1
+
+    class Limited(Known):
+        async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+            return clients.of(team, bench.team.bot_token)
+
+    limited = Limited(bench.fake)
+    bench.access = Access(limited, bench.team.id)
+    try:
+        for n in range(2):
+            one = One(bench, await bench.root(), n)
+            for page in (GROWING[0], GROWING[1], LAST):
+                await one.show(page)
+                assert one.body() == page.body
+    finally:
+        await clients.close()
+        await limited.session.close()
+    assert bench.fake.limited == []
+    assert [one.called("chat.startStream"), one.called("chat.postMessage")] == [1, 1]

@@ -1,0 +1,261 @@
+"""What a whole run looks like on Slack, from its events to the messages that stand there in the end."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pytest
+
+from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.slack.render import pages
+from bot.events import Attachment, Author, Elsewhere, Event, Failed, Place, Request, Stage, Status, Text, View
+from bot.words import words
+from tests.adapters.slack.desk import Desk
+from tests.fakes.slack import Message
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SEARCH = (Stage("search", "Searching"), Status("Looking"), Text("Found 3 passages."))
+ANSWER = (Stage("answer", "Answer"), Text("It is "), Text("Ana."))
+HINT = "To go on, reply in this thread; you need not mention me here."
+
+
+async def show(view: View, *events: Event) -> None:
+    for event in events:
+        await view.show(event)
+
+
+def body(message: Message) -> str:
+    return "".join(one["text"] for one in message.blocks if one["type"] == "markdown")
+
+
+def called(bench: Desk, method: str) -> int:
+    return sum(call.method == method for call in bench.fake.calls)
+
+
+def appended(bench: Desk, times: int) -> bool:
+    return called(bench, "chat.appendStream") == times
+
+
+def more_than(calls: Sequence[object], before: int) -> bool:
+    return len(calls) > before
+
+
+async def test_each_stage_is_a_message_in_the_thread(bench: Desk) -> None:
+    root = await bench.root()
+    await bench.run(bench.request(root), *SEARCH, *ANSWER)
+    search, answer = root.thread
+    assert search.shown == "### Searching\nFound 3 passages."
+    assert body(answer) == "### Answer\nIt is Ana."
+    assert answer.buttons == ["This helped", "This did not help"]
+    assert bench.fake.refused == []
+
+
+async def test_an_answer_is_streamed_while_it_is_written(bench: Desk) -> None:
+    root = await bench.root()
+    view = bench.view(bench.request(root))
+    await show(view, *ANSWER[:2])
+    await bench.fake.until(lambda: root.thread and root.thread[0].streaming)
+    for n in range(1, 4):
+        await show(view, Text("A long story.\n"))
+        await bench.fake.until(partial(appended, bench, n))
+    await view.flush("done")
+    (answer,) = root.thread
+    assert body(answer) == "### Answer\nIt is A long story.\nA long story.\nA long story."
+    assert answer.buttons == ["This helped", "This did not help"]
+    assert [called(bench, one) for one in ("chat.startStream", "chat.stopStream")] == [1, 1]
+    assert [called(bench, one) for one in ("chat.update", "chat.postMessage")] == [0, 0]
+
+
+async def test_what_passes_before_there_are_words_is_posted_or_the_status_line(bench: Desk) -> None:
+    root = await bench.root()
+    view = bench.view(bench.request(root))
+    await show(view, Stage("search", "Searching"), Status("Looking", 1, 3))
+    await bench.fake.until(lambda: "1/3" in bench.fake.status(root))
+    await show(view, *ANSWER)
+    await view.flush("done")
+    assert bench.fake.status(root) == ""
+
+
+async def test_an_unordered_run_is_posted_and_edited(bench: Desk) -> None:
+    request = bench.request(bench.channel, ordered=False, verb=("library", "add"))
+    view = bench.view(request)
+    await show(view, Stage("job", "Adding"), Status("Reading", 1, 2))
+    await bench.fake.until(lambda: bench.channel.messages)
+    (message,) = bench.channel.messages
+    assert message.buttons == ["⏹️ Stop"]
+    await show(view, Text("One book."))
+    await view.flush("done")
+    assert message.shown == "### Adding\nOne book."
+    assert called(bench, "chat.startStream") == 0
+
+
+async def test_a_text_goes_on_in_another_message_when_its_own_has_grown_old(bench: Desk) -> None:
+    root = await bench.root()
+    view = bench.view(bench.request(root), roll_after_s=0.0)
+    await show(view, Stage("answer", "Answer"), Text("One.\n\n"))
+    await bench.fake.until(lambda: len(root.thread) == 1)
+    await show(view, Text("Two.\n\n"), Text("Three.\n"))
+    await bench.fake.until(lambda: len(root.thread) == 2)
+    await show(view, Text("Four."))
+    await view.flush("done")
+    assert [body(one) for one in root.thread] == ["### Answer\nOne.\n\nTwo.", "Three.\nFour."]
+    assert not any(one.streaming for one in root.thread)
+
+
+SENTENCES = (
+    "The **wyvern** circles above the keep, and `waits` for whoever comes out of [the gate](https://a.example/b).\n",
+    "\n- It has *two* wings\n- and one sting\n\n",
+    "```python\nfor one in party:\n    roll(one)\n```\n",
+    "| Who | Damage |\n| --- | --- |\n| Ana | 7 |\n| Bia | 9 |\n\n",
+    "> It is said that <!channel> heard it, and <@U0BIA> too.\n\n",
+    "## What now?\n",
+)
+FAULTS: tuple[dict[str, Any], ...] = (
+    {"error": "message_not_in_streaming_state"},
+    {"error": "msg_too_long"},
+    {"error": "internal_error"},
+    {"lost": True},
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_long_answer_stands_there_to_the_letter_whatever_its_streams_go_through(
+    bench: Desk, seed: int
+) -> None:
+    chance = random.Random(seed)
+    text = "".join(chance.choice(SENTENCES) for _ in range(120))
+    root = await bench.root()
+    view = bench.view(bench.request(root))
+    await view.show(Stage("answer", "Answer"))
+    at = 0
+    while at < len(text):
+        end = at + chance.randrange(20, 400)
+        await view.show(Text(text[at:end]))
+        at = end
+        if chance.random() < 0.2:
+            bench.fake.fail(chance.choice(("chat.appendStream", "chat.stopStream")), **chance.choice(FAULTS))
+        with suppress(AssertionError):  # what is held back makes no call
+            await bench.fake.until(partial(more_than, bench.fake.calls, len(bench.fake.calls)), 0.03)
+    bench.fake.faults.waiting.clear()
+    await view.flush("done")
+    made = pages(Sheet("answer", "Answer", text, growing=False), Facts("0" * 32, words("en"), ended="done"))
+    assert [body(one) for one in root.thread] == [page.body for page in made]
+    assert not any(one.streaming for one in root.thread)
+    assert all(one.mentions == [] for one in root.thread)
+    assert called(bench, "chat.startStream") > 1
+
+
+async def test_a_crash_in_the_middle_and_the_same_messages_end(bench: Desk) -> None:
+    root = await bench.root()
+    request = bench.request(root)
+    await show(bench.view(request), *SEARCH, *ANSWER[:2])
+    await bench.fake.until(lambda: len(root.thread) == 2)
+    bench.crash()
+    await bench.run(request, *SEARCH, *ANSWER)
+    assert [body(one) for one in root.thread] == [
+        "### Searching\nFound 3 passages.",
+        "### Answer\nIt is Ana.",
+    ]
+    assert not any(one.streaming for one in root.thread)
+
+
+async def test_what_a_crash_cut_off_is_put_out_if_it_was_stopped(bench: Desk) -> None:
+    root = await bench.root()
+    request = bench.request(root)
+    view = bench.view(request)
+    await show(view, *ANSWER[:2])
+    await bench.fake.until(lambda: root.thread)
+    (message,) = root.thread
+    await bench.noted(request, message)
+    bench.crash()
+    await bench.view(request).flush("stopped")
+    assert not message.streaming
+    assert "Stopped. What was shown so far is kept." in message.shown
+    await bench.fake.until(lambda: (found := bench.fake.session(root)) and found.status == "active")
+
+
+async def test_why_it_failed_is_told_to_the_asker_alone(bench: Desk) -> None:
+    root = await bench.root()
+    await bench.run(bench.request(root), Failed("There is no model."), status="failed")
+    (told,) = [one for one in bench.channel.everything if one is not root]
+    assert told.ephemeral_to is bench.ana
+    assert told.thread_ts is None  # in a thread without replies Slack shows nothing to one person alone
+    assert "There is no model." in told.shown
+    assert told.buttons == ["🔁 Try again"]
+
+
+async def test_in_a_direct_conversation_it_is_said_there(bench: Desk) -> None:
+    root = await bench.root(channel=bench.dm)
+    await bench.run(bench.request(root), Failed("There is no model."), status="failed")
+    (told,) = root.thread
+    assert told.ephemeral_to is None
+
+
+async def test_a_file_follows_its_stage(bench: Desk) -> None:
+    root = await bench.root()
+    export = Attachment("notes.md", "text/markdown", b"# Notes")
+    await bench.run(bench.request(root), *ANSWER, export)
+    answer, sent = root.thread
+    assert "It is Ana." in answer.shown
+    assert [(one.name, one.data) for one in sent.files] == [("notes.md", b"# Notes")]
+    assert bench.fake.refused == []
+
+
+async def test_a_file_that_is_not_taken_is_named_and_said_to_be_missing(bench: Desk) -> None:
+    bench.team.scopes.discard("files:write")
+    root = await bench.root()
+    await bench.run(bench.request(root), *ANSWER, Attachment("notes.md", "text/markdown", b"# Notes"))
+    shown = "\n".join(one.shown for one in root.thread)
+    assert "Slack did not take the file notes.md." in shown
+    assert shown.count("It is Ana.") == 1
+
+
+async def test_another_conversation_is_linked_and_named(bench: Desk) -> None:
+    root, other = await bench.root(), await bench.root("Before")
+    client = await bench.access.client()
+    await client.agents_sessions_setStatus(channel_id=bench.channel.id, thread_ts=other.ts, status="active")
+    there = Place("slack", bench.team.id, bench.channel.id, other.ts)
+    foreign = Place("slack", "T0OTHER", bench.channel.id, other.ts)
+    await bench.run(
+        bench.request(root),
+        Stage("sessions", ""),
+        Elsewhere(there, "<!channel> & co"),
+        Elsewhere(foreign, "Secret"),
+    )
+    (message,) = root.thread
+    link = f"<https://{bench.team.domain}.slack.com/archives/{bench.channel.id}/p{other.ts.replace('.', '')}|"
+    assert link in message.shown
+    assert message.mentions == []
+    assert message.shown.count("https://") == 1
+    await bench.fake.until(lambda: (found := bench.fake.session(other)) and found.title)
+    assert called(bench, "agents.sessions.rename") == 1
+
+
+async def test_a_plain_form_after_refused_blocks_says_the_same(bench: Desk) -> None:
+    root = await bench.root()
+    bench.fake.fail("chat.postMessage", error="invalid_blocks")
+    await bench.run(bench.request(root), *ANSWER)
+    (message,) = root.thread
+    assert "It is Ana." in message.shown
+    assert [one["type"] for one in message.blocks if one["type"] == "markdown"] == []
+
+
+async def test_nobody_is_called_by_what_was_asked(bench: Desk) -> None:
+    request = bench.request(bench.channel, text=f"<!channel> <@{bench.ana.id}> what?")
+    request = Request(
+        request.id,
+        request.place,
+        Author(bench.ana.id, f"<@{bench.ana.id}> & <!here>"),
+        request.work,
+        request.verb,
+        text=request.text,
+        origin=request.origin,
+    )
+    await bench.run(request, Stage("answer", "<!here>"), Text("<!channel> and @channel"), Status("<!here>"))
+    for message in bench.channel.everything:
+        assert message.mentions == []

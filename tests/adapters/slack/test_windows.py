@@ -1,0 +1,220 @@
+"""Windows: what is typed into them becomes the request that they were opened for, whoever else may try."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.adapters.cooldown import ASKS
+from bot.adapters.slack import window_blocks, windows
+from bot.adapters.slack.placing import PLATFORM, Spot
+from bot.adapters.slack.window_blocks import PART_CHARS, block_id, parts
+from bot.adapters.unfinished import KIND, Unfinished
+from bot.commands import verb
+from bot.prompts import as_yaml
+from bot.requests import event_id
+from tests.adapters.slack.table import Table
+from tests.fakes.slack import User
+from tests.fakes.slack.views import View
+
+QUESTION = "Can a grappled creature cast spells?"
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def typed(*texts: str) -> dict[str, dict[str, Any]]:
+    return {block_id(n): {window_blocks.TYPED: text} for n, text in enumerate(texts)}
+
+
+async def opened(
+    at: Table, who: User | None = None, text: str = "ask --k 3", command: str = "/rules"
+) -> View:
+    who = who or at.ana
+    n = len(views(at, who))
+    sent = await at.slack.command(who, at.channel, command, text)
+    assert sent.acked is not None
+    return (await at.slack.until(lambda: views(at, who)[n:]))[0]
+
+
+def views(at: Table, who: User) -> list[View]:
+    """Every window that this person has ever seen."""
+    return [one for one in at.slack.views if one.user is who]
+
+
+async def test_a_command_without_its_text_opens_a_window_whose_text_is_asked(at: Table) -> None:
+    view = await opened(at)
+    assert (view.title, len(view.blocks)) == ("/rules ask", 1)
+    sent = await at.slack.submit(at.ana, view, typed(QUESTION))
+    await at.begun()
+    assert sent.acked is not None
+    assert not view.open
+    assert (at.asked.text, at.asked.options, at.asked.author.id) == (QUESTION, {"k": 3}, at.ana.id)
+    assert (at.origin.home, at.origin.channel) == ("thread", at.channel.id)
+
+
+async def test_a_window_that_was_opened_before_a_restart_is_answered(at: Table) -> None:
+    """All that is known of it stands in the storage."""
+    run = event_id(PLATFORM, at.space, "command:before")
+    asked = Unfinished("rules", "ask", at.ana.id, options={"k": 3}, channel=at.channel.id, thread="1.0")
+    await at.app.house.offers.keep(at.space, run, KIND, [asked.kept()])
+    content = window_blocks.modal(
+        f"modal:{run}", "/rules ask", [window_blocks.field(0, "Question")], submit="Send"
+    )
+    view = at.slack.views_kept.open(at.ana, at.slack.views_kept.accept(content, "modal"))
+    await at.slack.submit(at.ana, view, typed(QUESTION))
+    await at.begun()
+    assert (at.asked.text, at.asked.options) == (QUESTION, {"k": 3})
+    assert (at.origin.home, at.origin.channel, at.origin.thread) == ("here", at.channel.id, "1.0")
+
+
+async def test_sent_twice_it_is_one_request(at: Table) -> None:
+    view = await opened(at)
+    first = await at.slack.submit(at.ana, view, typed(QUESTION))
+    view.open = True  # as if the acknowledgement had been lost
+    second = await at.slack.submit(at.ana, view, typed(QUESTION))
+    await at.ended()
+    assert (first.response, second.response) == (None, None)
+    assert at.asked.text == QUESTION
+
+
+async def test_a_window_of_another_release_keeps_what_was_typed(at: Table) -> None:
+    view = await opened(at)
+    gone = Unfinished("rules", "sing", at.ana.id, channel=at.channel.id)
+    run = view.callback_id.removeprefix("modal:")
+    await at.app.house.offers.keep(at.space, run, KIND, [gone.kept()])
+    await at.slack.submit(at.ana, view, typed(QUESTION))
+    assert view.open
+    assert "is still here" in view.errors[block_id(0)]
+    dm = at.team.dm(at.ana)
+    await at.slack.until(lambda: dm.messages)
+    assert at.requests == []
+
+
+async def test_nothing_but_blanks_is_no_question(at: Table) -> None:
+    view = await opened(at)
+    await at.slack.submit(at.ana, view, typed("  \n "))
+    assert view.open
+    assert view.errors == {block_id(0): "Write something here first."}
+    await at.slack.submit(at.ana, view, typed(QUESTION))
+    await at.begun()
+    assert at.asked.text == QUESTION
+
+
+async def test_what_is_refused_stays_in_the_window_and_can_be_sent_later(at: Table) -> None:
+    view = await opened(at)
+    clock = Clock()
+    at.bot.reception._asks._clock = clock
+    for _ in range(ASKS):
+        at.bot.reception.cool(_spot(at), works=True)
+    await at.slack.submit(at.ana, view, typed(QUESTION))
+    assert view.open
+    assert "is still here" in view.errors[block_id(0)]
+    assert "a lot at once" in (await at.whispered(at.ana)).shown
+    clock.now += 60
+    await at.slack.submit(at.ana, view, typed(QUESTION))
+    await at.begun()
+    assert at.asked.text == QUESTION
+    assert not view.open
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _spot(at: Table) -> Spot:
+    return Spot(at.ana.id, at.space, at.channel.id)
+
+
+@pytest.mark.parametrize("who", ["somebody else", "a made-up id"])
+async def test_a_window_is_finished_by_nobody_but_whom_it_was_opened_for(at: Table, who: str) -> None:
+    view = await opened(at)
+    content = dict(view.content)
+    thief = at.bia
+    if who == "a made-up id":
+        thief = at.ana
+        content["callback_id"] = f"modal:{'0' * 32}"
+    copied = at.slack.views_kept.open(thief, content)
+    await at.slack.submit(thief, copied, typed("A secret?"))
+    assert copied.open, "nothing that they typed is lost"
+    assert copied.errors
+    assert at.requests == []
+    await at.slack.submit(at.ana, view, typed(QUESTION))
+    await at.begun()
+    assert at.asked.text == QUESTION
+
+
+async def test_a_prompt_is_changed_from_todays_wording(at: Table) -> None:
+    view = await opened(at, at.bia, "edit rag", "/prompts")
+    text = as_yaml((await at.app.house.prompts.wording(at.space, "rag")).text)
+    shown = [one["element"]["initial_value"] for one in view.blocks]
+    assert "".join(shown) == text
+    await at.slack.submit(at.bia, view, typed("system: {question} {passages}"))
+    await at.begun()
+    assert (at.asked.verb, at.asked.text) == ("edit", "rag system: {question} {passages}")
+
+
+async def test_a_prompt_is_not_changed_by_who_is_not_in_charge(at: Table) -> None:
+    await at.slack.command(at.ana, at.channel, "/prompts", "edit rag")
+    assert "manage" in (await at.whispered(at.ana)).shown
+    assert views(at, at.ana) == []
+
+
+async def test_a_long_prompt_has_several_fields_that_come_back_as_one_text(at: Table) -> None:
+    text = "system: |\n" + "".join(f"  Line {n} of what the model is told.\n" for n in range(200))
+    text += "  {question} {passages}\n" + "user: " + "x" * 5_000 + "\n"
+    reception, client = at.bot.reception, await at.bot.workspaces.client(at.space)
+    trigger = at.slack.triggers.new(at.bia)
+    here = _spot(at)
+    row = verb("prompts", "edit")
+    bia = replace(here, user=at.bia.id)
+    await windows.ask(reception, client, trigger, bia, "e", row, {}, filled=text, before="rag ")
+    (view,) = views(at, at.bia)
+    assert len(view.blocks) > 4
+    await at.slack.submit(at.bia, view)
+    await at.begun()
+    assert at.asked.text == f"rag {text}".strip()
+
+
+async def test_lines_stay_lines_where_the_end_of_a_field_is_cut_off(at: Table) -> None:
+    fields = [window_blocks.field(n, "x", part) for n, part in enumerate(["one\n", "tw", "o\n", "three"])]
+    values = {
+        block_id(n): {window_blocks.TYPED: {"value": text}} for n, text in enumerate(["one", "tw", "o", ""])
+    }
+    body = {"view": {"blocks": fields, "state": {"values": values}}}
+    assert window_blocks.typed(body) == "one\ntwo\n"
+
+
+async def test_a_trigger_that_is_too_old_is_said_to_be_so(at: Table) -> None:
+    at.slack.triggers.seconds, usual = -1.0, at.slack.triggers.seconds
+    try:
+        await at.slack.command(at.ana, at.channel, "/rules", "ask")
+        assert "three seconds" in (await at.whispered(at.ana)).shown
+    finally:
+        at.slack.triggers.seconds = usual
+    assert views(at, at.ana) == []
+
+
+async def test_a_window_left_open_is_not_kept_for_ever(at: Table) -> None:
+    view = await opened(at)
+    run = view.callback_id.removeprefix("modal:")
+    await at.slack.submit(at.ana, view, typed(QUESTION))
+    await at.begun()
+    assert await at.app.house.offers.all(at.space, run, KIND) == []
+    assert at.asked.id == event_id(PLATFORM, at.space, f"view:{view.id}")
+
+
+@pytest.mark.asyncio(loop_scope="function")
+@pytest.mark.parametrize(
+    "text", ["", "one line", "a\nb\n", "x" * 4_500, "\n\n", "".join(f"{n}\n" for n in range(2_000))]
+)
+async def test_parts_are_the_text(text: str) -> None:
+    found = parts(text)
+    assert "".join(found) == text
+    assert all(len(one) <= PART_CHARS for one in found)
+    assert found

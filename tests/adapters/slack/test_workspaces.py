@@ -1,0 +1,178 @@
+"""Which token is good where, and that nothing crosses workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bot.adapters.slack.clients import Clients
+from bot.adapters.slack.workspaces import Installed, Me, Workspaces
+from bot.adapters.surface import Shut
+from bot.config import SlackConfig
+from bot.events import Sorry
+from tests.fakes.slack import FakeSlack, Team
+
+
+class Book:
+    """What was installed, and how often somebody looked."""
+
+    def __init__(self, *installed: Installed) -> None:
+        self.installed = list(installed)
+        self.looked = 0
+
+    async def find(self, team: str, enterprise: str) -> Installed | None:
+        self.looked += 1
+        return next((one for one in self.installed if one.covers(team, enterprise)), None)
+
+
+def granted(team: Team) -> Installed:
+    return Installed(team.bot_token, team.bot.id, team.bot_id, team.id)
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack() as slack:
+        yield slack
+
+
+@pytest.fixture
+async def clients(slack: FakeSlack) -> AsyncIterator[Clients]:
+    clients = Clients(SlackConfig(api_base=slack.api))
+    yield clients
+    await clients.close()
+
+
+async def test_the_configured_token_is_good_in_its_workspace_alone(
+    slack: FakeSlack, clients: Clients
+) -> None:
+    team, other = slack.workspace("Table"), slack.workspace("Chair")
+    workspaces = Workspaces(clients, slack.bot_token)
+    with pytest.raises(Shut):
+        await workspaces.client(team.id)
+    await workspaces.learn()
+    assert (await workspaces.client(team.id)).token == slack.bot_token
+    assert await workspaces.me(team.id) == Me(team.bot.id, team.bot_id, team.id, "sutradhar")
+    for ids in ((other.id, ""), ("", ""), ("", "E1")):
+        with pytest.raises(Shut) as shut:
+            await workspaces.client(*ids)
+        assert shut.value.code == "not_installed"
+
+
+async def test_installed_workspaces_have_their_own_tokens(slack: FakeSlack, clients: Clients) -> None:
+    team, other = slack.workspace("Table"), slack.workspace("Chair")
+    book = Book(granted(other))
+    workspaces = Workspaces(clients, slack.bot_token, book)
+    await workspaces.learn()
+    assert (await workspaces.client(team.id)).token == team.bot_token
+    assert book.looked == 0, "the configured workspace needs no look"
+    assert (await workspaces.client(other.id)).token == other.bot_token
+    assert (await workspaces.me(other.id)).user == other.bot.id
+    assert book.looked == 1
+
+
+async def test_what_is_known_is_forgotten_when_the_app_goes(slack: FakeSlack, clients: Clients) -> None:
+    team = slack.workspace("Table")
+    book = Book(granted(team))
+    workspaces = Workspaces(clients, "", book)
+    await workspaces.client(team.id)
+    book.installed.clear()
+    assert (await workspaces.client(team.id)).token, "kept for a while"
+    workspaces.forget("T-another")
+    assert (await workspaces.client(team.id)).token
+    workspaces.forget(team.id)
+    with pytest.raises(Shut):
+        await workspaces.client(team.id)
+    book.installed.append(granted(team))
+    assert (await workspaces.client(team.id)).token, "that it was not there is not kept"
+
+
+async def test_an_organisations_token_is_good_in_all_of_it_and_nowhere_else(
+    slack: FakeSlack, clients: Clients
+) -> None:
+    grid, elsewhere = slack.enterprise("Grid"), slack.enterprise("Elsewhere")
+    one, other = slack.workspace("One", grid), slack.workspace("Other", grid)
+    grid.token, grid.scopes = "xoxb-org", one.scopes
+    workspaces = Workspaces(clients, "xoxb-org")
+    found = await workspaces.learn()
+    assert (found.org, found.team, found.enterprise) == (True, "", grid.id)
+    for team in (one, other):
+        client = await workspaces.client(team.id, grid.id)
+        assert (client.token, client.default_params) == ("xoxb-org", {"team_id": team.id})
+    assert (await workspaces.client("", grid.id)).default_params == {}
+    for ids in ((one.id, ""), (one.id, elsewhere.id), ("", "")):
+        with pytest.raises(Shut):
+            await workspaces.client(*ids)
+
+
+async def test_an_organisation_that_goes_takes_all_its_workspaces_along(
+    slack: FakeSlack, clients: Clients
+) -> None:
+    org = Installed("xoxb-org", "U1", "B1", "", "E1", org=True)
+    book = Book(org)
+    workspaces = Workspaces(clients, "", book)
+    for team in ("T1", "T2"):
+        await workspaces.client(team, "E1")
+    book.installed.clear()
+    workspaces.forget("", "E1")
+    for team in ("T1", "T2"):
+        with pytest.raises(Shut):
+            await workspaces.client(team, "E1")
+
+
+@pytest.mark.parametrize(
+    ("error", "key"),
+    [
+        ("invalid_auth", "slack_run.token_refused"),
+        ("account_inactive", "slack_run.removed"),
+        ("token_revoked", "slack_run.removed"),
+        ("not_allowed_token_type", "slack_run.token_kind"),
+        ("missing_scope", "slack_run.missing_scope"),
+        ("team_access_not_granted", "slack_run.no_access"),
+        ("fatal_error", "slack_run.refused"),
+    ],
+)
+async def test_what_slack_refuses_is_a_sentence(
+    slack: FakeSlack, clients: Clients, error: str, key: str
+) -> None:
+    slack.workspace("Table")
+    slack.fail("auth.test", error=error)
+    with pytest.raises(Sorry) as sorry:
+        await Workspaces(clients, slack.bot_token).learn()
+    assert sorry.value.key == key
+    assert slack.bot_token not in str(sorry.value.values)
+
+
+async def test_a_persons_token_is_no_bots(slack: FakeSlack, clients: Clients) -> None:
+    team = slack.workspace("Table")
+    team.bot_id = ""
+    with pytest.raises(Sorry) as sorry:
+        await Workspaces(clients, slack.bot_token).learn()
+    assert sorry.value.key == "slack_run.no_bot"
+
+
+async def test_a_service_that_answers_no_json_is_a_sentence(slack: FakeSlack, clients: Clients) -> None:
+    slack.workspace("Table")
+    slack.fail("auth.test", status=502, times=9)
+    with pytest.raises(Sorry) as sorry:
+        await Workspaces(clients, slack.bot_token).learn()
+    assert (sorry.value.key, sorry.value.values["code"]) == ("slack_run.refused", 502)
+
+
+async def test_an_event_says_as_whom_an_organisations_bot_hears_of_it(clients: Clients) -> None:
+    book = Book(Installed("xoxb-org", "U1", "B1", "", "E1", org=True), Installed("xoxb-2", "U2", "B2", "T2"))
+    workspaces = Workspaces(clients, "", book)
+    workspaces.note("T1", "E1", "U-here")
+    assert (await workspaces.me("T1", "E1")).user == "U-here"
+    assert (await workspaces.me("T3", "E1")).user == "U1"
+    workspaces.note("T2", "", "U-forged")
+    assert (await workspaces.me("T2")).user == "U2", "a workspace's own installation knows better"
+    workspaces.forget("T1", "E1")
+    assert (await workspaces.me("T1", "E1")).user == "U1"
+
+
+async def test_tokens_stand_in_no_text(slack: FakeSlack, clients: Clients) -> None:
+    workspaces = Workspaces(clients, slack.bot_token)
+    team = slack.workspace("Table")
+    found = await workspaces.learn()
+    assert slack.bot_token not in repr(found) + repr(await workspaces.me(team.id)) + repr(workspaces)

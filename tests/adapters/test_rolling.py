@@ -1,0 +1,274 @@
+"""A text that goes on in another message when its own has grown old, and answers that are told to one person."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.pen import Pace, Pens
+from bot.adapters.rolling import cut
+from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.staged_view import OVERDUE_S, StagedView
+from bot.adapters.surface import Form, Mark, Shut
+from bot.events import Attachment, Author, Elsewhere, Event, Failed, Place, Request, Stage, Status, Text
+from storage.db import Database
+from storage.offers import Offers
+from storage.outbox import Outbox
+from tests.adapters.paper import Paper, PaperHome
+
+RUN = "c0ffee" + "0" * 26
+ASKED = Request(RUN, Place("paper", "1", "2", "3"), Author("7", "Ana"), "rules", "ask", {}, "Who?")
+QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=4.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "ends"),
+    [
+        ("One ", "and two.\nThree", "One and two.\n"),
+        ("One.", "\n\nTwo", "One.\n\n"),
+        ("", "One.\n", "One.\n"),
+        ("One", " and", None),
+        ("", "\n \n", None),
+        ("One.\n```\ncode", "\nmore\n", None),
+        ("One.\n```\ncode", "\n```\nTwo", "One.\n```\ncode\n```\n"),
+        ("~~~~\n~~~\n", "code\n", None),
+        ("a | b\n", "--- | ---\n", None),
+        ("| a |\n| --- |\n", "| 1 |\nAfter.\n", "| a |\n| --- |\n| 1 |\nAfter.\n"),
+        ("One.\n", "Two.\nThree.\n", "One.\nTwo.\n"),
+    ],
+)
+def test_it_is_cut_after_a_line_that_has_come_to_its_end(text: str, new: str, ends: str | None) -> None:
+    at = cut(text, new, overdue=False)
+    assert (text + new)[:at] == ends if ends is not None else at is None
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "ends"),
+    [
+        ("One ", "and two", "One and "),
+        ("One", "two", None),
+        ("It is **very", " big** indeed", "It is **very big** "),
+        ("See [the", " book](https://a.example/b) there", "See [the book](https://a.example/b) "),
+        ("Type `/rules", " ask` now", "Type `/rules ask` "),
+        ("```\nsome", " code", None),
+        ("| a", " | b", None),
+    ],
+)
+def test_when_that_takes_too_long_between_two_words(text: str, new: str, ends: str | None) -> None:
+    at = cut(text, new, overdue=True)
+    assert (text + new)[:at] == ends if ends is not None else at is None
+
+
+@dataclass(frozen=True)
+class Sheeted:
+    text: str
+    files: tuple[tuple[str, bytes], ...] = ()
+
+    @property
+    def shown(self) -> str:
+        return self.text
+
+
+def pages(sheet: Sheet, facts: Facts) -> list[Sheeted]:
+    ends = [*sheet.cuts, len(sheet.text)]
+    texts = [sheet.text[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+    files = tuple((one.name, b"") for one in sheet.files)
+    shown = [one for n, one in enumerate(texts) if one or n == 0]
+    notes = [*sheet.notices, sheet.failed, sheet.status.text if sheet.status else ""]
+    return [Sheeted(one + "".join(notes), files) for one in shown]
+
+
+class Whispers:
+    """Tells one person, but not more pages than `most`."""
+
+    def __init__(self, most: int = 9, *, files: bool = False) -> None:
+        self.files = files
+        self.told: list[str] = []
+        self._most = most
+
+    async def whisper(self, page: Sheeted, mark: Mark, form: Form) -> str:
+        if len(self.told) == self._most:
+            raise Shut("nobody_there")
+        self.told.append(page.text)
+        return f"whispered-{len(self.told)}"
+
+
+class NoLinks:
+    async def line(self, elsewhere: Elsewhere) -> str:
+        return ""
+
+    def ended(self) -> None: ...
+
+
+class Desk:
+    def __init__(self, database: Database) -> None:
+        self.paper = Paper[Sheeted](lambda page, form: page.text)
+        self.home = PaperHome[Sheeted](self.paper)
+        self.outbox, self.offers = Outbox(database), Offers(database)
+
+    def view(
+        self, whispers: Whispers | None = None, *, alone: bool = False, roll: float | None = None
+    ) -> StagedView[Sheeted]:
+        self.home = PaperHome[Sheeted](self.paper)
+        self.home.response = whispers  # type: ignore[assignment]
+        return StagedView(
+            RUN,
+            ASKED,
+            self.outbox,
+            self.offers,
+            self.home,
+            Pens(QUICK),
+            NoLinks(),
+            pages=pages,
+            folded=None,
+            spoken=str,
+            taken=(),
+            private=alone,
+            alone=alone,
+            roll_after_s=roll,
+        )
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncGenerator[Desk, None]:
+    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'test.db'}")
+    yield Desk(database)
+    await database.close()
+
+
+async def show(view: StagedView[Sheeted], *events: Event) -> None:
+    for event in events:
+        await view.show(event)
+
+
+async def there(desk: Desk, texts: Sequence[str]) -> None:
+    await desk.paper.until(lambda: desk.paper.texts == list(texts))
+
+
+async def test_a_young_message_takes_it_all(desk: Desk) -> None:
+    view = desk.view(roll=60.0)
+    await show(view, Stage("answer", ""), Text("One.\n"))
+    await there(desk, ["One.\n"])
+    await show(view, Text("Two.\nThree."))
+    await view.flush("done")
+    assert desk.paper.texts == ["One.\nTwo.\nThree."]
+
+
+async def test_an_old_one_is_left_at_the_end_of_a_line(desk: Desk) -> None:
+    view = desk.view(roll=0.0)
+    await show(view, Stage("answer", ""), Text("One"))
+    await there(desk, ["One"])
+    await show(view, Text(" and"), Text(" two.\nThree.\nFour."))
+    await there(desk, ["One and two.\n", "Three.\nFour."])
+    await show(view, Text("\nFive."), Text("\nSix."))
+    await view.flush("done")
+    assert "".join(desk.paper.texts) == "One and two.\nThree.\nFour.\nFive.\nSix."
+    assert desk.paper.texts[0] == "One and two.\n"
+
+
+async def test_and_long_overdue_between_two_words(desk: Desk) -> None:
+    view = desk.view(roll=-OVERDUE_S)
+    await show(view, Stage("answer", ""), Text("One"))
+    await there(desk, ["One"])
+    await show(view, Text(" and two"))
+    await view.flush("done")
+    assert desk.paper.texts == ["One and", " two"] or desk.paper.texts == ["One ", "and two"]
+
+
+async def test_one_cut_is_one_message(desk: Desk) -> None:
+    view = desk.view(roll=0.0)
+    await show(view, Stage("answer", ""), Text("One.\n"))
+    await there(desk, ["One.\n"])
+    await show(view, Text("Two.\n"), Text("\n"), Text("Three.\n"), Text("Four.\n"))
+    await view.flush("done")
+    assert desk.paper.texts == ["One.\nTwo.\n", "\nThree.\nFour.\n"]
+
+
+async def test_how_long_a_run_has_waited_for_its_turn_does_not_count(desk: Desk) -> None:
+    view = desk.view(roll=0.0)
+    await show(view, Status("Waiting"))
+    await there(desk, ["Waiting"])
+    await show(view, Stage("answer", ""), Text("One.\n"), Text("Two.\n"))
+    await there(desk, ["One.\nTwo.\n"])
+    await view.flush("done")
+    assert desk.paper.texts == ["One.\nTwo.\n"]
+
+
+async def test_after_a_crash_a_text_that_had_rolled_is_there_once(desk: Desk) -> None:
+    view = desk.view(roll=0.0)
+    await show(view, Stage("answer", ""), Text("One.\n"))
+    await there(desk, ["One.\n"])
+    await show(view, Text("Two.\n"), Text("Three."))
+    await there(desk, ["One.\nTwo.\n", "Three."])
+    for message in desk.paper.messages:
+        await desk.outbox.sent("1", RUN, message.mark.key, message.id)
+    again = desk.view(roll=60.0)
+    await show(again, Stage("answer", ""), Text("One.\nTwo.\nThree."))
+    await again.flush("done")
+    assert desk.paper.texts == ["One.\nTwo.\nThree."]
+
+
+TWO = (Stage("one", ""), Text("One."), Stage("two", ""), Text("Two."))
+
+
+async def test_alone_the_asker_is_told_all_of_it_at_the_end(desk: Desk) -> None:
+    whispers = Whispers()
+    view = desk.view(whispers, alone=True)
+    await show(view, *TWO)
+    assert whispers.told == []
+    await view.flush("done")
+    assert whispers.told == ["One.", "Two."]
+    assert desk.paper.messages == []
+
+
+async def test_alone_and_after_a_crash_nothing_is_told_twice(desk: Desk) -> None:
+    first = desk.view(Whispers(most=1), alone=True)
+    await show(first, *TWO[:2])
+    await first.flush("done")
+    whispers = Whispers()
+    again = desk.view(whispers, alone=True)
+    await show(again, *TWO)
+    await again.flush("done")
+    assert whispers.told == ["Two."]
+
+
+async def test_what_cannot_all_be_told_alone_goes_whole_where_the_home_says(desk: Desk) -> None:
+    whispers = Whispers(most=1)
+    view = desk.view(whispers, alone=True)
+    await show(view, *TWO)
+    await view.flush("done")
+    assert whispers.told == ["One."]
+    assert desk.paper.texts == ["One.", "Two."]
+
+
+async def test_nor_are_files_told_where_none_can_be(desk: Desk) -> None:
+    whispers = Whispers()
+    view = desk.view(whispers, alone=True)
+    await show(view, *TWO, Attachment("notes.md", "text/markdown", b""))
+    await view.flush("done")
+    assert whispers.told == []
+    assert desk.paper.texts == ["One.", "Two."]
+
+
+async def test_with_files_where_they_can(desk: Desk) -> None:
+    whispers = Whispers(files=True)
+    view = desk.view(whispers, alone=True)
+    await show(view, *TWO, Attachment("notes.md", "text/markdown", b""))
+    await view.flush("done")
+    assert whispers.told == ["One.", "Two."]
+
+
+async def test_why_it_failed_is_told_to_the_asker_alone_and_nothing_else(desk: Desk) -> None:
+    whispers = Whispers()
+    view = desk.view(whispers)
+    await show(view, Failed("No model."))
+    await view.flush("failed")
+    assert whispers.told == ["No model."]
+    other = Whispers()
+    view = desk.view(other)
+    await show(view, *TWO, Failed("No model."))
+    await view.flush("failed")
+    assert other.told == []

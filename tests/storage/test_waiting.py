@@ -1,0 +1,30 @@
+"""Whether something ordered is on its way in a place, on SQLite and on Postgres."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from storage.db import Database
+from storage.inbox import Inbox, NewRequest
+
+HERE = ("T1", "slack", "C1", "1.1")
+ASKED = NewRequest("one", "slack", "T1", "C1", "1.1", "me", "rules", "ask", True, "{}")
+
+
+async def test_a_request_waits_in_its_place_until_it_has_ended(db: Database) -> None:
+    inbox = Inbox(db)
+    assert not await inbox.waiting_at(*HERE)
+    await inbox.receive([ASKED])
+    assert await inbox.waiting_at(*HERE)
+    await inbox.set_states({"one": "running"})
+    assert await inbox.waiting_at(*HERE)
+    await inbox.set_states({"one": "stopped"})
+    assert not await inbox.waiting_at(*HERE)
+
+
+async def test_what_waits_elsewhere_or_in_no_order_does_not_count(db: Database) -> None:
+    inbox = Inbox(db)
+    others = {"space": "T2", "platform": "discord", "channel": "C2", "thread": "2.2", "ordered": False}
+    await inbox.receive([replace(ASKED, id=name, **{name: value}) for name, value in others.items()])  # type: ignore[arg-type]
+    assert not await inbox.waiting_at(*HERE)
+    assert await inbox.waiting_at("T1", "slack", "C2", "1.1")

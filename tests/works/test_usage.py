@@ -1,0 +1,228 @@
+"""/usage: whoever asks sees what they have spent, an admin what everybody has, and nobody another space."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from bot.app import App
+from bot.config import Config, load
+from bot.events import Author, OptionValue, Place, Request, Stage, Text
+from bot.requests import row_of
+from bot.works.usage import NAMED
+from tests.fakes.house import Recorder, asked
+
+ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia | the *Bold*")
+BOSS = Author("boss", "Boss", admin=True)
+HERE, THERE = Place("terminal", "here", "c", "t"), Place("terminal", "there", "c", "t")
+
+
+def config(folder: Path, budget: str = "") -> Config:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text(f"[budget]\n{budget}\n", encoding="utf-8")
+    return load(folder / "config.toml", folder / "data", environ={})
+
+
+class Desk:
+    """Spends, then asks what was spent."""
+
+    def __init__(self, app: App, recorder: Recorder) -> None:
+        self.app = app
+        self._recorder = recorder
+        self._runs = 0
+
+    def _request(self, place: Place, author: Author, work: str, verb: str) -> Request:
+        self._runs += 1
+        return replace(asked(f"r{self._runs:03}", "", work=work, verb=verb), place=place, author=author)
+
+    async def spent(
+        self,
+        author: Author,
+        usd: str | None = "0.25",
+        *,
+        place: Place = HERE,
+        work: str = "rules",
+        known: bool = True,
+        settled: bool = True,
+    ) -> str:
+        """One call of 1,000 tokens in, 200 of them cached, and 30 out; its run."""
+        request = self._request(place, author, work, "ask")
+        if known:
+            await self.app.house.inbox.receive([row_of(request)])
+            await self.app.house.inbox.set_states({request.id: "done"})
+        ledger, cost = self.app.house.ledger, None if usd is None else Decimal(usd)
+        entry = await ledger.reserve(place.space, request.id, "answer", author.id, "p:m", 2_000, cost)
+        if settled:
+            await ledger.settle(
+                place.space, entry, input_tokens=800, output_tokens=30, cache_read_tokens=200, cost_usd=cost
+            )
+        return request.id
+
+    async def usage(
+        self, author: Author = ANA, place: Place = HERE, locale: str = "en", **options: OptionValue
+    ) -> str:
+        request = self._request(place, author, "house", "usage")
+        request = replace(request, locale=locale, options=options)
+        assert await (await self.app.perform(request)).wait() == "done"
+        stage, text = self._recorder.events[request.id]
+        assert isinstance(stage, Stage)
+        assert isinstance(text, Text)
+        return text.text
+
+
+@pytest.fixture
+def budget() -> str:
+    """What stands in [budget]."""
+    return ""
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, budget: str) -> AsyncIterator[Desk]:
+    recorder = Recorder()
+    app = await App.open(config(tmp_path, budget))
+    app.attach("terminal", recorder.view)
+    await app.start()
+    yield Desk(app, recorder)
+    await app.close()
+
+
+def rows(told: str) -> list[str]:
+    return [line for line in told.splitlines() if line.startswith("| ") and "Calls" not in line]
+
+
+async def test_whoever_asks_sees_their_own_part_and_no_other(desk: Desk) -> None:
+    await desk.spent(ANA)
+    await desk.spent(ANA, "0.5", work="council")
+    await desk.spent(BIA, "70")
+    told = await desk.usage(ANA)
+    assert rows(told) == [
+        "| You | 2 | 2,000 | 60 | $0.75 |",
+        "| council | 1 | 1,000 | 30 | $0.50 |",
+        "| rules | 1 | 1,000 | 30 | $0.25 |",
+    ]
+    assert "your own part" in told
+    assert "Bia" not in told
+    assert "70" not in told
+
+
+async def test_an_admin_sees_everybodys_by_their_names(desk: Desk) -> None:
+    await desk.spent(BIA)
+    await desk.spent(replace(BIA, name="Bia  the\nElder"), "0.75")
+    await desk.spent(Author("4711", "unknown"), "0.5", known=False)
+    await desk.spent(BOSS, "0.125")
+    told = await desk.usage(BOSS)
+    assert rows(told)[:4] == [
+        "| Bia the Elder | 2 | 2,000 | 60 | $1.00 |",
+        "| 4711 | 1 | 1,000 | 30 | $0.50 |",
+        "| You | 1 | 1,000 | 30 | $0.12 |",
+        "| All | 4 | 4,000 | 120 | $1.62 |",
+    ]
+    assert "| other | 1 | 1,000 | 30 | $0.50 |" in told
+    assert "your own part" not in told
+
+
+async def test_a_name_does_not_break_the_table(desk: Desk) -> None:
+    await desk.spent(BIA)
+    assert rows(await desk.usage(BOSS))[0].startswith(r"| Bia \| the *Bold* | 1 |")
+
+
+async def test_two_spaces_with_the_same_people_never_mix(desk: Desk) -> None:
+    await desk.spent(ANA)
+    await desk.spent(ANA, "9", place=THERE, work="council")
+    run = await desk.spent(BIA, "8", place=THERE)
+    # As if an id had been made twice: the request of another space lends neither its name nor its work.
+    await desk.app.house.ledger.reserve("here", run, "answer", "bia", "p:m", 10, Decimal(1))
+    await desk.app.house.feedback.give("there", run, "ana", "down")
+    told = await desk.usage(BOSS)
+    assert rows(told) == [
+        "| bia | 1 | 0 | 0 | $1.00 |",
+        "| Ana | 1 | 1,000 | 30 | $0.25 |",
+        "| All | 2 | 1,000 | 30 | $1.25 |",
+        "| other | 1 | 0 | 0 | $1.00 |",
+        "| rules | 1 | 1,000 | 30 | $0.25 |",
+    ]
+    assert "Nobody has judged" in told
+    assert "| You | 1 | 1,000 | 30 | $9.00 |" in await desk.usage(ANA, THERE)
+
+
+async def test_thumbs_are_counted_whoever_asks(desk: Desk) -> None:
+    run = await desk.spent(BIA)
+    for person, verdict in (("ana", "up"), ("bia", "up"), ("eve", "down"), ("eve", "up"), ("boss", "down")):
+        await desk.app.house.feedback.give("here", run, person, verdict)  # type: ignore[arg-type]
+    for author in (ANA, BOSS):
+        assert "3 helped, 1 did not" in await desk.usage(author)
+
+
+async def test_what_has_no_price_is_said_and_left_out(desk: Desk) -> None:
+    await desk.spent(ANA, None)
+    told = await desk.usage()
+    assert rows(told)[0] == "| You | 1 | 1,000 | 30 | ? |"
+    assert "Of 1 call no price is known (?), so the sums leave it out." in told
+    await desk.spent(ANA, "0.00001")
+    assert rows(await desk.usage())[0] == "| You | 2 | 2,000 | 60 | ? |"
+    await desk.spent(ANA, "0.01")
+    assert rows(await desk.usage())[0] == "| You | 3 | 3,000 | 90 | ≥ $0.0100 |"
+    await desk.spent(BOSS, "0.00001")
+    assert "| You | 1 | 1,000 | 30 | < $0.0001 |" in await desk.usage(BOSS)
+    await desk.spent(BIA, "0")
+    told = await desk.usage(BIA)
+    assert rows(told)[0] == "| You | 1 | 1,000 | 30 | $0.00 |"
+    assert "no price" not in told
+
+
+@pytest.mark.parametrize("budget", ["run_usd = 2.5\nspace_usd = 3\nspace_days = 7"])
+async def test_the_caps_are_told_and_what_is_left_of_them(desk: Desk) -> None:
+    await desk.spent(ANA, "1.25")
+    await desk.spent(BIA, "0.5", settled=False)
+    told = await desk.usage(ANA)
+    assert "One request may cost up to $2.50." in told
+    assert (
+        "may spend $3.00 in 7 days. $1.75 are spent or set aside for calls under way, $1.25 are left." in told
+    )
+    assert "1 call under way, or cut off, counts" in await desk.usage(BIA)
+    await desk.spent(BIA, "5")
+    assert "$0.00 are left" in await desk.usage(ANA)
+
+
+async def test_without_a_cap_it_says_so_and_where_nothing_was_spent_there_is_no_table(desk: Desk) -> None:
+    told = await desk.usage()
+    assert "nothing was spent" in told
+    assert "One request may cost up to $5.00." in told
+    assert "no limit" in told
+    assert "|" not in told
+
+
+async def test_only_the_days_that_were_asked_for_count(desk: Desk) -> None:
+    assert "In the last 30 days:" in await desk.usage()
+    assert "In the last 1 day:" in await desk.usage(days=1)
+    assert "In the last 366 days:" in await desk.usage(days=99_999_999)
+
+
+async def test_many_people_share_a_line(desk: Desk) -> None:
+    for n in range(NAMED + 3):
+        await desk.spent(Author(f"p{n}", f"Person {n}"), f"{n + 1}")
+    told = rows(await desk.usage(BOSS))
+    assert told[0] == f"| Person {NAMED + 2} | 1 | 1,000 | 30 | ${NAMED + 3}.00 |"
+    assert told[NAMED : NAMED + 2] == [
+        "| 3 others | 3 | 3,000 | 90 | $6.00 |",
+        "| All | 23 | 23,000 | 690 | $276.00 |",
+    ]
+
+
+@pytest.mark.parametrize("budget", ["space_usd = 3"])
+async def test_it_speaks_portuguese(desk: Desk) -> None:
+    run = await desk.spent(ANA)
+    await desk.spent(ANA, None)
+    await desk.app.house.feedback.give("here", run, "ana", "up")
+    told = await desk.usage(locale="pt-BR")
+    assert told.startswith("Nos últimos 30 dias:\n")
+    assert rows(told)[1:2] == ["| Você | 2 | 2.000 | 60 | ≥ US$ 0.25 |"]
+    assert "1 chamada foi a um modelo de preço desconhecido" in told
+    assert "1 ajudou, 0 não" in told
+    assert "restam US$ 2.75" in told
+    assert "Esta é só a sua parte." in told
+    assert (await desk.usage(locale="pt", days=1)).startswith("No último dia:")
