@@ -3,6 +3,7 @@
 #   docker run --rm -it -v sutradhar-data:/data -v sutradhar-models:/models sutradhar models pull
 #   docker run --rm -it -v sutradhar-data:/data -v sutradhar-models:/models sutradhar
 #   docker run -d -e DISCORD_TOKEN -v sutradhar-data:/data -v sutradhar-models:/models sutradhar run
+#   docker run -d -e SLACK_BOT_TOKEN -e SLACK_APP_TOKEN -v sutradhar-data:/data -v sutradhar-models:/models sutradhar run
 
 FROM python:3.13-slim-trixie AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
@@ -30,6 +31,8 @@ COPY --from=build /opt/venv /opt/venv
 COPY --from=build /app /app
 WORKDIR /app
 USER 10001:10001
+# For Slack over HTTP alone (docs/slack.md); everything else calls out.
+EXPOSE 3000
 VOLUME ["/data", "/models"]
 ENTRYPOINT ["python", "-m", "bot"]
 CMD ["chat"]

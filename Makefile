@@ -6,6 +6,8 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := .venv-extras
+# Tests at once: one more than there are cores, since they wait for processes and pauses as often as they compute.
+WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # --no-compile: only what is used gets compiled, when it is used (a third of the time saved).
 # --no-deps: the lock is complete, nothing is left to resolve.
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes
@@ -20,11 +22,11 @@ run: $(VENV)/run models ## open the bot; lines piped in are run one by one (ARGS
 	@$(BIN)/python -m bot $(or $(ARGS),chat)
 
 test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
-	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-kill: $(VENV)/dev models ## kill -9 at every seeded instant; make test strikes at a sample of them
-	@SUTRADHAR_KILLS=all $(BIN)/python -m pytest -n auto --dist worksteal tests/kill \
-	  tests/wire/test_kill.py tests/wire/test_council.py tests/wire/test_faults.py tests/wire/test_fuzz.py $(ARGS)
+	@SUTRADHAR_KILLS=all $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/kill \
+	  tests/wire/test_*kill.py tests/wire/test_council.py tests/wire/test_*faults.py tests/wire/test_*fuzz.py $(ARGS)
 
 test-extras: $(EXTRAS)/ready models ## test the large extras for real, in a venv of their own (1 GB and more)
 	@SUTRADHAR_EXTRAS=1 $(EXTRAS)/bin/python -m pytest tests/extras $(ARGS)

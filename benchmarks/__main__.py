@@ -12,7 +12,7 @@ import sys
 
 from benchmarks.figures import table
 
-PARTS = ("startup", "answering", "demo", "discord", "council", "retrieval", "indexing")
+PARTS = ("startup", "answering", "demo", "discord", "slack", "council", "retrieval", "indexing")
 
 
 def main(parts: list[str]) -> int:

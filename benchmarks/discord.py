@@ -25,6 +25,7 @@ import psutil
 
 from benchmarks.figures import Figure, table
 from benchmarks.paced_model import FIRST_WORD, LAST_WORD, TOKENS, TOKENS_A_SECOND
+from benchmarks.times import ms, p95, p99, spread
 from tests.fakes.discord import FakeDiscord
 from tests.kill import books
 from tests.wire.busy import busy_core
@@ -291,22 +292,6 @@ async def soak(minutes: float) -> list[Figure]:
             ),
             Figure("slope of the memory in the second half", f"{slope:+.2f} MB a minute"),
         ]
-
-
-def p95(values: list[float]) -> float:
-    return statistics.quantiles(values, n=20, method="inclusive")[-1]
-
-
-def p99(values: list[float]) -> float:
-    return statistics.quantiles(values, n=100, method="inclusive")[-1]
-
-
-def ms(seconds: float) -> str:
-    return f"{seconds * 1000:.0f} ms"
-
-
-def spread(values: list[float]) -> str:
-    return f"{ms(statistics.median(values))} (p95 {ms(p95(values))}, n {len(values)})"
 
 
 if __name__ == "__main__":

@@ -226,7 +226,7 @@ def _check(verb: Verb, options: dict[str, OptionValue], text: str) -> None:
         raise Sorry(
             "commands.missing",
             verb=verb.path,
-            what=" ".join(missing),
+            what=", ".join(f"`{one}`" for one in missing),
             example=verb.example,
             usage=usage(verb),
         )

@@ -175,12 +175,13 @@ TABLE: tuple[Verb, ...] = (
         admin=True,
         argument=Argument("name", "verbs.arg_prompt", completes="prompt"),
     ),
-    Verb("sessions", "list", "verbs.sessions_list", "/sessions list"),
+    Verb("sessions", "list", "verbs.sessions_list", "/sessions list", personal=True),
     Verb(
         "sessions",
         "resume",
         "verbs.sessions_resume",
         "/sessions resume 4f6a1c",
+        personal=True,
         argument=Argument("session", "verbs.arg_session", completes="session"),
     ),
     Verb(
@@ -188,6 +189,7 @@ TABLE: tuple[Verb, ...] = (
         "rename",
         "verbs.sessions_rename",
         "/sessions rename The siege of the mill",
+        personal=True,
         argument=Argument("title", "verbs.arg_title"),
         options=(Option("session", "verbs.option_session", completes="session"),),
     ),
@@ -196,6 +198,7 @@ TABLE: tuple[Verb, ...] = (
         "archive",
         "verbs.sessions_archive",
         "/sessions archive 4f6a1c",
+        personal=True,
         argument=Argument("session", "verbs.arg_session", required=False, completes="session"),
     ),
     Verb(
@@ -203,6 +206,7 @@ TABLE: tuple[Verb, ...] = (
         "delete",
         "verbs.sessions_delete",
         "/sessions delete 4f6a1c",
+        personal=True,
         argument=Argument("session", "verbs.arg_session", completes="session"),
     ),
     Verb(
@@ -219,7 +223,8 @@ TABLE: tuple[Verb, ...] = (
         "usage",
         "verbs.usage",
         "/usage --days 7",
-        options=(Option("days", "verbs.option_days", "number", most=DAYS), _PRIVATE),
+        personal=True,
+        options=(Option("days", "verbs.option_days", "number", most=DAYS),),
     ),
 )
 

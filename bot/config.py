@@ -209,6 +209,12 @@ class Config:
         """The value of an environment variable (environment before `.env`); None when unset or empty."""
         return self.secrets.get(env_name)
 
+    def key_missing(self, model: str) -> str:
+        """The environment variable that would have to hold the model's API key, "" where nothing is missing."""
+        provider = self.providers.get(model.partition(":")[0])
+        variable = provider.api_key_env if provider is not None else None
+        return variable if variable and self.secret(variable) is None else ""
+
     @property
     def wants(self) -> tuple[str, ...]:
         """What may need model files: the embedder, the reranker, and every model that a role names."""

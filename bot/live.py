@@ -69,9 +69,12 @@ class LiveRuns:
         At a channel's root also what `author` has begun elsewhere in the channel: in threads, in private.
         """
 
+        # Where a platform has its private answers in no channel of their own, a person's are at "@" and their id.
+        alone = replace(place, channel=f"@{author}")
+
         def meant(request: Request) -> bool:
             channel = replace(request.place, thread="")
-            theirs = author != "" and request.author.id == author and channel == place
+            theirs = author != "" and request.author.id == author and channel in (place, alone)
             return (request.place == place or theirs) and request.verb != "stop"
 
         here = [one for one in self.all() if meant(one.request)]

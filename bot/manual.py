@@ -5,20 +5,27 @@ Knows no platform; Discord, where commands are forms, words its own (`bot.adapte
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bot.commands import DEFAULT_WORK, TABLE, WORKS, plain_verb
 from bot.verb import HOUSE, Verb, usage
 from bot.words import Words, words
 
 
-def help_text(say: Words, topic: str = "") -> str:
-    """Markdown for /help: everything, one work, or one verb. An unknown topic gets everything."""
+def help_text(
+    say: Words, topic: str = "", *, table: Sequence[Verb] = TABLE, plain: str = "verbs.plain_text"
+) -> str:
+    """Markdown for /help: everything, one work, or one verb. An unknown topic gets everything.
+
+    `plain` is the key of what is said of plain text below a list, "" for nothing.
+    """
     path = topic.strip().lstrip("/").lower()
-    exact = [verb for verb in TABLE if path in (verb.path, verb.name)] if path else []
+    exact = [verb for verb in table if path in (verb.path, verb.name)] if path else []
     if exact:
         return "\n\n".join(_verb_help(say, verb) for verb in exact)
-    shown = [verb for verb in TABLE if verb.work == path] or list(TABLE)
+    shown = [verb for verb in table if verb.work == path] or list(table)
     lines = [f"- `{usage(verb)}`  {say(verb.summary)}" for verb in shown]
-    return "\n".join([*lines, "", say("verbs.plain_text")])
+    return "\n".join([*lines, "", say(plain)] if plain else lines)
 
 
 def _verb_help(say: Words, verb: Verb) -> str:

@@ -52,7 +52,8 @@ class Verb:
     """One row of the table. `plain` verbs take the plain text of a session of their work.
 
     `ordered` runs of a place go one after another; `background` ones leave the prompt usable; `admin`
-    ones change what the whole space shares, and are for its admins.
+    ones change what the whole space shares, and are for its admins. `personal` ones tell a person of their own
+    doings, so that where others read along the answer is shown to nobody else.
     """
 
     work: str
@@ -63,6 +64,7 @@ class Verb:
     plain: bool = False
     background: bool = False
     admin: bool = False
+    personal: bool = False
     argument: Argument | None = None
     options: tuple[Option, ...] = ()
 

@@ -1,7 +1,7 @@
 """The catalogue of sentences that people read, in English and Brazilian Portuguese.
 
 Knows neither who asks nor where the sentence is shown. The files are bot/words/<locale>.toml; a key
-is `section.name`; `{n:file|files}` picks the first form when n is 1.
+is `section.name`; `{n:file|files}` picks the first form when n is 1, and `{n:,}` writes its decimals after a comma.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def locale_from(environ: Mapping[str, str]) -> str:
 
 
 class _Value:
-    """A value inside a sentence: `|` in its format spec chooses between singular and plural."""
+    """A value inside a sentence: `|` in its format spec chooses between singular and plural, `,` is a decimal mark."""
 
     __slots__ = ("value",)
 
@@ -41,6 +41,8 @@ class _Value:
         if "|" in spec:
             one, many = spec.split("|", 1)
             return one if self.value == 1 else many
+        if spec == ",":
+            return str(self.value).replace(".", ",")
         return format(self.value, spec) if spec else str(self.value)
 
 

@@ -40,7 +40,5 @@ class House(commands.Cog):
         self,
         interaction: discord.Interaction,
         days: app_commands.Range[int, 1, DAYS] | None = None,
-        private: bool = False,
     ) -> None:
-        options = given(days=days, private=private)
-        await self._reception.perform(interaction, HOUSE, "usage", options=options)
+        await self._reception.perform(interaction, HOUSE, "usage", options=given(days=days))

@@ -138,6 +138,8 @@ class Builder:
                 stage.volumes += json.loads(rest)
                 for volume in stage.volumes:
                     stage.at(volume).is_dir() or stop(f"VOLUME {volume} was never made")
+            case "EXPOSE":
+                rest.isdigit() or stop(f"EXPOSE {rest} is no port")
             case "ENTRYPOINT":
                 stage.entrypoint = json.loads(rest)
             case "CMD":

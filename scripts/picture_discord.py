@@ -11,11 +11,8 @@ import os
 import re
 import sys
 import tempfile
-import textwrap
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -23,29 +20,22 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT))
 
+from scripts.drawing import Line, Looks, drawn, wrapped  # noqa: E402
 from tests.fakes.discord import FakeDiscord, Message  # noqa: E402
 from tests.wire import council_model  # noqa: E402
 
 QUESTION = "How far does a lit lantern show things?"
-WIDTH, COLUMNS, HIGH, MARGIN = 880, 108, 20, 16
-TEXT, FAINT, NAME, BACK, CARD, BUTTON = "#dbdee1", "#949ba4", "#f2f3f5", "#313338", "#2b2d31", "#4e5058"
+LOOKS = Looks(
+    text="#dbdee1",
+    faint="#949ba4",
+    name="#f2f3f5",
+    back="#313338",
+    card="#2b2d31",
+    button="#4e5058",
+    label="#f2f3f5",
+)
 DISCORD = '[discord]\napi_base = "{api}"\ngateway_url = "{gateway}"\n'
 NO_MODEL = '[embedding]\nmodel = "none"\n[roles]\n'
-INLINE = re.compile(r"\*\*(?P<bold>.+?)\*\*|`(?P<code>[^`]+)`|\*(?P<italic>[^*]+)\*")
-STYLES = {"bold": ' font-weight="bold"', "code": ' font-family="monospace"', "italic": ' font-style="italic"'}
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of text, or with `buttons` a row of them. `card` is the colour of the card that it is part of."""
-
-    text: str = ""
-    colour: str = TEXT
-    bold: bool = False
-    quoted: bool = False
-    code: bool = False
-    card: str = ""
-    buttons: tuple[str, ...] = ()
 
 
 @asynccontextmanager
@@ -100,7 +90,7 @@ async def council() -> list[Message]:
 
 
 def lines(message: Message) -> Iterator[Line]:
-    yield Line(f"{message.author.name}  APP", NAME, bold=True)
+    yield Line(f"{message.author.name}  APP", LOOKS.name, bold=True)
     yield from _drawn(message.components, message, "")
     yield Line()
 
@@ -139,56 +129,11 @@ def _named(line: str, message: Message) -> str:
 def _wrapped(line: str, card: str) -> Iterator[Line]:
     quoted, small, title = line.startswith(">"), line.startswith("-# "), line.startswith("### ")
     words = line.removeprefix(">").removeprefix("-# ").removeprefix("### ").strip()
-    for part in textwrap.wrap(words, COLUMNS) or [""]:
-        yield Line(part, FAINT if small else NAME if title else TEXT, bold=title, quoted=quoted, card=card)
-
-
-def drawn(messages: list[Message]) -> str:
-    """The messages as SVG."""
-    rows = [line for message in messages for line in lines(message)]
-    height = len(rows) * HIGH + 2 * MARGIN
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">',
-        f'<rect width="100%" height="100%" rx="8" fill="{BACK}"/>',
-        '<g font-family="Helvetica, Arial, sans-serif" font-size="14" xml:space="preserve">',
-    ]
-    for n, row in enumerate(rows):
-        y = MARGIN + n * HIGH
-        if row.card:
-            parts.append(
-                f'<rect x="{MARGIN}" y="{y}" width="{WIDTH - 2 * MARGIN}" height="{HIGH}" fill="{CARD}"/>'
-            )
-            parts.append(f'<rect x="{MARGIN}" y="{y}" width="4" height="{HIGH}" fill="{row.card}"/>')
-        x = MARGIN + (12 if row.card else 0)
-        if row.quoted:
-            parts.append(f'<rect x="{x}" y="{y}" width="3" height="{HIGH}" fill="{BUTTON}"/>')
-            x += 10
-        parts.extend(_buttons(row.buttons, x, y))
-        if row.text:
-            weight = STYLES["bold"] if row.bold else ""
-            style = STYLES["code"] if row.code else weight
-            words = escape(row.text) if row.code else _spans(row.text)
-            parts.append(f'<text x="{x}" y="{y + 15}" fill="{row.colour}"{style}>{words}</text>')
-    return "\n".join([*parts, "</g>", "</svg>", ""])
-
-
-def _buttons(labels: tuple[str, ...], x: float, y: int) -> Iterator[str]:
-    for label in labels:
-        wide = 24 + 8 * len(label)
-        yield f'<rect x="{x}" y="{y + 1}" width="{wide}" height="{HIGH - 2}" rx="4" fill="{BUTTON}"/>'
-        yield f'<text x="{x + wide / 2}" y="{y + 15}" fill="{NAME}" text-anchor="middle">{escape(label)}</text>'
-        x += wide + 8
-
-
-def _spans(text: str) -> str:
-    made, at = "", 0
-    for one in INLINE.finditer(text):
-        style = one.lastgroup or "bold"
-        made += escape(text[at : one.start()]) + f"<tspan{STYLES[style]}>{escape(one[style])}</tspan>"
-        at = one.end()
-    return made + escape(text[at:])
+    colour = LOOKS.faint if small else LOOKS.name if title else LOOKS.text
+    yield from wrapped(words, Line(colour=colour, bold=title, quoted=quoted, card=card))
 
 
 if __name__ == "__main__":
     for name, posted in (("discord.svg", question), ("council.svg", council)):
-        (DOCS / name).write_text(drawn(asyncio.run(posted())), encoding="utf-8")
+        rows = (line for message in asyncio.run(posted()) for line in lines(message))
+        (DOCS / name).write_text(drawn(rows, LOOKS), encoding="utf-8")

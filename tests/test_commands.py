@@ -170,9 +170,15 @@ def test_what_changes_what_everybody_shares_is_for_admins() -> None:
 def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() -> None:
     private = {row.path for row in TABLE if row.option("private")}
     rules = {f"rules {name}" for name in ("ask", "lookup", "roll", "books", "see")}
-    assert private == rules | {f"council {name}" for name in ("ask", "show", "export", "stats")} | {"usage"}
+    assert private == rules | {f"council {name}" for name in ("ask", "show", "export", "stats")}
     parsed = parse("/rules ask --private who holds the mill?")
     assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")
+
+
+def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
+    personal = {row.path for row in TABLE if row.personal}
+    assert personal == {row.path for row in TABLE if row.work == "sessions"} | {"usage"}
+    assert not any(row.ordered or row.option("private") for row in TABLE if row.personal)
 
 
 def test_a_councils_levels_are_those_that_it_has() -> None:

@@ -241,6 +241,13 @@ def test_the_command_line_beats_the_environment_beats_dotenv_beats_the_default(t
     assert load(environ=environ).secret("NOWHERE") is None
 
 
+def test_a_key_is_missing_where_a_provider_wants_one_that_is_not_set() -> None:
+    missing = load(environ={}).key_missing
+    assert missing("openai:a") == "OPENAI_API_KEY"
+    assert load(environ={"OPENAI_API_KEY": "k"}).key_missing("openai:a") == ""
+    assert (missing("demo:smollm2"), missing("nobody:x")) == ("", "")
+
+
 def test_secrets_are_not_printed_nor_pickled() -> None:
     config = load(environ={"OPENAI_API_KEY": "sk-hidden"})
     assert "sk-hidden" not in repr(config) + repr(config.secrets) + str(config)

@@ -27,6 +27,7 @@ RUN mkdir -p /data
 COPY --from=build /app /app
 WORKDIR /app
 USER 10001:10001
+EXPOSE 3000
 VOLUME ["/data"]
 ENTRYPOINT ["cat"]
 CMD ["copied.txt"]
@@ -91,6 +92,7 @@ def test_a_good_one_is_followed_to_its_entrypoint(context: Path) -> None:
         ("FROM python:3.13-slim AS", "FROM python AS", "names no version"),
         ('["/data"]', '["/models"]', "was never made"),
         ("USER 10001:10001", "USER 0:0", "runs as root"),
+        ("EXPOSE 3000", "EXPOSE http", "is no port"),
         ("WORKDIR /app\nUSER", "HEALTHY /app\nUSER", "HEALTHY is not known"),
     ],
 )

@@ -77,6 +77,6 @@ def controls(sheet: Sheet, facts: Facts, *, more: bool) -> tuple[Button, ...]:
         row += [
             Button(custom_ids.feedback(run, one), "", sign) for one, sign in (("up", "👍"), ("down", "👎"))
         ]
-    if facts.private:
-        row.append(Button(custom_ids.share(run), say("page.share"), "📣"))
+    if facts.private and facts.ended != "failed":
+        row.append(Button(custom_ids.share(run), say(facts.share), "📣"))
     return tuple(row)

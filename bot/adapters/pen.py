@@ -56,6 +56,10 @@ class Later(Exception):
     """The platform could not take it just now: a fault of the network, or of its own."""
 
 
+class NotSent(Later):
+    """The same, and it is certain that nothing of it has arrived."""
+
+
 async def patiently(call: Callable[[], Awaitable[T]]) -> T:
     """Make the call again while the network or the platform is not up to it. Raises Later in the end."""
     for wait in BACKOFF_S:
@@ -251,6 +255,7 @@ class Pen:
             later = wrote is None
         except Later as fault:
             later = self._later(due, rank, fault)
+            wrote = not isinstance(fault, NotSent)  # the platform has counted it, but for those
         except Exception as fault:
             # Not with its text: a library's exception may hold an address with a token in it.
             _log.error("a message could not be written: %s", type(fault).__name__)
@@ -277,7 +282,8 @@ class Pen:
             _log.warning("a message was given up after %d tries: %s", due.tries, fault)
             return False
         due.not_before = now + BACKOFF_S[min(due.tries, len(BACKOFF_S) - 1)]
-        due.tries += 1
+        if not isinstance(fault, NotSent):  # what asks nothing of the platform may ask often
+            due.tries += 1
         return True
 
 

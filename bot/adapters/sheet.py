@@ -45,7 +45,8 @@ class Facts:
     """What a page needs to know beside its sheet.
 
     `last`: nothing follows this stage in its run. `ended`: "" while the run goes on, else how it ended.
-    `private`: only the asker sees it, so it can be shared. `retry`: whether asking again makes sense.
+    `private`: only the asker sees it, so it can be shared; `share` is the key of what the button says that
+    does. `retry`: whether asking again makes sense.
     `feedback`: whether a thumb up or down is asked for. `hint`: a line on how to go on, or "".
     `no_files`: the permission without which no file can be sent here, or "".
     """
@@ -55,6 +56,7 @@ class Facts:
     last: bool = True
     ended: str = ""
     private: bool = False
+    share: str = "page.share"
     retry: bool = False
     feedback: bool = False
     hint: str = ""

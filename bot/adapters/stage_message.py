@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic, Protocol
 
-from bot.adapters.pen import Later
+from bot.adapters.pen import Later, NotSent
 from bot.adapters.surface import AnyPage, Form, Full, Gone, Mark, Refused, Shut, Surface
 from storage.faults import StorageFault
 
@@ -195,7 +195,11 @@ class StageMessage(Generic[AnyPage]):
         unsure, self._unsure = self._unsure, True
         found = await surface.find(self.mark, self._since, self._home.messages) if unsure else None
         if found is None:
-            self.id = await surface.post(page, self.mark, self._home.form)
+            try:
+                self.id = await surface.post(page, self.mark, self._home.form)
+            except NotSent:
+                self._unsure = unsure
+                raise
             self.posted = asyncio.get_running_loop().time()
             self._on, self._form, self._files = surface, self._home.form, page.files
             self._home.messages.add(self.id)

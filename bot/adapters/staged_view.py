@@ -71,18 +71,21 @@ class StagedView(Generic[AnyPage]):
         taken: Collection[str],
         private: bool,
         alone: bool = False,
+        share: str = "page.share",
         roll_after_s: float | None = None,
     ) -> None:
         """`pages` and `folded`: see Screen. `spoken` makes a work's sentence the platform's.
 
         `taken` are keys by which the adapter has messages of its own in the outbox. `private`: only the asker
-        sees this one's. `alone`: the asker is told all of it at once, by `home.response`, when it has ended.
+        sees this one's, and `share` is the key of what the button says that shows it to all. `alone`: the asker is
+        told all of it at once, by `home.response`, when it has ended.
         After `roll_after_s` a message that still grows goes on in another.
         """
         self._run = run
         self._request = request
         self._private = private
         self._alone = alone
+        self._share = share
         self._roll_after_s = roll_after_s
         self._space = request.place.space
         self._outbox = outbox
@@ -247,6 +250,7 @@ class StagedView(Generic[AnyPage]):
             last=last,
             ended=ended if last else "",
             private=self._private,
+            share=self._share,
             retry=ended in ("failed", "stopped"),
             feedback=ended == "done" and rated,
             hint=self._home.hint if ended == "done" else "",

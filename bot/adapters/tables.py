@@ -140,7 +140,7 @@ class _Part:
         title = f"- **{title.replace('**', '')}**"
         if len(others) == 1 and len(self.shape.header) <= 2:
             return f"{title}: {others[0][1]}"
-        told = [f"{name}: {one}" if name else one for name, one in others]
+        told = [f"{name}{'' if name.endswith('?') else ':'} {one}" if name else one for name, one in others]
         if sum(map(len, told)) <= SHORT:
             return " · ".join([title, *told])
         return "\n".join([title, *(f"  - {one}" for one in told)])

@@ -70,7 +70,7 @@ def read_whole(path: str, max_bytes: int) -> bytes:
     except OSError as error:
         raise Sorry("library.file_unreadable", name=name) from error
     if len(data) > max_bytes:
-        raise Sorry("library.file_large", name=name, mb=len(data) // 1_000_000, limit=max_bytes // 1_000_000)
+        raise Sorry("library.file_large", name=name, mb=megabytes(len(data)), limit=max_bytes // 1_000_000)
     return data
 
 
@@ -109,8 +109,13 @@ def _one(path: Path, name: str, taken: list[Candidate], refused: list[Refused], 
     if path.suffix.lower() not in SUFFIXES:
         return no("file_kind", kinds=", ".join(SUFFIXES))
     if found.st_size > max_bytes:
-        return no("file_large", mb=found.st_size // 1_000_000, limit=max_bytes // 1_000_000)
+        return no("file_large", mb=megabytes(found.st_size), limit=max_bytes // 1_000_000)
     if found.st_size == 0:
         return no("file_empty")
     taken.append(Candidate(name, str(path.absolute()), found.st_size))
     return None
+
+
+def megabytes(size: int) -> str:
+    """What is over a limit, rounded up, so that it reads as more than the limit."""
+    return f"{-(-size // 100_000) / 10:g}"

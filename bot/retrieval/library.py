@@ -205,12 +205,15 @@ class Library:
         return [name for name in found if fold(name).startswith(wanted)][:COMPLETIONS]
 
     async def books(self, space: str, shelf: str | None = None) -> list[Book]:
-        """What is in the library, by shelf and title."""
-        return [_book(one) for one in await self._documents.list(space, shelf)]
+        """What is in the library, by shelf and title. Raises Sorry for a shelf that is not there, among others."""
+        return [_book(one) for one in await self.rows(space, shelf)]
 
     async def rows(self, space: str, shelf: str | None = None) -> Sequence[DocumentRow]:
         """The same as rows, for a reindex."""
-        return await self._documents.list(space, shelf)
+        found = await self._documents.list(space, shelf)
+        if not found and shelf and (names := [one.name for one in await self._documents.shelves(space)]):
+            raise Sorry("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
+        return found
 
     async def find(self, space: str, shelf: str, name: str) -> Sequence[DocumentRow]:
         """Documents that a person may mean by a file name, a title or the end of an id."""

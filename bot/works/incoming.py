@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path, PurePosixPath
 
 from bot.events import File, Request, Run, Sorry
-from bot.retrieval.files import Candidate, Refused
+from bot.retrieval.files import Candidate, Refused, megabytes
 from storage.faults import fault_of
 
 Fetch = Callable[[Request, File, Path, int], Awaitable[None]]
@@ -117,4 +117,4 @@ def safe(name: str) -> str:
 
 
 def _too_large(size: int, limit: int) -> Sorry:
-    return Sorry("library.file_large", mb=max(size // 1_000_000, 1), limit=limit // 1_000_000)
+    return Sorry("library.file_large", mb=megabytes(size), limit=limit // 1_000_000)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from bot.adapters.pen import HOLD_S, Later, Pace, Pens, Rank
+from bot.adapters.pen import HOLD_S, Later, NotSent, Pace, Pens, Rank
 from tests.adapters.paper import Clock
 
 PACE = Pace(edit_every_s=1.2, posts=4, posts_in_s=5.0)
@@ -25,6 +25,7 @@ class Note:
     there: bool = False
     written: str | None = None
     faults: int = 0
+    fault: Exception = field(default_factory=lambda: Later("down"))
     gate: asyncio.Event | None = None
     recalled: bool = False
     times: list[float] = field(default_factory=list)
@@ -41,7 +42,7 @@ class Note:
         self.times.append(self.clock.now)
         if self.faults:
             self.faults -= 1
-            raise Later("down")
+            raise self.fault
         self.there, self.written = True, text
         self.log.append((round(self.clock.now - 1000, 2), f"{self.name}:{text}"))
         return True
@@ -218,6 +219,15 @@ async def test_what_the_platform_does_not_take_is_tried_again_ever_more_slowly(
     await clock.advance(60)
     assert [at - 1000 for at in note.times] == [0, 1, 3, 7, 15]
     assert log == [(15, "a:x")]
+
+
+async def test_what_is_not_even_asked_of_the_platform_is_tried_again_soon(
+    clock: Clock, log: list[tuple[float, str]]
+) -> None:
+    pen = Pens(PACE, clock).at("c")
+    pen.put(Note("a", clock, log, "x", faults=4, fault=NotSent("no room")))
+    await clock.advance(60)
+    assert log == [(4, "a:x")]
 
 
 async def test_a_passing_state_is_given_up_long_before_a_final_one(

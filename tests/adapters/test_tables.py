@@ -29,6 +29,12 @@ def test_a_table_too_wide_for_columns_is_a_list_of_records() -> None:
     ]
 
 
+def test_a_column_that_asks_needs_no_colon_after_its_name() -> None:
+    long = "a cell that is longer than any column can be, and then more"
+    (made,) = laid(f"| Key | Ready? | Price |\n|---|---|---|\n| {long} | yes | free |")
+    assert made.endswith("** · Ready? yes · Price: free")
+
+
 def test_rows_beyond_the_limit_go_to_a_part_of_their_own() -> None:
     source = "| a | b |\n|---|---|\n" + "\n".join(f"| {n:03} | x |" for n in range(40))
     made = laid(source, 100)

@@ -281,7 +281,7 @@ async def test_a_pipe_with_a_failure_ends_with_one() -> None:
     assert (await piped(FakeApp(play), "oi"))[0] == 1
     code, text = await piped(FakeApp(play), "/rolar 2d6")
     assert code == 1
-    assert "Não conheço /rolar" in text
+    assert "Não conheço `/rolar 2d6`" in text
 
 
 async def completed(line: str, **names: list[str]) -> list[str]:

@@ -221,8 +221,9 @@ async def test_attachments_of_a_command_are_the_files_of_its_request(table: Tabl
     assert request.author.admin
 
 
-async def test_a_persons_conversations_are_shown_to_nobody_else(table: Table) -> None:
-    asked = await table.ana.slash(table.general, "sessions list")
+@pytest.mark.parametrize("verb", ["sessions list", "usage"])
+async def test_what_is_a_persons_own_is_shown_to_nobody_else(table: Table, verb: str) -> None:
+    asked = await table.ana.slash(table.general, verb)
     assert asked.ephemeral
     assert table.asked.place.thread == ""
 

@@ -181,7 +181,7 @@ async def test_a_slip_is_answered_under_the_message(table: Table) -> None:
     assert table.requests == []
 
 
-@pytest.mark.parametrize("line", ["/rules ask Who wins? --private", "/sessions list"])
+@pytest.mark.parametrize("line", ["/rules ask Who wins? --private", "/sessions list", "/usage"])
 async def test_what_only_one_person_may_see_is_not_said_to_all(table: Table, line: str) -> None:
     await table.say(table.ana, line)
     answer = table.general.last_message

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.config import load
+from bot.events import Sorry
 from bot.house import House
 from bot.retrieval.intake import Item
 
@@ -76,6 +77,18 @@ async def test_a_removed_book_is_found_no_more(tmp_path: Path) -> None:
         await house.intake.remove("local", book.id)
         assert (await house.library.search("local", "rules", "fourth road lantern")).passages == []
         assert not list((house.config.data_dir / "originals").iterdir())
+
+
+async def test_a_shelf_that_is_not_there_is_said_to_be_so_where_others_are(tmp_path: Path) -> None:
+    async with library(tmp_path, "") as house:
+        for of in (house.library.books, house.library.rows):
+            assert len(await of("local", "rules")) == 1
+            assert list(await of("elsewhere", "ruels")) == [], (
+                "a library that is empty has no shelves to name"
+            )
+            with pytest.raises(Sorry) as caught:
+                await of("local", "ruels")
+            assert caught.value.values == {"shelf": "ruels", "shelves": "rules"}
 
 
 async def test_a_name_that_no_heading_bears_comes_with_what_stands_around_it(tmp_path: Path) -> None:

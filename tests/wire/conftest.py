@@ -1,72 +1,106 @@
-"""What the tests over the wire share: a fake Discord, a model, a stocked data folder and the bot's process."""
+"""What the tests over the wire share: for each platform its fake, a model, a stocked data folder and the bot's process.
+
+A module's tests share one process a platform, and their loop with it: `pytest.mark.asyncio(loop_scope="module")`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from tests.fakes.discord import FakeDiscord
-from tests.wire import council_model
-from tests.wire.council_model import CouncilService
-from tests.wire.model import Answerer, service, settings
+from tests.fakes.slack import FakeSlack
+from tests.wire.council_model import CouncilModel
+from tests.wire.house import House
 from tests.wire.on_discord import OnDiscord
-from tests.wire.process import BotProcess
-from tests.wire.stock import LANTERNS, stock
+from tests.wire.on_slack import OnSlack
+from tests.wire.on_slack_otherwise import InAnOrganisation, OverHttp
+from tests.wire.on_terminal import OnTerminal
 
-Opened = Callable[..., Awaitable[OnDiscord]]
+Opened = Callable[..., Awaitable[Any]]
+PLATFORMS: dict[str, tuple[Any, Any]] = {
+    "discord": (FakeDiscord, OnDiscord),
+    "slack": (FakeSlack, OnSlack),
+    "terminal": (nullcontext, OnTerminal),
+    "slack over http": (FakeSlack, OverHttp),
+    "slack in an organisation": (FakeSlack, InAnOrganisation),
+}
 
 
-@pytest.fixture
+class Houses:
+    """One at a time: who asks for another platform's has the one before closed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._kind: tuple[str, bool] | None = None
+        self._house: House[Any] | None = None
+        self._count = 0
+
+    async def table(self, platform: str, council: CouncilModel | None = None) -> Any:
+        kind = (platform, council is not None)
+        if self._house is None or self._kind != kind:
+            await self.close()
+            self._count += 1
+            folder = self._folder / str(self._count)
+            folder.mkdir()
+            self._kind = kind
+            self._house = House(folder, *PLATFORMS[platform], council=council is not None)
+        return await self._house.table(council)
+
+    async def close(self) -> None:
+        if self._house is not None:
+            await self._house.close()
+        self._house = None
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def houses(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Houses]:
+    all_ = Houses(tmp_path_factory.mktemp("houses"))
+    yield all_
+    await all_.close()
+
+
+Take = Callable[..., Awaitable[Any]]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def take(houses: Houses) -> AsyncIterator[Take]:
+    """Takes a table of a platform; pytest shows what happened at it where the test has failed."""
+    taken: list[Any] = []
+
+    async def table(platform: str, council: CouncilModel | None = None) -> Any:
+        taken.append(await houses.table(platform, council))
+        return taken[-1]
+
+    yield table
+    for one in taken:
+        print(one.story())
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def driver(take: Take) -> OnDiscord:
+    """A table on Discord as it is everywhere."""
+    table: OnDiscord = await take("discord")
+    return table
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
-    """Opens a table with books and starts the bot, once the test has prepared what it has to."""
-    told: list[OnDiscord] = []
+    """Opens a house of the test's own, with other settings or other books."""
+    told: list[Any] = []
     async with AsyncExitStack() as stack:
 
-        async def open_(
-            toml: str = "",
-            *,
-            prepare: Callable[[OnDiscord], dict[str, list[Path]]] | None = None,
-            council: CouncilService | None = None,
-        ) -> OnDiscord:
-            """With a council nobody has books, and its models are all that there are."""
-            discord = await stack.enter_async_context(FakeDiscord())
-            answerer = Answerer()
-            model = await stack.enter_async_context(service(answerer))
-            driver = OnDiscord(discord, answerer)
-            config = tmp_path / "config.toml"
-            models = council_model.settings(council.base_url) if council else settings(model.base_url)
-            config.write_text(models + driver.settings() + toml, encoding="utf-8")
-            books = {str(driver.guilds[0].id): [LANTERNS], str(driver.guilds[1].id): [second(tmp_path)]}
-            # A person's own space, which direct messages and the bot's guests have.
-            books[f"user:{driver.people['Ana'].id}"] = [LANTERNS]
-            books |= prepare(driver) if prepare else {}
-            if not council:
-                await stock(tmp_path / "data", config, books)
-            told.append(driver)
-            process = BotProcess(tmp_path / "data", config, driver.environ())
-            driver.process = process
-            stack.push_async_callback(process.kill)
-            await driver.begin(process)
-            return driver
+        async def open_(toml: str = "", *, platform: str = "discord", **more: Any) -> Any:
+            house: House[Any] = House(tmp_path, *PLATFORMS[platform], toml, tables=1, **more)
+            stack.push_async_callback(house.close)
+            told.append(await house.table())
+            return told[-1]
 
         yield open_
-        for driver in told:  # pytest shows it where the test has failed
-            print(driver.story())
-
-
-def second(folder: Path) -> Path:
-    """The other table's edition of the same book."""
-    file = folder / "second" / LANTERNS.name
-    file.parent.mkdir(exist_ok=True)
-    text = LANTERNS.read_text(encoding="utf-8")
-    file.write_text(text.replace("four hours of walking", "six hours of walking"), encoding="utf-8")
-    return file
-
-
-@pytest.fixture
-async def driver(opened: Opened) -> OnDiscord:
-    """The table as it is everywhere."""
-    return await opened()
+        for one in told:
+            print(one.story())

@@ -40,7 +40,9 @@ ANSWERS = {
 BEST = ("m2", "m1", "m3", "m4", "m5", "m6", "m7", "m8")
 """How every judge ranks them."""
 
-SYNTHESIS = "Take the ferry, and send what is heavy over the old bridge."
+SYNTHESIS = (
+    "Take the ferry, send what is heavy over the old bridge, and let the riders go ahead of both of them."
+)
 DISSENT = "The pass is faster while the frost holds."
 ATTACK = "All of you assume that the caravan has to arrive before spring."
 REVISED = "And the attack does not change that."

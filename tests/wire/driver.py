@@ -88,7 +88,11 @@ class Driver(Protocol):
         ...
 
     async def rest(self, runs: int) -> None:
-        """Wait until this many requests have been received in all, and each has ended."""
+        """Wait until this many requests have been received at this table in all, and each has ended."""
+        ...
+
+    def runs(self) -> list[str]:
+        """The ids of all requests that have been received, oldest first."""
         ...
 
     def channel(self, table: int = 0) -> Talk:

@@ -35,8 +35,11 @@ class Answerer:
         self.prompts.append("\n".join(str(one["content"]) for one in body["messages"]))
         return self.queue.pop(0) if self.queue else self.usual
 
-    def hold(self, text: str = ANSWER, at: int = 5) -> asyncio.Event:
-        """The next answer stands still after `at` pieces, until the event is set."""
+    def hold(self, text: str = ANSWER, at: int = 18) -> asyncio.Event:
+        """The next answer stands still after `at` pieces, until the event is set.
+
+        Slack is shown the beginning of a line once that is too long to become a table's header.
+        """
         gate = asyncio.Event()
         self.queue.append(Reply(text, gates={at: gate}, delay_s=0.01))
         return gate

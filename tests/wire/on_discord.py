@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.fakes.discord import FakeDiscord, Member
 from tests.fakes.discord.story import story
-from tests.kill.remains import live
 from tests.wire.driver import Post
+from tests.wire.inbox import newest, requests
 from tests.wire.model import Answerer
 from tests.wire.process import BotProcess
+from tests.wire.stock import LANTERNS, second
 
 PATIENCE_S = 25.0
 """For anything to be seen."""
@@ -48,6 +50,8 @@ def actions(message: Any) -> tuple[str, ...]:
 class OnDiscord:
     """A guild "Table" with a channel "general", twice, at which Ana plays and Bia is in charge."""
 
+    process_of = BotProcess
+
     def __init__(self, discord: FakeDiscord, answerer: Answerer) -> None:
         self.discord = discord
         self.model = answerer
@@ -58,6 +62,7 @@ class OnDiscord:
             guild.join(self.people["Ana"], manage=False)
             guild.join(self.people["Bia"], manage=True)
         self.process: BotProcess
+        self.first = 0
 
     def crowd(self, number: int) -> list[Any]:
         """So many people of the first guild: nobody is asked to slow down who asks but once."""
@@ -84,6 +89,24 @@ class OnDiscord:
         joined = {name: value for name, value in guild.create_payload().items() if name != "unavailable"}
         self.discord.gateway.emit("GUILD_CREATE", joined, guild=guild)
 
+    def books(self, folder: Path) -> dict[str, list[Path]]:
+        """Of each table, and of Ana's own space, which direct messages and the bot's guests have."""
+        one, other = (str(guild.id) for guild in self.guilds)
+        return {one: [LANTERNS], other: [second(folder)], f"user:{self.people['Ana'].id}": [LANTERNS]}
+
+    async def furnish(self, data: Path) -> None:
+        """Discord itself says where the bot is."""
+
+    async def sit(self) -> None:
+        """Wait until the bot is there, and leave aside what happened at other tables."""
+        await self.connected()
+        self.process.mark()
+        self.first = newest(self.process.data)
+        for past in (self.discord.calls, self.discord.refused, self.discord.limited):
+            past.clear()
+        self.discord.faults.waiting.clear()
+        self.discord.asked.clear()
+
     async def begin(self, process: BotProcess) -> None:
         """Start the process, and wait until it is connected."""
         self.process = process
@@ -100,7 +123,7 @@ class OnDiscord:
     async def settled(self) -> None:
         """Wait until the client has taken stock of its guilds: only from then on one is new to it."""
         async with asyncio.timeout(PATIENCE_S):
-            while "On Discord as" not in self.process.log():  # noqa: ASYNC110 - a process shows no more
+            while "On Discord as" not in self.process.log(whole=True):  # noqa: ASYNC110 - a process shows no more
                 await asyncio.sleep(0.02)
 
     # What a story does.
@@ -194,8 +217,10 @@ class OnDiscord:
 
     def states(self) -> list[str]:
         """How each request of a person's has ended, "" while it has not."""
-        rows = live(self.process.data / "sutradhar.db", "SELECT state FROM inbox WHERE id NOT LIKE 'stock-%'")
-        return [state if state in ("done", "failed", "stopped") else "" for (state,) in rows]
+        return [state for _, state in requests(self.process.data, self.first)]
+
+    def runs(self) -> list[str]:
+        return [run for run, _ in requests(self.process.data, self.first)]
 
     def check(self) -> None:
         log = self.process.log()

@@ -18,11 +18,15 @@ from tests.kill.process import PATIENCE_S, ROOT, environment
 class BotProcess:
     """One data folder and one file of settings, over any number of starts. All of them write one log."""
 
+    command: tuple[str, ...] = ("run",)
+
     def __init__(self, data: Path, config: Path, environ: Mapping[str, str]) -> None:
         self.data = data
-        self._command = (sys.executable, "-m", "bot", "run", "--config", str(config), "--data", str(data))
+        options = ("--config", str(config), "--data", str(data))
+        self._command = (sys.executable, "-m", "bot", *options, *self.command)
         self._environ = {**environment(), **environ}
         self._log = data.with_name(data.name + ".log")
+        self._from = 0
         self._process: asyncio.subprocess.Process | None = None
 
     async def __aenter__(self) -> BotProcess:
@@ -64,9 +68,15 @@ class BotProcess:
         """Ask it to leave, as a container's keeper does; its exit code."""
         return await self._end(signal.SIGTERM)
 
-    def log(self) -> str:
-        """All that it and those before it on the same data wrote."""
-        return self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
+    def mark(self) -> None:
+        """`log` tells what is written from now on."""
+        self._from = self._log.stat().st_size if self._log.exists() else 0
+
+    def log(self, *, whole: bool = False) -> str:
+        """What it and those before it on the same data wrote since the mark, or ever."""
+        if not self._log.exists():
+            return ""
+        return self._log.read_bytes()[0 if whole else self._from :].decode("utf-8", errors="replace")
 
     async def _end(self, number: int) -> int:
         assert self._process is not None

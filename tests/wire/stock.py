@@ -5,13 +5,19 @@ What a person does for that on a platform (`library add` with an attachment) is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from slack_sdk.oauth.installation_store import Bot
+
+from bot.adapters.slack.oauth import Store
 from bot.app import App
 from bot.config import load
 from bot.events import Author, OptionValue, Place, Request
+from storage.db import Database
 from tests.fakes.house import Recorder
+from tests.fakes.slack import Team
 
 LANTERNS = Path(__file__).resolve().parents[2] / "examples" / "lanterns.md"
 
@@ -31,3 +37,33 @@ async def stock(data: Path, config: Path, books: Mapping[str, list[Path]], shelf
             assert await (await app.perform(request)).wait() == "done"
     finally:
         await app.close()
+
+
+async def install(data: Path, client_id: str, teams: Iterable[Team]) -> None:
+    """Put down that Slack's workspaces have installed the app, as if each had come to the bot's page for it."""
+    database = await Database.open(f"sqlite+aiosqlite:///{data / 'sutradhar.db'}")
+    try:
+        store = Store(database, client_id).installations
+        for team in teams:
+            made = Bot(
+                app_id=team.app_id,
+                team_id=team.id,
+                team_name=team.name,
+                bot_token=team.bot_token,
+                bot_id=team.bot_id,
+                bot_user_id=team.bot.id,
+                bot_scopes=sorted(team.scopes),
+                installed_at=time.time(),
+            )
+            await store.async_save_bot(made)
+    finally:
+        await database.close()
+
+
+def second(folder: Path) -> Path:
+    """The other table's edition of the same book."""
+    file = folder / "second" / LANTERNS.name
+    file.parent.mkdir(exist_ok=True)
+    text = LANTERNS.read_text(encoding="utf-8")
+    file.write_text(text.replace("four hours of walking", "six hours of walking"), encoding="utf-8")
+    return file

@@ -34,6 +34,7 @@ async def a_cited_answer(d: Driver) -> None:
     await d.rest(1)
     said = talk.said()
     assert count(said, "four hours of walking") == 1, said
+    assert count(said, "the Night takes the next turn") == 1, "and all of it"
     assert "[1]" in said[-1]
     assert "Candles" in said[-1], "the source is named"
     assert QUESTION in "".join(post.text for post in d.channel().posts()), "everybody sees what was asked"

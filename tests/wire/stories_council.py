@@ -21,6 +21,8 @@ MEMBERS = ("m1", "m2", "m3", "m4")
 CATEGORY = "cultural_context"
 TITLES = ["Research", "Answers", "Ballots", "Synthesis"]
 WRITING = "The chair writes"
+WRITTEN = 17
+"""Pieces of a synthesis after which every platform shows its beginning."""
 
 RESEARCH, SYNTHESIZE = Call("scout", f"research-{CATEGORY}"), Call("chair", "synthesis")
 ONE_COUNCIL = Counter(
@@ -62,12 +64,6 @@ def stoppable(talk: Talk) -> bool:
     return any("stop" in post.actions for post in talk.posts())
 
 
-def runs(d: Driver) -> list[str]:
-    """The ids of all requests, oldest first."""
-    found = live(d.process.data / "sutradhar.db", "SELECT id FROM inbox ORDER BY seq")
-    return [run for (run,) in found if not run.startswith("stock-")]
-
-
 def kept(d: Driver, run: str) -> set[str]:
     """The names of the steps of a run that are not to be done again."""
     query = f"SELECT function_name FROM operation_outputs WHERE workflow_uuid = '{run}'"
@@ -104,7 +100,7 @@ async def four_stages_in_four_messages(d: Driver, council: CouncilModel) -> None
 
 @story
 async def each_message_grows_as_its_stage_does(d: Driver, council: CouncilModel) -> None:
-    last, writing = council.hold(Call("m4", "answer")), council.hold(SYNTHESIZE, at=3)
+    last, writing = council.hold(Call("m4", "answer")), council.hold(SYNTHESIZE, at=WRITTEN)
     talk = await convene(d)
     await d.until(lambda: shown(talk) == ["m1", "m2", "m3"])
     assert titles(talk) == TITLES[:2]
@@ -234,7 +230,7 @@ async def a_private_council_stays_private(d: Driver, council: CouncilModel) -> N
     await d.rest(1)
     assert shown(talk) == list(MEMBERS)
     assert count(talk.said(), SYNTHESIS) == 1
-    (run,) = runs(d)
+    (run,) = d.runs()
     others = await d.command(BIA, "council show", what="answers")
     named = await d.command(BIA, "council show", what="answers", run=run[-6:])
     exported = await d.command(BIA, "council export", run=run[-6:])
@@ -257,13 +253,13 @@ async def kill_9_in_every_stage(d: Driver, council: CouncilModel) -> None:
     reference = await convene(d)
     await d.rest(1)
     for call in HELD:
-        council.hold(call, at=3 if call == SYNTHESIZE else 0)
+        council.hold(call, at=WRITTEN if call == SYNTHESIZE else 0)
     talk = await convene(d)
     for n, call in enumerate(HELD, 1):
         others = {one.step for one in ONE_COUNCIL if stage(one) == stage(call)} - {call.step}
 
         def alone(n: int = n, call: Call = call, others: set[str] = others) -> bool:
-            return council.asked[call] == 2 and others <= kept(d, runs(d)[-1]) and len(talk.said()) == n
+            return council.asked[call] == 2 and others <= kept(d, d.runs()[-1]) and len(talk.said()) == n
 
         await d.until(alone)
         await d.restart()

@@ -15,7 +15,7 @@ from tests.wire.conftest import Opened
 from tests.wire.on_discord import OnDiscord
 from tests.wire.stories import ANA, QUESTION
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="module")]
 
 AT_ONCE = 100
 LIMIT_S = 1.0

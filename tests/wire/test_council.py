@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
 import pytest
+import pytest_asyncio
 
 from tests.kill.instants import ALL
 from tests.kill.remains import steps
-from tests.wire.conftest import Opened
-from tests.wire.council_model import Call, CouncilModel, CouncilService
-from tests.wire.on_discord import OnDiscord
+from tests.wire.conftest import Take
+from tests.wire.council_model import Call, CouncilModel
 from tests.wire.stories_council import (
     COUNCIL_STORIES,
     MEMBERS,
@@ -21,33 +21,47 @@ from tests.wire.stories_council import (
     convene,
     kept,
     plain,
-    runs,
     stage,
 )
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="module")]
 
 
 class Table(NamedTuple):
-    driver: OnDiscord
+    driver: Any
     council: CouncilModel
 
 
-@pytest.fixture
-async def table(opened: Opened) -> AsyncIterator[Table]:
+Convened = Callable[[str], Awaitable[Table]]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def table(take: Take) -> Convened:
     """A table at which a council of four is asked; each is a bit slower than the one before."""
-    latency_s = {
-        Call(name, task): 0.05 * n for n, name in enumerate(MEMBERS) for task in ("answer", "ballot")
-    }
-    council = CouncilModel({**latency_s, SYNTHESIZE: 0.2})
-    async with CouncilService(council=council) as service:
-        yield Table(await opened(council=service), council)
+
+    async def sit(platform: str) -> Table:
+        latency_s = {
+            Call(name, task): 0.05 * n for n, name in enumerate(MEMBERS) for task in ("answer", "ballot")
+        }
+        council = CouncilModel({**latency_s, SYNTHESIZE: 0.2})
+        return Table(await take(platform, council), council)
+
+    return sit
 
 
-@pytest.mark.parametrize("name", COUNCIL_STORIES)
-async def test_on_discord(name: str, table: Table) -> None:
-    await COUNCIL_STORIES[name](*table)
-    table.driver.check()
+TOLD = [
+    (platform, name)
+    for platform in ("discord", "slack over http")
+    for name in COUNCIL_STORIES
+    if ALL or (platform, name) != ("slack over http", "kill 9 in every stage")
+]
+
+
+@pytest.mark.parametrize(("platform", "name"), TOLD)
+async def test_story(platform: str, name: str, table: Convened) -> None:
+    d, council = await table(platform)
+    await COUNCIL_STORIES[name](d, council)
+    d.check()
 
 
 PLACES: dict[str, Callable[[Table, str], bool]] = {
@@ -63,15 +77,16 @@ PLACES: dict[str, Callable[[Table, str], bool]] = {
 
 
 @pytest.mark.parametrize("place", PLACES if ALL else ("ballots kept",))
-async def test_a_kill_right_after(place: str, table: Table) -> None:
-    d, council = table
+@pytest.mark.parametrize("platform", ["discord", "slack over http"])
+async def test_a_kill_right_after(platform: str, place: str, table: Convened) -> None:
+    taken = d, council = await table(platform)
     reference = await convene(d)
     await d.rest(1)
     assert council.asked == ONE_COUNCIL
     talk = await convene(d)
-    run = runs(d)[-1]
+    run = d.runs()[-1]
     async with asyncio.timeout(20):
-        while not PLACES[place](table, run):  # noqa: ASYNC110 - the files of the bot's databases tell nobody
+        while not PLACES[place](taken, run):  # noqa: ASYNC110 - the files of the bot's databases tell nobody
             await asyncio.sleep(0.001)
     await d.kill()
     before, safe = council.asked.copy(), {name for of, name in steps(d.process.data) if of == run}

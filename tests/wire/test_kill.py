@@ -14,20 +14,17 @@ import pytest
 from bot.adapters.discord.render import CURSOR
 from tests.fakes.reply import Reply
 from tests.kill.instants import ALL, sequences
-from tests.kill.remains import rows, steps
 from tests.wire.model import ANSWER
 from tests.wire.on_discord import DiscordTalk, OnDiscord, actions
 from tests.wire.stories import ANA, QUESTION, count
+from tests.wire.struck import calls_when_kept, received, settled
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 
 UNAVOIDABLE = (160004, 10062, 40060, 10015)
 """What a call made a second time is told: that thread is there, that interaction has been answered. And what
 an interaction answers that was never acknowledged: Unknown Webhook.
 """
-
-LEDGER = "SELECT state, input_tokens, output_tokens FROM ledger WHERE run_id = ? ORDER BY id"
-INBOX = "SELECT id, state FROM inbox WHERE id NOT LIKE 'stock-%' ORDER BY seq"
 
 
 @pytest.mark.parametrize(("seed", "shares"), sequences("wire", kills=2, some=1, every=18))
@@ -44,7 +41,7 @@ async def test_a_killed_answer_is_finished_in_its_messages(
     stood = len(d.channels[0].messages)
 
     talk, asked = await asked_and_struck(d, shares[0] * course_s)
-    received = await stored(d, 2)
+    stored = len(received(d)) == 2
     kept = calls_when_kept(d, paid)
     for share in shares[1:]:  # anywhere from the start of the process to the end of the answer
         await d.process.start()
@@ -52,12 +49,12 @@ async def test_a_killed_answer_is_finished_in_its_messages(
         await d.kill()
         kept = kept or calls_when_kept(d, paid)
     await d.begin(d.process)
-    if not received:  # it was never acknowledged, so Ana was told that nothing came of it
+    if not stored:  # it was never acknowledged, so Ana was told that nothing came of it
         assert asked.acked is None
         talk = await d.ask(ANA, QUESTION)
     await d.rest(2)
 
-    if asked.acked is not None or not received:
+    if asked.acked is not None or not stored:
         assert plain(talk.said()) == plain(reference.said())
         assert len(d.channels[0].messages) == stood + 1, "the line that says who asked what, once"
     else:
@@ -103,7 +100,7 @@ async def test_a_kill_right_after(place: str, driver: OnDiscord) -> None:
             await asyncio.sleep(0.001)
     await d.kill()
     asked = await asking
-    assert await stored(d, 2)
+    assert len(received(d)) == 2
     await d.begin(d.process)
     await d.rest(2)
     if asked.acked is None:  # Ana has been told that nothing came; the answer stands there all the same
@@ -126,29 +123,6 @@ async def asked_and_struck(d: OnDiscord, after_s: float) -> tuple[DiscordTalk, A
     await d.kill()
     asked = await asking
     return d.talk(asked, d.channels[0]), asked
-
-
-async def stored(d: OnDiscord, number: int) -> bool:
-    return len(rows(d.process.data / "sutradhar.db", INBOX)) == number
-
-
-def calls_when_kept(d: OnDiscord, before: int) -> int | None:
-    """How many calls had been paid when the answer was kept, or None while it is not."""
-    run = rows(d.process.data / "sutradhar.db", INBOX)[-1][0]
-    return len(d.model.prompts) - before if (run, "answer") in steps(d.process.data) else None
-
-
-def settled(d: OnDiscord, calls: int) -> None:
-    """One entry that was counted, as for the undisturbed run; beside it only what was cut off."""
-    database = d.process.data / "sutradhar.db"
-    (reference, _), (run, state) = rows(database, INBOX)
-    assert state == "done"
-    ((_, *tokens),) = rows(database, LEDGER, reference)
-    paid = rows(database, LEDGER, run)
-    assert ("settled", *tokens) in paid, paid
-    assert all(row in (("settled", *tokens), ("reserved", 0, 0)) for row in paid), paid
-    assert calls <= len(paid)
-    assert len(rows(database, "SELECT 1 FROM exchanges WHERE run_id = ?", run)) == 1
 
 
 def plain(said: list[str]) -> list[str]:

@@ -106,7 +106,7 @@ async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in
     finally:
         await app.close()
     told = said(recorder, "r1")
-    for name in ("map.png: I can't read", "huge.md: 999 MB", "liar.md: 2 MB", "empty.md: the file is empty"):
+    for name in ("map.png: I can't read", "huge.md: 999 MB", "liar.md: 2.", "empty.md: the file is empty"):
         assert name in told
     assert "gone.md could not be fetched" in told
     assert "nowhere.md could not be fetched" in told

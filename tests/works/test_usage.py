@@ -220,9 +220,9 @@ async def test_it_speaks_portuguese(desk: Desk) -> None:
     await desk.app.house.feedback.give("here", run, "ana", "up")
     told = await desk.usage(locale="pt-BR")
     assert told.startswith("Nos últimos 30 dias:\n")
-    assert rows(told)[1:2] == ["| Você | 2 | 2.000 | 60 | ≥ US$ 0.25 |"]
+    assert rows(told)[1:2] == ["| Você | 2 | 2.000 | 60 | ≥ US$ 0,25 |"]
     assert "1 chamada foi a um modelo de preço desconhecido" in told
     assert "1 ajudou, 0 não" in told
-    assert "restam US$ 2.75" in told
+    assert "restam US$ 2,75" in told
     assert "Esta é só a sua parte." in told
     assert (await desk.usage(locale="pt", days=1)).startswith("No último dia:")

@@ -96,6 +96,8 @@ def _model(client: Sutradhar, say: Words) -> Check:
         return Check(None, say("welcome.check_model_none"))
     if answers[0] == DEMO:
         return Check(None, say("welcome.check_model_demo"))
+    if variable := client.config.key_missing(answers[0]):
+        return Check(False, say("welcome.check_model_key", model=answers[0], variable=variable))
     return Check(True, say("welcome.check_model", model=answers[0]))
 
 

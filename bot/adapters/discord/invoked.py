@@ -13,7 +13,7 @@ import discord
 
 from bot.adapters.discord import placing
 from bot.adapters.discord.origin import TOKEN_SECONDS, Origin
-from bot.adapters.discord.placing import PERSONAL, PLATFORM, Spot
+from bot.adapters.discord.placing import PLATFORM, Spot
 from bot.adapters.draft import clean, title
 from bot.events import Author, File, OptionValue, Place, Request
 from bot.requests import event_id
@@ -38,7 +38,7 @@ def request_of(
     """
     shown = interaction.message is not None and interaction.message.flags.ephemeral
     # In a DM with the bot everything is private already, and what is personal is so where it stands.
-    private = (bool(options.get("private")) or shown) and not here.direct and row.work != PERSONAL
+    private = (bool(options.get("private")) or shown) and not here.direct and not row.personal
     place, origin = _placed(interaction, here, row, held, private=private, threads=threads)
     asked = text if row.plain else f"/{row.path} {text}".strip()
     origin = replace(origin, title=title(text) or row.path, asked=asked)
@@ -63,7 +63,7 @@ def _placed(
     interaction: discord.Interaction, here: Spot, row: Verb, held: str | None, *, private: bool, threads: bool
 ) -> tuple[Place, Origin]:
     """`private` makes it a conversation of its own; personal answers are only shown to one person."""
-    alone = private or (row.work == PERSONAL and not here.direct)
+    alone = private or (row.personal and not here.direct)
     goes = placing.home(here, ordered=row.ordered, private=alone, threads=threads)
     place = placing.place(here, event=interaction.id, goes=goes, held=held, private=private)
     # A button where the answer stands as messages of its own needs no response beside them.

@@ -17,6 +17,7 @@ from bot.adapters.unfinished import Unfinished
 if TYPE_CHECKING:
     from bot.adapters.discord.reception import Reception
 
+
 def about_message(reception: Reception) -> app_commands.ContextMenu:
     async def about(interaction: discord.Interaction, message: discord.Message) -> None:
         say = reception.words(interaction)

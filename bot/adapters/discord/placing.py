@@ -14,8 +14,6 @@ from bot.adapters.discord.origin import Home
 from bot.events import Place, Sorry
 
 PLATFORM = "discord"
-PERSONAL = "sessions"
-"""The work whose answers name a person's own conversations, so that nobody else is shown them."""
 
 _OPENS_THREADS = {ChannelType.text, ChannelType.news, ChannelType.forum, ChannelType.media}
 _THREADS = {ChannelType.public_thread, ChannelType.private_thread, ChannelType.news_thread}

@@ -62,7 +62,7 @@ def request_of(
     options: dict[str, OptionValue] = dict(parsed.options)
     if parsed.verb is None:
         options[FOLLOW_UP] = True
-    private = bool(options.pop("private", False)) or row.work == placing.PERSONAL
+    private = bool(options.pop("private", False)) or row.personal
     if private and not here.direct:
         raise Sorry("discord.only_slash", verb=row.path)
     origin = Origin(

@@ -40,7 +40,7 @@ class Check:
 async def show(slack: Slack, here: Spot, response_url: str = "") -> None:
     """Tell an admin, alone, what is in place in this workspace. Raises Sorry for anybody else."""
     if not (await slack.people.of(here, fresh=True)).admin:
-        raise Sorry("app.admins", verb="setup")
+        raise Sorry("slack_welcome.check_admins")
     say = await slack.reception.words(here)
     client = await slack.workspaces.client(here.team, here.enterprise)
     me = await slack.workspaces.me(here.team, here.enterprise)
@@ -126,6 +126,8 @@ def _model(config: Config, say: Words) -> Check:
         return Check(None, say("welcome.check_model_none"))
     if answers[0] == DEMO:
         return Check(None, say("welcome.check_model_demo"))
+    if variable := config.key_missing(answers[0]):
+        return Check(False, say("welcome.check_model_key", model=answers[0], variable=variable))
     return Check(True, say("welcome.check_model", model=answers[0]))
 
 

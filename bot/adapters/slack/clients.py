@@ -18,6 +18,7 @@ from slack_sdk.http_retry.response import HttpResponse
 from slack_sdk.http_retry.state import RetryState
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.adapters.pen import Rank, urgency
 from bot.adapters.slack.limits import Client, Limits
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ REPEATABLE: Final = frozenset(
 )
 """What comes to the same if it is done twice: these are tried again when the connection breaks."""
 AT_ONCE: Final = frozenset(("chat.startStream", "chat.appendStream"))
-"""What is not waited for: there is another way to show the same."""
+"""What is not waited for: there is another way to show the same. Nor is an edit that will be old by then."""
 BY_CHANNEL: Final = frozenset(("chat.postMessage", "chat.postEphemeral"))
 """A 429 for these may be of one channel alone, and is no reason to stop all others."""
 
@@ -83,7 +84,8 @@ class Unhurried(AsyncRateLimitErrorRetryHandler):
         method, seconds = _method(request), _retry_after(response)
         if self._limits is not None and method not in BY_CHANNEL:
             self._limits.at(self._space, method).pause(min(seconds, LONGEST_S))
-        return method not in AT_ONCE and seconds <= LONGEST_S
+        at_once = method in AT_ONCE or (method == "chat.update" and urgency.get() >= Rank.PASSING)
+        return not at_once and seconds <= LONGEST_S
 
     async def prepare_for_next_attempt_async(
         self,

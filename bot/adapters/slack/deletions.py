@@ -72,33 +72,41 @@ class Deletions:
                 await app.stop_run(here.space, row.id)
 
     async def _reword(self, here: Spot, message: Body) -> None:
-        me = await self._slack.workspaces.me(here.team, here.enterprise)
-        name = partial(self._slack.people.name, here)
-        try:
-            text = parsed_of(await heard(text_of(message, "text"), me.user, name)).text
-        except Sorry:  # not a line that could be asked: what was asked stands
+        if not (ts := text_of(message, "ts")):
             return
-        if text and (ts := text_of(message, "ts")):
-            await self._turn(here, message)
-            await self._slack.app.reword(here.space, _run(here, ts), text)
+        run, app = _run(here, ts), self._slack.app
+        async with self._turn(here, message):
+            past = await app.past(here.space, run)
+            if past is None or not past.origin:  # taken back: its words stay away
+                return
+            me = await self._slack.workspaces.me(here.team, here.enterprise)
+            name = partial(self._slack.people.name, here)
+            try:
+                text = parsed_of(await heard(text_of(message, "text"), me.user, name)).text
+            except Sorry:  # not a line that could be asked: what was asked stands
+                return
+            if text:
+                await app.reword(here.space, run, text)
 
     async def _forget(self, here: Spot, message: Body) -> None:
         if not (ts := text_of(message, "ts")):
             return
-        await self._turn(here, message)
-        forgetting = asyncio.create_task(self._slack.app.forget(here.space, _run(here, ts)))
-        self._going.add(forgetting)
-        forgetting.add_done_callback(self._going.discard)
-        # It is kept at once; that a run has ended is no reason to keep Slack waiting.
-        await asyncio.wait({forgetting}, timeout=WAIT_S)
-        if forgetting.done():
-            forgetting.result()
+        async with self._turn(here, message):
+            # Of the message itself Slack may tell only now, as after a connection that broke.
+            self._slack.reception.never(here, event_of_message(here.channel, ts))
+            forgetting = asyncio.create_task(self._slack.app.forget(here.space, _run(here, ts)))
+            self._going.add(forgetting)
+            forgetting.add_done_callback(self._going.discard)
+            # It is kept at once; that a run has ended is no reason to keep Slack waiting.
+            await asyncio.wait({forgetting}, timeout=WAIT_S)
+            if forgetting.done():
+                forgetting.result()
         await self._close(Spot(here.user, here.team, here.channel, here.enterprise, thread=ts))
 
-    async def _turn(self, here: Spot, message: Body) -> None:
-        """What was written a moment ago may be on its way in, and would come in after all."""
+    def _turn(self, here: Spot, message: Body) -> asyncio.Lock:
+        """What was written a moment ago may be on its way in, and would come in after all; so may other words."""
         root = text_of(message, "thread_ts") or text_of(message, "ts")
-        await self._slack.reception.turns.after((here.channel, root))
+        return self._slack.reception.turns.of((here.channel, root))
 
     async def _close(self, thread: Spot) -> None:
         """Was it a root that the bot had posted, what still runs under it stops; its conversation is put away."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from bot.config import SlackConfig
 
 HOSTS: Final = ("files.slack.com", "slack-files.com")
+SLACK: Final = ("slack.com", "slack-gov.com")
+"""Where Slack has its API and its pages, but no files."""
 TIMEOUT: Final = aiohttp.ClientTimeout(total=120, connect=10, sock_read=30)
 TRIES: Final = 3
 _PIECE: Final = 1 << 16
@@ -39,7 +41,9 @@ class Files:
         self._workspaces = workspaces
         self._pause_s = pause_s
         # A proxy or a stand-in for Slack keeps files, too; a Slack of another name has them at a host of its own.
-        self._own = URL(settings.api_base).origin()
+        api = URL(settings.api_base)
+        self._own = api.origin()
+        self._api = f"{api.path.rstrip('/')}/"
         self._hosts = {*HOSTS, f"files.{self._own.host}"}
 
     async def fetch(self, request: Request, file: File, path: Path, limit: int) -> None:
@@ -62,9 +66,17 @@ class Files:
         try:
             url = URL(address)
             there = url.scheme == "https" and url.port == 443 and url.host in self._hosts
-            return url if there or url.origin() == self._own else None
+            return url if there or self._stands_in(url) else None
         except ValueError:  # no address at all
             return None
+
+    def _stands_in(self, url: URL) -> bool:
+        """Whether it is a file beside the API. A file of somebody else's app may be said to be anywhere, also at a
+        call of Slack's own, which would be made with our token.
+        """
+        if url.origin() != self._own or self._own.host in SLACK:
+            return False
+        return not f"{url.path.lower()}/".startswith(self._api.lower()) and "//" not in url.path
 
     async def _token(self, request: Request, file: File) -> str:
         origin = origin_of(request.origin)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bot.adapters.pen import Pen, Pens, Rank
-from bot.adapters.slack.elements import State, Task, plan_of
+from bot.adapters.pen import Later, Pen, Pens, Rank
+from bot.adapters.slack.elements import State, Task, plan_of, small
 from bot.adapters.slack.neutral import literal
 from bot.adapters.slack.page import Page
 from bot.adapters.slack.render import asked
@@ -42,21 +42,37 @@ _log = logging.getLogger(__name__)
 class Heading:
     """One run's root message."""
 
-    def __init__(self, request: Request, origin: Origin, outbox: Outbox, say: Words) -> None:
+    def __init__(self, request: Request, origin: Origin, outbox: Outbox, pens: Pens, say: Words) -> None:
         self._request = request
+        self._pens = pens
         self._origin = origin
         self._outbox = outbox
         self._say = say
+        self.recalled = False
+        """Whether it was there before a crash; on which surface the outbox does not know."""
 
     def page(self, tasks: Sequence[Task] = (), title: str = "") -> Page:
         said, who = self._origin.asked, self._request.author.name
         return asked(said, who, self._say, tasks=tasks, title=title)
 
     async def post(self, surface: Thread) -> str:
-        """Its ts, on this surface. Every step may be taken again after a crash. Raises a surface's faults."""
+        """Its ts, on this surface, when the channel's pen gets to it. Raises Later, and a surface's faults."""
+        root = _Root(self, surface)
+        pen = self._pens.at(surface.key)
+        pen.put(root)
+        await pen.settled([root])
+        if root.fault is not None:
+            raise root.fault
+        if not root.message:
+            raise Later("it was given up")
+        return root.message
+
+    async def write(self, surface: Thread) -> str:
+        """Post it now. Every step may be taken again after a crash."""
         space, run = self._request.place.space, self._request.id
         row = await self._outbox.claim(space, run, ASKED)
         if row.message_id is not None:
+            self.recalled = True
             return row.message_id
         page, mark = self.page(), Mark(run, ASKED)
         message = None if row.fresh else await surface.find(mark, row.created_at, ())
@@ -66,6 +82,25 @@ class Heading:
             message = await surface.post(page, mark, Form.BARE)
         await self._outbox.sent(space, run, ASKED, message, page.shown)
         return message
+
+
+class _Root:
+    """A heading, to the channel's pen: its `message` once it is posted, or the `fault`."""
+
+    there = False
+
+    def __init__(self, heading: Heading, surface: Thread) -> None:
+        self._heading = heading
+        self._surface = surface
+        self.message = ""
+        self.fault: Exception | None = None
+
+    async def write(self) -> bool:
+        try:
+            self.message = await self._heading.write(self._surface)
+        except (Gone, Full, Refused, Shut, StorageFault) as fault:
+            self.fault = fault
+        return True
 
 
 class Plan:
@@ -102,6 +137,10 @@ class Plan:
     def there(self) -> bool:
         return self._id is not None
 
+    @property
+    def placed(self) -> bool:
+        return self._surface is not None
+
     def enter(self, stage: Stage) -> None:
         """A stage opens, so the one before is complete; or the open one has another title."""
         last = next(reversed(self._tasks), None)
@@ -111,9 +150,10 @@ class Plan:
         self._changed()
 
     def end(self, status: Ended) -> None:
-        if self._ended is None and self._tasks:
+        if self._ended is None:
             self._ended = status
-            self._set(next(reversed(self._tasks)), _ENDS[status])
+            for key in list(self._tasks)[-1:]:
+                self._set(key, _ENDS[status])
             self._changed()
 
     def opened(self) -> None:
@@ -135,6 +175,8 @@ class Plan:
         if self._surface is None or page.shown == self._shown:
             return False
         try:
+            if len(self._tasks) < LEAST and not await self.left_over():
+                return False
             await self._bring(self._surface, page)
         except (Gone, Full, Refused, Shut, StorageFault) as fault:
             _log.info("run %s: its plan is left as it is: %s", self._mark.run, type(fault).__name__)
@@ -142,6 +184,14 @@ class Plan:
             return False
         self._shown = page.shown
         return True
+
+    async def left_over(self) -> bool:
+        """Whether a plan from before a crash still goes on there, as far as is known."""
+        try:
+            row = await self._outbox.get(self._space, self._mark.run, self._mark.key)
+        except StorageFault:
+            return False
+        return row is not None and row.message_id is not None and row.shown is None
 
     async def _bring(self, surface: Surface[Page], page: Page) -> None:
         if self._id is None:
@@ -162,7 +212,7 @@ class Plan:
         self._tasks[key] = Task(key, self._tasks[key].title, status)
 
     def _changed(self) -> None:
-        if self._surface is not None and len(self._tasks) >= LEAST:
+        if self._surface is not None and (len(self._tasks) >= LEAST or self._ended is not None):
             self._pen = self._pens.at(self._surface.key)
             self._pen.put(self, Rank.PASSING if self._ended is None else Rank.FINAL)
 
@@ -171,5 +221,7 @@ class Plan:
         title = self._say(f"slack_thread.plan_{self._ended or 'goes_on'}")
         if self._heading is not None:
             return self._heading.page(tasks, title)
+        if not tasks:
+            return Page("", closing=(small(title),), plain=title)
         plain = "\n".join([title, *(f"• {literal(one.title)}" for one in tasks)])
         return Page("", closing=(plan_of(tasks, title),), plain=plain)

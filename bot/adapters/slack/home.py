@@ -16,7 +16,7 @@ from bot import commands
 from bot.adapters.pen import Later, patiently
 from bot.adapters.slack import placing
 from bot.adapters.slack.access import Access, Workspaces
-from bot.adapters.slack.heading import Heading
+from bot.adapters.slack.heading import ASKED, PLAN, Heading
 from bot.adapters.slack.neutral import literal
 from bot.adapters.slack.refusals import NOT_IN_CHANNEL, NOWHERE, in_our_words
 from bot.adapters.slack.response import Response
@@ -28,6 +28,7 @@ from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface
 from bot.words import words
 
 if TYPE_CHECKING:
+    from bot.adapters.pen import Pens
     from bot.adapters.slack.origin import Origin
     from bot.adapters.slack.page import Page
     from bot.events import Place, Request
@@ -59,6 +60,7 @@ class SlackHome:
         outbox: Outbox,
         offers: Offers,
         threads: Threads,
+        pens: Pens,
     ) -> None:
         self._run = request.id
         self._place = request.place
@@ -75,7 +77,7 @@ class SlackHome:
         self._lost: list[Surface[Page]] = []
         self._aside = Aside(self._access, origin, offers)
         makes_its_own = origin.home in ("thread", "direct")
-        self.heading = Heading(request, origin, outbox, self._say) if makes_its_own else None
+        self.heading = Heading(request, origin, outbox, pens, self._say) if makes_its_own else None
         self.surface: Surface[Page] = self._first()
         self._why = self._say("slack_thread.not_in_channel")
         self.opened = lambda: None
@@ -98,12 +100,13 @@ class SlackHome:
 
     async def open(self) -> None:
         """Find or make the place; whatever cannot be made, there is a surface afterwards."""
-        await self._find()
+        await self.find()
         if isinstance(self.surface, Thread) and self.surface.thread and self._ordered:
             self._begin_session(self.surface.channel, self.surface.thread)
         self.opened()
 
-    async def _find(self) -> None:
+    async def find(self) -> None:
+        """Find or make the place alone; nothing else is shown there."""
         origin = self._origin
         try:
             if self.heading is not None:
@@ -139,14 +142,16 @@ class SlackHome:
         if not origin.private:
             try:
                 above = Thread(self._access, origin.channel)
-                return origin.channel, await patiently(partial(heading.post, above))
+                root = await heading.post(above)
+                if not heading.recalled or await self.permalink(origin.channel, root):
+                    return origin.channel, root
             except Shut as shut:
                 if shut.code in NOWHERE:
                     raise
                 _log.info("run %s: its channel is shut: %s", self._run, shut)
                 self._why = self._sentence_of(shut)
         dm = await patiently(self._dm)
-        return dm, await patiently(partial(heading.post, Thread(self._access, dm)))
+        return dm, await heading.post(Thread(self._access, dm))
 
     async def _dm(self) -> str:
         client = await self._access.client()
@@ -162,7 +167,14 @@ class SlackHome:
             streams = Streams(
                 self._access, channel, thread, (origin.team, origin.user), self._say("page.working")
             )
-        return Thread(self._access, channel, thread, streams=streams, without_file=self._without_file)
+        return Thread(
+            self._access,
+            channel,
+            thread,
+            streams=streams,
+            never_streamed=(ASKED, PLAN),
+            without_file=self._without_file,
+        )
 
     def _without_file(self, name: str, fault: Exception) -> None:
         _log.warning("run %s: a file was not sent: %s", self._run, fault)
@@ -196,7 +208,10 @@ class SlackHome:
         return {"text": self._say(f"slack_thread.{key}", **values), "blocks": []}
 
     def ended(self) -> None:
-        """The run's last message has been written."""
+        """The run's last message has been written, or is late."""
+        for surface in (self.surface, *self._lost):
+            if isinstance(surface, Thread):
+                surface.session_over()
         if self._at is not None:
             self._session.end(*self._at)
 
@@ -246,7 +261,7 @@ class SlackHome:
 
     async def put_out(self, messages: Sequence[str], note: str) -> None:
         """End the messages that a crash cut off; `note` says why there is no more. What cannot be reached stays."""
-        await self._find()
+        await self.find()
         if isinstance(self.surface, Thread):
             for message in messages:
                 with suppress(Shut, Refused, Gone, Full, Later):

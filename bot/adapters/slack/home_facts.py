@@ -19,7 +19,7 @@ from bot.config import DEMO
 from bot.words import Words
 
 if TYPE_CHECKING:
-    from bot.config import RolesConfig
+    from bot.config import Config, RolesConfig
     from bot.house import House
     from bot.works.usage import Report
     from storage.sessions import SessionRow
@@ -69,7 +69,10 @@ async def _usage(house: House, here: Spot, say: Words, *, admin: bool) -> list[s
     if admin:
         whole = await accounts.report(here.space, here.user, everybody=True)
         lines.append(_spent("slack_home.everybody", whole, say))
-        lines.append(say("slack_home.judged", up=whole.up, down=whole.down))
+        judged = whole.up + whole.down > 0
+        lines.append(
+            say("slack_home.judged", up=whole.up, down=whole.down) if judged else say("usage.not_judged")
+        )
     return [*lines, say("slack_home.usage_more")]
 
 
@@ -90,7 +93,7 @@ def _spent(key: str, report: Report, say: Words) -> str:
 async def _settings(house: House, space: str, say: Words, *, admin: bool) -> AsyncIterator[str]:
     from bot.works.council.settings import Settings
 
-    yield _answerer(house.config.roles, say)
+    yield _answerer(house.config, say)
     if admin:
         for line in _roles(house.config.roles, say):
             yield line
@@ -111,13 +114,14 @@ async def _settings(house: House, space: str, say: Words, *, admin: bool) -> Asy
         yield say("slack_home.admin")
 
 
-def _answerer(roles: RolesConfig, say: Words) -> str:
-    answers = roles.chain("answerer")
+def _answerer(config: Config, say: Words) -> str:
+    answers = config.roles.chain("answerer")
     if not answers:
         return say("slack_home.model_none")
     if answers[0] == DEMO:
         return say("slack_home.model_demo")
-    return say("slack_home.model", model=literal(answers[0]))
+    key = "slack_home.model_key" if config.key_missing(answers[0]) else "slack_home.model"
+    return say(key, model=literal(answers[0]))
 
 
 def _roles(roles: RolesConfig, say: Words) -> Iterator[str]:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.slack.heard import heard
+from bot.adapters.slack.heard import Name, heard
 from bot.adapters.slack.origin import Origin, origin_of
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.spots import text_of
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MESSAGES: Final = 50
 """The newest; the core cuts what they say to what a question has room for."""
+NAMES: Final = 30
+"""People of all messages who are called by their names, lest one thread use up what Slack lets us ask in a minute."""
 READ: Final = 999
 """Messages of one call, the most there are (Slack's documentation, "conversations.replies"), oldest first."""
 
@@ -47,7 +49,10 @@ class Earlier:
         except Exception as fault:  # the question can be answered without
             _log.warning("run %s: its thread could not be read: %s", request.id, _error(fault))
             return ""
-        return "\n".join(await asyncio.gather(*(self._line(here, one) for one in said[-MESSAGES:])))
+        name = self._named(here)
+        # The newest first, so that they are the ones with names.
+        lines = await asyncio.gather(*(self._line(one, name) for one in reversed(said[-MESSAGES:])))
+        return "\n".join(reversed(lines))
 
     async def _said(self, here: Spot, origin: Origin) -> list[Mapping[str, Any]]:
         """Without the question itself, and what came after it."""
@@ -60,10 +65,18 @@ class Earlier:
         ]
         return [one for one in found if text_of(one, "ts") < origin.message]
 
-    async def _line(self, here: Spot, message: Mapping[str, Any]) -> str:
+    def _named(self, here: Spot) -> Name:
+        named: set[str] = set()
+
         async def name(user: str) -> str:
+            if user not in named and len(named) == NAMES:
+                return user
+            named.add(user)
             return await self._people.name(here, user)
 
+        return name
+
+    async def _line(self, message: Mapping[str, Any], name: Name) -> str:
         profile = message.get("bot_profile") or {}
         shown = str(profile.get("name") or message.get("username") or "")
         user = text_of(message, "user")

@@ -13,7 +13,7 @@ from bot import commands
 from bot.adapters.slack import checklist, windows
 from bot.adapters.slack.placing import Spot, event_of
 from bot.adapters.slack.reception import Ack
-from bot.adapters.slack.spoken import COMMAND
+from bot.adapters.slack.spoken import COMMAND, SETUP
 from bot.adapters.slack.spots import Body, spot_of_command, text_of
 from bot.command_line import Parsed, parse
 from bot.commands import WORKS
@@ -30,8 +30,6 @@ COMMANDS: Final = (COMMAND, *(f"/{work}" for work in WORKS))
 ACK_S: Final = 2.5
 """Slack waits half a second longer for us, and then tells the person that the command has failed."""
 _HELP: Final = "help"
-SETUP: Final = "setup"
-"""Slack's own, like Discord's: what is in place here is no request to any work."""
 
 
 def listen(bolt: AsyncApp, slack: Slack) -> None:
@@ -60,6 +58,8 @@ class Invoked:
         async with reception.told(here, response_url=response_url):
             line = line_of(text_of(body, "command"), text_of(body, "text"))
             if line.lower() == f"/{SETUP}":
+                if seconds := reception.cool(here):
+                    raise Sorry("edge.slow_down", n=int(seconds) + 1)
                 reception.later(self._set_up(here, response_url))
                 return
             asked = _parsed(line)
@@ -101,7 +101,7 @@ def line_of(command: str, text: str) -> str:
 def _parsed(line: str) -> Parsed:
     """What the line asks for, also where nothing but the text is missing. Raises Sorry."""
     try:
-        return parse(line)
+        asked = parse(line)
     except Sorry as sorry:
         if sorry.key != "commands.missing":
             raise
@@ -112,9 +112,11 @@ def _parsed(line: str) -> Parsed:
         row = filled.verb
         if row is None or row.argument is None or " " in row.argument.name:
             raise
-        if row.argument.many:  # no file can come with a command
-            raise Sorry("slack.attach", verb=row.path) from None
-        return Parsed(row, filled.options)
+        asked = Parsed(row, filled.options)
+    row = asked.verb
+    if row is not None and row.argument is not None and row.argument.many:  # no file can come with a command
+        raise Sorry("slack.attach", verb=row.path)
+    return asked
 
 
 def _lacks_text(row: Verb, asked: Parsed) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.adapters.pen import Later, Rank, urgency
+from bot.adapters.pen import NotSent, Rank, urgency
 
 SPECIAL: Final = 300
 """Calls a minute of what Slack gives no tier: "several hundred" for chat.postMessage, which each channel's pen holds
@@ -31,7 +31,7 @@ PER_MINUTE: Final = {method: figure for figure, methods in _TIERS.items() for me
 
 KEPT_BACK: Final = 0.25
 """Of a full bucket, for messages that end: those which only go on leave it alone."""
-PASSING_S: Final = 2.0
+PASSING_S: Final = 0.5
 """How long a state that only goes on waits for its turn: meanwhile it grows old, and holds up the message's end."""
 MOST: Final = 5_000
 """Buckets kept."""
@@ -156,7 +156,7 @@ class Client(AsyncWebClient):
         return self.limits.at(self.space, method).try_take()
 
     async def api_call(self, api_method: str, **more: Any) -> AsyncSlackResponse:
-        """As slack_sdk's. Raises Later for what only goes on, where there is no room for it soon."""
+        """As slack_sdk's. Raises NotSent for what only goes on, where there is no room for it soon."""
         bucket = self.limits.at(self.space, api_method)
         if urgency.get() < Rank.PASSING:
             await bucket.turn()
@@ -165,5 +165,10 @@ class Client(AsyncWebClient):
                 async with asyncio.timeout(PASSING_S):
                     await bucket.turn()
             except TimeoutError:
-                raise Later("no room in the workspace") from None
+                raise NotSent("no room in the workspace") from None
         return await super().api_call(api_method, **more)
+
+
+def room(client: AsyncWebClient, method: str) -> bool:
+    """Whether the workspace's budget has room for one more call at once; if so, it is kept for the next one made."""
+    return not isinstance(client, Client) or client.try_take(method)

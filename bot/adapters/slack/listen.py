@@ -5,13 +5,15 @@ Hands them to the reception; knows no command and no work.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.slack import holding, written
-from bot.adapters.slack.heard import calls_others, heard, mentions
+from bot.adapters.slack.heard import NAMES, calls_others, heard, mentions, people_in
 from bot.adapters.slack.placing import PLATFORM, Spot
 from bot.adapters.slack.spots import Body, event_of_message, spot_of, text_of
 from bot.events import File, Place
@@ -29,6 +31,9 @@ ASIDE: Final = ("//", "((")
 SPOKEN: Final = (None, "file_share", "thread_broadcast", "me_message")
 """Subtypes of messages that a person wrote (Slack's documentation, "message")."""
 
+TWIN_S: Final = 1.0
+"""How much sooner a mention may come than the message itself, which alone tells for sure which files came with it."""
+
 
 def listen(bolt: AsyncApp, slack: Slack) -> None:
     listener = Listener(slack)
@@ -40,8 +45,9 @@ def listen(bolt: AsyncApp, slack: Slack) -> None:
 class Listener:
     """Takes in what people say; one per process. A mention comes as two events, and either may come first."""
 
-    def __init__(self, slack: Slack) -> None:
+    def __init__(self, slack: Slack, *, twin_s: float = TWIN_S) -> None:
         self._slack = slack
+        self._twin_s = twin_s
 
     async def on_message(self, body: dict[str, Any], context: AsyncBoltContext, ack: AsyncAck) -> None:
         event = body["event"]
@@ -51,10 +57,17 @@ class Listener:
         me = await self._slack.workspaces.me(here.team, here.enterprise)
         if here.user in (me.user, "USLACKBOT"):
             return
+        text = text_of(event, "text")
+        if not _perhaps_meant(here, text, me):
+            return
         # Asked about before their turn comes, so that a crowd is waited for together.
-        self._slack.people.expect(here)
+        for user in (here.user, *people_in(text)[:NAMES]):
+            if user != me.user:
+                self._slack.people.expect(replace(here, user=user))
+        if await _lacks_files(event, me):
+            await asyncio.sleep(self._twin_s)
         async with self._slack.reception.turns.of((here.channel, here.root)):
-            if await self._meant(here, event, me):
+            if await self._meant(here, text, me):
                 await self._hear(here, event, me, ack)
 
     async def on_stopped(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
@@ -65,13 +78,10 @@ class Listener:
         channel, thread = held or (here.channel, here.root)
         await self._slack.app.stop(Place(PLATFORM, here.space, channel, thread))
 
-    async def _meant(self, here: Spot, event: Mapping[str, Any], me: Me) -> bool:
+    async def _meant(self, here: Spot, text: str, me: Me) -> bool:
         """Whether the message is for the bot: said to it alone, naming it, or in a thread that it holds."""
-        text = text_of(event, "text")
         if here.direct or mentions(text, me.user):
             return True
-        if not here.thread or calls_others(text, me.user) or text.lstrip().startswith(ASIDE):
-            return False
         return await holding.holds(self._slack.app.house, here)
 
     async def _hear(self, here: Spot, event: Mapping[str, Any], me: Me, ack: AsyncAck) -> None:
@@ -101,6 +111,24 @@ def files_of(event: Body) -> tuple[File, ...]:
         for one in found
         if one.get("mode") != "tombstone"
     )
+
+
+def _perhaps_meant(here: Spot, text: str, me: Me) -> bool:
+    """Most of what people say in a channel is not: nothing need be asked for that, neither Slack nor the storage."""
+    if here.direct or mentions(text, me.user):
+        return True
+    return here.thread != "" and not calls_others(text, me.user) and not text.lstrip().startswith(ASIDE)
+
+
+async def _lacks_files(event: Body, me: Me) -> bool:
+    """Whether it is a mention that wants files and has none (yet)."""
+    if event.get("type") != "app_mention" or files_of(event):
+        return False
+
+    async def as_it_is(user: str) -> str:
+        return user
+
+    return _adds(await heard(text_of(event, "text"), me.user, as_it_is))
 
 
 def _adds(text: str) -> bool:

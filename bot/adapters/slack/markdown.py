@@ -20,7 +20,7 @@ from bot.adapters.slack.sizes import cost
 from bot.adapters.tables import tables
 from bot.readers.lines import opens_table
 
-LINE = 80
+LINE = 32
 """Characters of a line after which it is shown word by word: by then it is known to be no table's header."""
 TABLE = 1_500
 """Of one part of a long table, as `cost` counts."""
@@ -189,9 +189,12 @@ def _parted(text: str) -> Iterator[str]:
 # Of a growing text nearly every line is the same as a moment ago.
 _cleaned = lru_cache(4096)(clean)
 _coded = lru_cache(4096)(coded)
+# Of a growing table nearly every cell is, and each is looked at several times.
+_celled = lru_cache(8192)(spoken)
+_prosed = lru_cache(8192)(inline)
 
 
 @lru_cache(256)
 def _tabled(source: str) -> tuple[str, ...]:
-    made = tables(source, TABLE, cost, code=spoken, prose=inline)
+    made = tables(source, TABLE, cost, code=_celled, prose=_prosed)
     return tuple("\n".join(_parted(one)) for one in made)

@@ -38,12 +38,19 @@ class Page:
     file: tuple[str, bytes] | None = None
 
     @property
+    def wordless(self) -> bool:
+        """Whether there is nothing of its text yet, but for its title."""
+        return not self.body.strip() or (self.body.startswith("### ") and "\n" not in self.body)
+
+    @property
     def blocks(self) -> list[Block]:
         """All of it, for chat.postMessage and chat.update."""
         body: list[Block] = [{"type": "markdown", "text": self.body}] if self.body.strip() else []
         passing: list[Block] = []
         if self.passing:
-            passing = [{"type": "context", "elements": [{"type": "mrkdwn", "text": self.passing}]}]
+            # verbatim: else Slack looks for names and addresses in it by itself.
+            line = {"type": "mrkdwn", "text": self.passing, "verbatim": True}
+            passing = [{"type": "context", "elements": [line]}]
         return [*body, *passing, *self.closing]
 
     @property

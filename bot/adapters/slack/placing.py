@@ -12,8 +12,6 @@ from bot.adapters.slack.origin import Home
 from bot.events import Place
 
 PLATFORM = "slack"
-PERSONAL = "sessions"
-"""The work whose answers name a person's own conversations, so that nobody else is shown them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,7 @@ async def share(press: Press, run: str) -> None:
     past = await press.slack.app.past(press.space, run)
     if (
         past is None
+        or not past.origin  # taken back since
         or past.author.id != press.here.user
         or await press.slack.reception.hidden(press.here, run)
     ):

@@ -17,15 +17,14 @@ from bot import commands
 from bot.adapters import telling as sentences
 from bot.adapters.cooldown import ASKS, LOOKS, SLIPS, Cooldowns
 from bot.adapters.slack import holding, placing, spoken, telling, written
-from bot.adapters.slack.asking import Asked, request_of
+from bot.adapters.slack.asking import Asked, asked_again, only_for_another, request_of
 from bot.adapters.slack.help import help_page
-from bot.adapters.slack.origin import origin_of
 from bot.adapters.slack.people import People
 from bot.adapters.slack.placing import PLATFORM, Spot
 from bot.adapters.slack.repeated import Repeated
 from bot.adapters.turns import Turns
 from bot.command_line import parse
-from bot.events import File, OptionValue, Request, Sorry
+from bot.events import File, OptionValue, Sorry
 from bot.faults import in_words
 from bot.requests import event_id
 from bot.verb import HOUSE, Verb
@@ -122,19 +121,16 @@ class Reception:
 
         async def asked() -> Asked:
             past = await self.app.past(here.space, run)
-            if past is None or _only_for_another(past, here.user):
+            if past is None:
                 raise Sorry("edge.gone")
-            row = commands.verb(past.work, past.verb)
-            if row.argument is not None and row.argument.required and not (past.text or past.files):
-                raise Sorry("edge.gone")  # whoever asked has taken it back
-            return Asked(row, past.text, past.options, past.files, response_url=response_url)
+            return asked_again(past, here, response_url)
 
         await self._once(here, event, ack, response_url, asked)
 
     async def hidden(self, here: Spot, run: str) -> bool:
         """Whether what the run was asked, and what came of it, is for somebody else alone. Raises Sorry."""
         past = await self.app.past(here.space, run)
-        return past is not None and _only_for_another(past, here.user)
+        return past is not None and only_for_another(past, here.user)
 
     async def hint(self, here: Spot, event: str, key: str, **values: object) -> None:
         """A sentence of the catalogue to the person alone, once, unless they have got many."""
@@ -144,6 +140,10 @@ class Reception:
                 self._repeated.keep(run, "")
                 say = await self.words(here)
                 self.later(self.tell(here, say(key, **values)))
+
+    def never(self, here: Spot, event: str) -> None:
+        """The event is to become nothing, should Slack tell of it after all, or again."""
+        self._repeated.keep(event_id(PLATFORM, here.space, event), "")
 
     async def words(self, here: Spot) -> Words:
         """In the language of the person's own Slack."""
@@ -214,7 +214,7 @@ class Reception:
             # Answered on the spot, to the person alone: there is nothing in it to keep or to lose.
             self.later(self._help(here, asked))
             return
-        person = await self.people.of(here, fresh=asked.row.admin)
+        person = await self.people.of(here, fresh=asked.admin)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
         house = self.app.house
@@ -286,7 +286,3 @@ def _at_most_once(ack: Ack) -> Ack:
             await ack()
 
     return acknowledge
-
-
-def _only_for_another(past: Request, user: str) -> bool:
-    return past.origin != "" and origin_of(past.origin).private and past.author.id != user

@@ -169,8 +169,7 @@ def _passing(sheet: Sheet, facts: Facts, body: str) -> str:
         return ""
     if sheet.status is not None:
         return progress(sheet.status)
-    titled_only = body.startswith("### ") and "\n" not in body  # what there is of a text may be held back
-    return facts.say("page.working") if titled_only or not body else ""
+    return facts.say("page.working") if Page(body).wordless else ""  # what there is of it may be held back
 
 
 def _last(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 TITLE = 200
 """Characters of a session's title (Slack's documentation, "agents.sessions.setStatus")."""
 
+WORKS, WAITS = "processing", "active"
+
 _log = logging.getLogger(__name__)
 
 
@@ -57,12 +59,12 @@ class Session:
         self._beside = beside
         self._user = user
         self._title = title
-        self._before: asyncio.Task[None] | None = None
+        self._wanted = ""
+        self._telling: asyncio.Task[None] | None = None
 
     def begin(self, channel: str, thread: str, status: str) -> None:
         """The run works in this thread from now on: there is a stop button, and `status` until it says something."""
-        told = {"title": plain(clean(self._title), TITLE), "initiator_user_id": self._user}
-        self._next(lambda client: _status(client, channel, thread, "processing", **told))
+        self._want(channel, thread, WORKS)
         self._beside.do(
             self._call(
                 lambda client: client.assistant_threads_setStatus(
@@ -73,7 +75,32 @@ class Session:
 
     def end(self, channel: str, thread: str) -> None:
         """It waits for people again."""
-        self._next(lambda client: _status(client, channel, thread, "active"))
+        self._want(channel, thread, WAITS)
+
+    def _want(self, channel: str, thread: str, status: str) -> None:
+        self._wanted = status
+        if self._telling is None or self._telling.done():
+            self._telling = self._beside.do(self._tell(channel, thread))
+
+    async def _tell(self, channel: str, thread: str) -> None:
+        """Bring Slack to the status that is wanted; one that has passed before there was room for it is left out."""
+        about = {"title": plain(clean(self._title), TITLE), "initiator_user_id": self._user}
+        about = {name: value for name, value in about.items() if value}
+        told = ""
+
+        async def tell(client: AsyncWebClient) -> None:
+            nonlocal told
+            # The last one is not given up where there is no room: the stop button would stay.
+            urgency.set(Rank.FIRST if self._wanted == WAITS else Rank.PASSING)
+            told = self._wanted
+            await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread, status=told, **about)
+
+        while told != self._wanted:
+            try:
+                await patiently(lambda: self._call(tell))
+            except Later:
+                if told == self._wanted:
+                    raise
 
     def rename(self, channel: str, thread: str, title: str) -> None:
         """Another conversation's thread is called this from now on."""
@@ -97,23 +124,7 @@ class Session:
             )
         )
 
-    def _next(self, call: Callable[[AsyncWebClient], Awaitable[object]]) -> None:
-        """After the status before this one, or the last word would not be the last."""
-        before = self._before
-
-        async def later() -> None:
-            if before is not None:
-                await asyncio.wait([before])
-            await patiently(lambda: self._call(call))
-
-        self._before = self._beside.do(later())
-
     async def _call(self, call: Callable[[AsyncWebClient], Awaitable[object]]) -> None:
         client = await self._access.client()
         with in_our_words():
             await call(client)
-
-
-async def _status(client: AsyncWebClient, channel: str, thread: str, status: str, **told: str) -> None:
-    told = {name: value for name, value in told.items() if value}
-    await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread, status=status, **told)

@@ -14,6 +14,8 @@ from bot.commands import TABLE
 from bot.verb import HOUSE
 
 COMMAND: Final = "/sutradhar"
+SETUP: Final = "setup"
+"""Slack's own, like Discord's: what is in place is no request to any work. In threads nothing stands for it."""
 
 
 def shown(sentence: str, *, thread: bool) -> str:
@@ -21,7 +23,7 @@ def shown(sentence: str, *, thread: bool) -> str:
 
     def typed(found: re.Match[str]) -> str:
         tick, path = found[1], found[2]
-        if not thread:
+        if not thread or path == SETUP:
             return f"{tick}{COMMAND} {path}" if path in _house() else found[0]
         return f"{tick}{path}" if tick else f"`{path}`"
 
@@ -30,10 +32,10 @@ def shown(sentence: str, *, thread: bool) -> str:
 
 @cache
 def _house() -> frozenset[str]:
-    return frozenset(row.path for row in TABLE if row.work == HOUSE)
+    return frozenset({SETUP, *(row.path for row in TABLE if row.work == HOUSE)})
 
 
 @cache
 def _command() -> re.Pattern[str]:
-    paths = sorted((row.path for row in TABLE), key=len, reverse=True)
+    paths = sorted((SETUP, *(row.path for row in TABLE)), key=len, reverse=True)
     return re.compile(rf"(`?)(?<![\w/])/({'|'.join(map(re.escape, paths))})(?![\w-])")

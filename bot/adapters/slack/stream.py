@@ -11,17 +11,15 @@ import logging
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bot.adapters.pen import Later
+from bot.adapters.slack.limits import room
+from bot.adapters.slack.neutral import plain
 from bot.adapters.slack.refusals import Unsure, in_our_words
 from bot.adapters.surface import Full, Gone, Refused, Shut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slack_sdk.web.async_client import AsyncWebClient
-
     from bot.adapters.slack.access import Access
     from bot.adapters.slack.page import Page
 
@@ -48,20 +46,24 @@ class _Stream:
 
 @dataclass(slots=True)
 class Streams:
-    """A thread's. `recipient` is the (team, user) who asked. `idle` is a passing line that goes without saying."""
+    """A thread's. `recipient` is the (team, user) who asked. `idle` is a passing line that goes without saying.
+
+    `session` is the status that the thread's session has after a stream's end.
+    """
 
     access: Access
     channel: str
     thread: str
     recipient: tuple[str, str]
     idle: str = ""
+    session: Literal["processing", "active"] = "processing"
     _live: dict[str, _Stream] = field(default_factory=dict)
     _refused: bool = False
 
     async def begin(self, page: Page) -> str | None:
         """The new message; None where it has to be posted instead. Raises Unsure."""
         client = await self.access.client()
-        if self._refused or not page.body.strip() or not _room(client):
+        if self._refused or not page.body.strip() or not room(client, "chat.startStream"):
             return None
         team, user = self.recipient
         began = asyncio.get_running_loop().time()
@@ -114,7 +116,9 @@ class Streams:
         """The message is no stream any more, whatever it shows. Raises Later, Gone and Shut."""
         with suppress(Refused, Full):  # it has ended, or was never one
             await self._stop(message)
-        self._live.pop(message, None)
+        stream = self._live.pop(message, None)
+        if stream is not None:
+            await self._passing(stream, "")
 
     def live(self, message: str) -> bool:
         return message in self._live
@@ -143,7 +147,7 @@ class Streams:
         client = await self.access.client()
         with in_our_words():  # without a status of its own, Slack takes the whole session for over
             await client.chat_stopStream(
-                channel=self.channel, ts=message, session_status="processing", **said
+                channel=self.channel, ts=message, session_status=self.session, **said
             )
 
     async def _passing(self, stream: _Stream, status: str) -> None:
@@ -156,13 +160,9 @@ class Streams:
             client = await self.access.client()
             with in_our_words():
                 await client.assistant_threads_setStatus(
-                    channel_id=self.channel, thread_ts=self.thread, status=_MARKS.sub("", status)[:STATUS]
+                    channel_id=self.channel,
+                    thread_ts=self.thread,
+                    status=plain(_MARKS.sub("", status), STATUS),  # between marks there may be a mention
                 )
         except (Gone, Full, Refused, Shut, Later) as fault:
             _log.debug("a status line was left out: %s", type(fault).__name__)
-
-
-def _room(client: AsyncWebClient) -> bool:
-    """Whether the workspace's budget has room for one more stream at once."""
-    take: Callable[[str], bool] | None = getattr(client, "try_take", None)
-    return take is None or take("chat.startStream")

@@ -9,7 +9,9 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from bot.adapters.pen import NotSent
 from bot.adapters.slack.elements import SMALL, section, small
+from bot.adapters.slack.limits import room
 from bot.adapters.slack.page import TEXT, Page
 from bot.adapters.slack.putting_out import put_out
 from bot.adapters.slack.refusals import Conflict, in_our_words
@@ -56,14 +58,19 @@ class Thread:
         thread: str = "",
         *,
         streams: Streams | None = None,
+        never_streamed: Collection[str] = (),
         without_file: Callable[[str, Exception], None] = lambda name, fault: None,
     ) -> None:
-        """`without_file` is told which file Slack does not take, and why."""
+        """`never_streamed` are the marks' keys of messages that always bear their metadata.
+
+        `without_file` is told which file Slack does not take, and why.
+        """
         self._access = access
         self._without_file = without_file
         self.channel = channel
         self.thread = thread
         self._streams = streams
+        self._never_streamed = never_streamed
         self._uploads = Uploads(access, channel, thread)
 
     @property
@@ -82,6 +89,8 @@ class Thread:
             if begun is not None:
                 return begun
         client = await self._access.client()
+        if page.growing and page.wordless and not room(client, "chat.update"):
+            raise NotSent("the first words would wait longer than the message")
         with in_our_words():
             posted = await client.chat_postMessage(
                 channel=self.channel,
@@ -91,7 +100,8 @@ class Thread:
                 unfurl_media=False,
                 **sent_as(page, form),
             )
-        self.channel = str(posted["channel"])  # a person's own conversation has another id than the person
+        # A person's own conversation has another id than the person, by which no file can be sent.
+        self.channel = self._uploads.channel = str(posted["channel"])
         return str(posted["ts"])
 
     async def edit(
@@ -120,9 +130,15 @@ class Thread:
         with in_our_words():
             await client.chat_update(channel=self.channel, ts=message, **said, metadata=metadata(mark))
 
+    def session_over(self) -> None:
+        """What ends a stream from now on does not say that the run goes on."""
+        if self._streams is not None:
+            self._streams.session = "active"
+
     async def _end(self, message: str) -> None:
         """Whoever began it, it is no stream any more."""
-        await Streams(self._access, self.channel, self.thread, ("", "")).end(message)
+        streams = self._streams or Streams(self._access, self.channel, self.thread, ("", ""))
+        await streams.end(message)
 
     async def put_out(self, message: str, run: str, note: str) -> None:
         """End a message that a crash cut off; `note` is mrkdwn. Raises Later, and the faults of a surface."""
@@ -153,12 +169,13 @@ class Thread:
         ]
         self._uploads.remember(mark, ours, known)
         likely = None
+        streamed = self._streams is not None and mark.key not in self._never_streamed
         for one in ours:
             said = one.get("metadata") or {}
             if said.get("event_type") == EVENT:
                 if said.get("event_payload") == metadata(mark)["event_payload"]:
                     return str(one["ts"])
-            elif self._streams is not None and likely is None and not said and not one.get("files"):
+            elif streamed and likely is None and not said and not one.get("files"):
                 likely = str(one["ts"])
         return likely
 

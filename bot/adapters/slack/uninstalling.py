@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 def listen(bolt: AsyncApp, slack: Slack) -> None:
     async def heard(body: dict[str, Any], event: dict[str, Any]) -> None:
-        await gone(slack, body.get("team_id") or "", body.get("enterprise_id") or "", event)
+        await gone(slack, *_where(body), event)
 
     bolt.event("app_uninstalled")(heard)
     bolt.event("tokens_revoked")(heard)
@@ -42,6 +42,15 @@ async def gone(slack: Slack, team: str, enterprise: str, event: dict[str, Any]) 
     slack.people.forget(team or enterprise)
     stopped = await slack.app.stop_where(lambda request: _of(request, team, enterprise))
     _log.warning("removed from %s; %d runs there were stopped", team or enterprise, stopped)
+
+
+def _where(body: dict[str, Any]) -> tuple[str, str]:
+    """The workspace and its enterprise; no workspace where the whole organisation's installation is meant."""
+    team, enterprise = body.get("team_id") or "", body.get("enterprise_id") or ""
+    match body:
+        case {"authorizations": [{"is_enterprise_install": True, "enterprise_id": str(org)}, *_]}:
+            return "", org
+    return ("", team) if team.startswith("E") else (team, enterprise)
 
 
 def _of(request: Request, team: str, enterprise: str) -> bool:

@@ -37,6 +37,8 @@ class Home(homes.Home[Page], Protocol):
     heading: Heading | None
     opened: Callable[[], None]
 
+    async def find(self) -> None: ...
+
     async def real(self, place: Place) -> tuple[str, str] | None: ...
 
     async def permalink(self, channel: str, message: str) -> str: ...
@@ -68,9 +70,10 @@ class Links:
 class Planned:
     """A view beside which a plan follows the stages."""
 
-    def __init__(self, view: View, plan: Plan) -> None:
+    def __init__(self, view: View, plan: Plan, home: Home) -> None:
         self._view = view
         self._plan = plan
+        self._home = home
 
     async def show(self, event: Event) -> None:
         if isinstance(event, Stage):
@@ -80,6 +83,9 @@ class Planned:
     async def flush(self, status: Ended) -> None:
         self._plan.end(status)
         await self._view.flush(status)
+        if status != "stopped" and not self._plan.placed and await self._plan.left_over():
+            await self._home.find()  # the asker alone was told how it ended
+            self._plan.opened()
         await self._plan.written()
 
     async def close(self, status: Ended) -> None:
@@ -98,7 +104,7 @@ def slack_view(
     roll_after_s: float = ROLL_AFTER_S,
 ) -> View:
     """One run's, on one home."""
-    say, in_thread = words(request.locale), origin.home not in ("channel", "alone")
+    say, in_thread = words(request.locale), _in_thread(origin)
     view = StagedView(
         run,
         request,
@@ -113,13 +119,21 @@ def slack_view(
         taken=(ASKED, PLAN, POINTER),
         private=origin.private,
         alone=origin.home == "alone",
+        share="page.share_there" if origin.home == "direct" else "page.share",
         roll_after_s=roll_after_s,
     )
     if request.work != PLANNED:
         return view
     plan = Plan(request, outbox, home, pens, home.heading, say)
     home.opened = plan.opened
-    return Planned(view, plan)
+    return Planned(view, plan, home)
+
+
+def _in_thread(origin: Origin) -> bool:
+    """Whether it is read in a thread, where Slack knows no commands."""
+    if origin.home == "alone":
+        return origin.thread != "" and (origin.earlier or origin.thread != origin.message)
+    return origin.home != "channel"
 
 
 def view_factory(slack: Slack) -> Callable[[str, Request, Outbox], View]:
@@ -128,7 +142,7 @@ def view_factory(slack: Slack) -> Callable[[str, Request, Outbox], View]:
 
     def view(run: str, request: Request, outbox: Outbox) -> View:
         origin = origin_of(request.origin)
-        home = SlackHome(slack.workspaces, request, origin, outbox, house.offers, house.threads)
+        home = SlackHome(slack.workspaces, request, origin, outbox, house.offers, house.threads, slack.pens)
         return slack_view(run, request, origin, outbox, house.offers, home, slack.pens)
 
     return view

@@ -59,18 +59,20 @@ class Aside:
     async def say(self, said: Mapping[str, Any]) -> str:
         """Text and blocks as they are. Raises Later, and the faults of a surface."""
         origin = self._origin
+        # Under a message without replies Slack shows nothing to one person alone ("chat.postEphemeral").
+        inside = bool(origin.thread) and (origin.thread != origin.message or origin.earlier)
         if young(origin, self._now):
             payload = {"response_type": "ephemeral", "replace_original": False, **said}
+            if inside:
+                payload["thread_ts"] = origin.thread
             if await response_urls.post(origin.response_url, payload):
                 return ANSWERED
-        # Under a message without replies Slack shows nothing to one person alone ("chat.postEphemeral").
-        inside = origin.thread != origin.message or origin.earlier
         client = await self._access.client()
         with in_our_words():
             told = await client.chat_postEphemeral(
                 channel=origin.channel,
                 user=origin.user,
-                thread_ts=origin.thread if origin.thread and inside else None,
+                thread_ts=origin.thread if inside else None,
                 **said,
             )
         return str(told["message_ts"])

@@ -26,6 +26,7 @@ from bot.events import OptionValue, Sorry
 from bot.prompts import as_yaml
 from bot.requests import event_id
 from bot.verb import Verb
+from bot.words import Words
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
@@ -61,7 +62,7 @@ async def ask(
     `trigger` is good for three seconds; `event` is what triggered it.
     """
     say = await reception.words(here)
-    if row.admin and not (await reception.people.of(here)).admin:
+    if row.admin and not (await reception.people.of(here, fresh=True)).admin:
         raise Sorry("app.admins", verb=row.path)
     if seconds := reception.cool(here):
         raise Sorry("edge.slow_down", n=int(seconds) + 1)
@@ -77,7 +78,7 @@ async def ask(
             n,
             label[:1].upper() + label[1:],
             part,
-            hint="" if filled else _hint(row),
+            hint="" if filled else _hint(row, say),
             required=required and n == 0,
         )
         for n, part in enumerate(parts(filled))
@@ -188,5 +189,9 @@ def _event(body: Body) -> str:
     return event_of("view", str(body["view"]["id"]))
 
 
-def _hint(row: Verb) -> str:
-    return parse(row.example).text
+def _hint(row: Verb, say: Words) -> str:
+    """What could be typed; what is not a question reads the same in each language."""
+    if not row.plain:
+        return parse(row.example).text
+    other = "" if row.work == commands.DEFAULT_WORK else f"_{row.work}"
+    return say(f"slack_window.question_hint{other}")

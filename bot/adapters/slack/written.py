@@ -36,8 +36,19 @@ def parsed_of(text: str, files: Sequence[File] = (), *, typed: bool = True) -> P
         return parse(line)
     except Sorry as sorry:
         if sorry.key != "commands.missing" or not files:
-            raise
-    return parse(" ".join([line, *(_UNSAFE.sub("_", one.name) for one in files)]))
+            raise _in_our_words(sorry) from None
+    try:
+        return parse(" ".join([line, *(_UNSAFE.sub("_", one.name) for one in files)]))
+    except Sorry as sorry:
+        raise _in_our_words(sorry) from None
+
+
+def _in_our_words(sorry: Sorry) -> Sorry:
+    """What names files needs them with a message; the table's example, which has paths, would lead astray."""
+    brings = {row.path for row in TABLE if row.argument is not None and row.argument.many}
+    if sorry.key == "commands.missing" and sorry.values["verb"] in brings:
+        return Sorry("slack.attach", verb=sorry.values["verb"])
+    return sorry
 
 
 def command_of(text: str) -> str | None:

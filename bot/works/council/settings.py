@@ -182,7 +182,7 @@ class Settings:
             files = models.needed(model)
             there = bool(files) and all(models.present(self._config.models_dir, one) for one in files)
             return say("council_settings.state_ready" if there else "council_settings.state_absent")
-        if (variable := provider.api_key_env) and self._config.secret(variable) is None:
+        if variable := self._config.key_missing(model):
             return say("council_settings.state_key", variable=variable)
         return say("council_settings.state_ready")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import discord
@@ -13,7 +14,7 @@ from simcord.actors import MemberActor
 from bot.adapters.discord.checklist import examine, listed
 from bot.adapters.discord.invite import PERMISSIONS
 from bot.adapters.discord.sync import note_of
-from bot.config import DiscordConfig
+from bot.config import DiscordConfig, ProviderConfig, RolesConfig
 from bot.words import words
 from tests.adapters.discord.table import Table, table, told
 
@@ -46,6 +47,15 @@ async def test_setup_lists_what_is_there_and_what_is_not(at: Table) -> None:
     assert "– No language model is set up" in said
     assert "✓ The commands that Discord shows are this release's." in said
     assert "1 thing to mend" in said
+
+
+async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> None:
+    usual = at.client.config
+    providers = {**usual.providers, "far": ProviderConfig("far", "openai-compatible", api_key_env="FAR_KEY")}
+    at.client.config = replace(usual, providers=providers, roles=RolesConfig(answerer=("far:model",)))
+    said = told(await keeper(at).slash(at.channel, "setup"))
+    assert "✗ far:model is to write the answers, but its API key is missing" in said
+    assert "sets FAR_KEY" in said
 
 
 async def test_a_missing_permission_is_named_with_what_it_is_for_and_where_it_is_granted(at: Table) -> None:

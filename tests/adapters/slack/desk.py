@@ -99,7 +99,7 @@ class Desk:
 
     def home(self, request: Request) -> SlackHome:
         origin = origin_of(request.origin)
-        return SlackHome(self.workspaces, request, origin, self.outbox, self.offers, self.threads)
+        return SlackHome(self.workspaces, request, origin, self.outbox, self.offers, self.threads, self.pens)
 
     def view(self, request: Request, **told: Any) -> View:
         """A view as the factory makes it, also a second one as after a crash."""

@@ -155,3 +155,49 @@ async def test_what_runs_in_a_channel_that_is_gone_stops(at: Table, slow: asynci
     assert await at.app.ended(here.id) == "stopped"
     slow.set()
     assert await at.app.ended(there.id) == "done"
+
+
+def event(at: Table, subtype: str, **more: object) -> dict[str, object]:
+    given = {"type": "message", "subtype": subtype, "hidden": True, "channel": at.channel.id, "ts": "9.9"}
+    return given | more
+
+
+async def test_of_two_edits_the_later_one_counts(at: Table) -> None:
+    said, first = await asked(at, "Who?")
+    await at.ended()
+    stranger = at.team.user("Caio")
+    at.slack.fail("users.info", delay=0.3)
+    await at.slack.edit(said, f"{at.team.bot.mention} Does {stranger.mention} know?")
+    await at.slack.edit(said, f"{at.team.bot.mention} Who knows?")
+    await told(at)
+    assert (await kept(at, first.id)).text == "Who knows?"
+
+
+async def test_an_edit_that_comes_after_its_message_is_gone_brings_no_words_back(at: Table) -> None:
+    said, first = await asked(at, "Who?")
+    await at.ended()
+    before = said.payload()
+    await at.slack.delete(said)
+    await told(at)
+    now = {**before, "edited": {"user": at.ana.id, "ts": "9.9"}, "text": f"{at.team.bot.mention} Who lost?"}
+    await at.slack.send_raw(at.team, event(at, "message_changed", message=now, previous_message=before))
+    assert (await kept(at, first.id)).text == ""
+
+
+async def test_a_message_that_comes_after_it_is_gone_is_not_answered(at: Table) -> None:
+    said = await at.slack.say(at.ana, at.channel, "Who?")
+    await at.slack.send_raw(at.team, event(at, "message_deleted", deleted_ts=said.ts))
+    late = {**said.payload(), "channel": at.channel.id, "text": f"{at.team.bot.mention} Who?"}
+    sent = await at.slack.send_raw(at.team, {**late, "type": "app_mention"})
+    assert sent.acked is not None
+    await asked(at, "Who else?")
+    await at.ended()
+    assert at.asked.text == "Who else?"
+
+
+async def test_nobody_is_asked_about_for_an_edit_of_what_was_no_question(at: Table) -> None:
+    caio = at.team.user("Caio")
+    said = await at.slack.say(at.ana, at.channel, "Who?")
+    await at.slack.edit(said, f"Who, {caio.mention}?")
+    await told(at)
+    assert caio.id not in [one.args.get("user") for one in at.slack.calls if one.method == "users.info"]

@@ -140,6 +140,8 @@ async def test_a_page_to_sign_in_is_no_book(store: Store, tmp_path: Path) -> Non
         "https://example.org/files.slack.com/a.md",
         "https://notslack-files.com/a.md",
         "http://127.0.0.1:1/a.md",
+        "https://slack.com/api/conversations.history?channel=C1",
+        "https://slack.com//api/chat.postMessage?channel=C1&text=a.md",
         "file:///etc/passwd",
         "//files.slack.com/a.md",
         "a.md",
@@ -151,6 +153,13 @@ async def test_nothing_is_fetched_from_anywhere_else(url: str, tmp_path: Path) -
     files = Files(Workspaces(), SlackConfig())
     assert await refused(files, File("a.md", "", 1, url), tmp_path / "in") == "slack_files.elsewhere"
     assert not (tmp_path / "in").exists()
+
+
+@pytest.mark.parametrize("path", ["/api/users.list", "/%61pi/users.list", "/x/../api/users.list", "/api"])
+async def test_no_call_is_made_in_the_name_of_a_file(store: Store, tmp_path: Path, path: str) -> None:
+    file = File("a.md", "", 1, f"{str(store.server.make_url('/')).rstrip('/')}{path}")
+    assert await refused(store.files, file, tmp_path / "in") == "slack_files.elsewhere"
+    assert store.asked == []
 
 
 async def test_without_an_installation_nothing_is_asked_for(store: Store, tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from bot.adapters.slack.heading import PLAN
+from bot.adapters.slack.page import Page
 from bot.adapters.slack.surface import EVENT
-from bot.events import Ended, Stage, Text
+from bot.adapters.surface import Form, Mark
+from bot.events import Ended, Event, Stage, Text
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 
@@ -125,3 +129,49 @@ async def test_titles_of_stages_call_nobody(bench: Desk) -> None:
     for at in (bench.channel, root):
         await bench.run(bench.request(at, verb=COUNCIL), *loud)
     assert [one.mentions for one in bench.channel.everything if one.mentions] == []
+
+
+async def test_a_stream_is_not_taken_for_the_plan(bench: Desk) -> None:
+    """A stage's stream that nobody has noted yet has no mark: the stage finds it, and nothing else does."""
+    root = await bench.root()
+    home = bench.home(request := bench.request(root, verb=COUNCIL))
+    await home.open()
+    begun = Page("### Answers\nEach", growing=True, plain="Each")
+    message = await home.surface.post(begun, Mark(request.id, "answers"), Form.LAYOUT)
+    since = datetime.now(UTC)
+    assert await home.surface.find(Mark(request.id, PLAN), since, ()) is None
+    assert await home.surface.find(Mark(request.id, "answers"), since, ()) == message
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("events", [(), ANSWERS])
+async def test_a_plan_from_before_a_crash_does_not_go_on_for_ever(
+    bench: Desk, own: bool, events: tuple[Event, ...]
+) -> None:
+    """The run fails before there is much to plan again."""
+    root = await bench.root() if own else None
+    request = bench.request(root or bench.channel, verb=COUNCIL)
+    view = bench.view(request)
+    for event in (*ANSWERS, *BALLOTS):
+        await view.show(event)
+    await bench.fake.until(lambda: plans(bench.channel.everything))
+    (there,) = [one for one in bench.channel.everything if plans([one])]
+    await bench.noted(request, there)
+    bench.crash()
+    await bench.run(request, *events, status="failed")
+    assert "at work" not in there.shown
+    assert "in_progress" not in str(there.blocks)
+    assert ("did not finish" in there.shown) == (own or bool(events))
+
+
+async def test_a_plan_of_what_was_stopped_before_a_crash_goes_on_no_more(bench: Desk) -> None:
+    request = bench.request(bench.channel, verb=COUNCIL)
+    view = bench.view(request)
+    for event in (*ANSWERS, *BALLOTS):
+        await view.show(event)
+    await bench.fake.until(lambda: plans(bench.channel.messages))
+    (root,) = bench.channel.messages
+    await bench.noted(request, root)
+    bench.crash()
+    await bench.run(request, status="stopped")
+    assert statuses(root) == [("Answers", "complete"), ("Ballots", "error")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from bot.adapters.slack import spoken
@@ -60,3 +62,11 @@ def test_commands_are_shown_as_they_can_be_typed_there() -> None:
     assert spoken.shown(sentence, thread=True) == (
         "Did you mean `rules ask`? `help` and `stop`; see /rules or a/rules ask."
     )
+    for thread in (False, True):  # no words stand for it in a thread
+        assert spoken.shown("`/setup` then.", thread=thread) == "`/sutradhar setup` then."
+
+
+async def test_many_blanks_before_a_mention_take_no_time() -> None:
+    began = time.process_time()
+    assert await heard(f"a{' ' * 40_000}b <@U0BOT>  <@U0BOT> c", ME, name) == f"a{' ' * 40_000}b  c"
+    assert time.process_time() - began < 1

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 
 import pytest
 
+from bot.adapters.pen import Pace, Pens
 from bot.adapters.slack.placing import real
 from bot.adapters.slack.sharing import WHISPERED
+from bot.adapters.slack.surface import Thread
 from bot.events import Attachment, Failed, Notice, Stage, Text
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
+from tests.fakes.slack.limits import POST_BURST, POSTS_A_SECOND
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -90,7 +94,7 @@ async def test_a_private_answer_stands_in_the_direct_conversation(bench: Desk) -
     await bench.run(request, *ANSWER)
     (root,) = bench.dm.messages
     assert "It is Ana." in root.thread[0].shown
-    assert "📣 Share here" in root.thread[0].buttons
+    assert "📣 Share in the channel" in root.thread[0].buttons, "which is elsewhere"
     assert await bench.threads.real(bench.team.id, f"@{bench.ana.id}", request.place.thread) == real(
         bench.dm.id, root.ts
     )
@@ -160,8 +164,9 @@ async def test_in_a_thread_that_is_alive_it_is_whispered_there(bench: Desk) -> N
     request = bench.request(
         bench.channel, ordered=False, verb=MINE, goes="alone", thread=root.ts, message=reply.ts
     )
-    await bench.run(request, *LIST)
+    await bench.run(request, Text("See `/sessions list`."))
     assert root.thread[-1].ephemeral_to is bench.ana
+    assert "See `sessions list`." in root.thread[-1].shown, "in threads Slack knows no commands"
 
 
 @pytest.mark.parametrize("error", ["user_not_in_channel", "channel_not_found", "invalid_blocks"])
@@ -314,3 +319,57 @@ async def test_a_sentence_of_a_failure_holds_no_response_url(
         await bench.run(request, *LIST, Notice("A note."), Failed("No."), status="failed")
     assert "actions/secret" not in caplog.text
     assert bench.fake.bot_token not in caplog.text
+
+
+async def test_the_roots_of_many_who_ask_at_once_keep_the_channels_pace(bench: Desk) -> None:
+    bench.pens = Pens(Pace(edit_every_s=0.01, posts=3, posts_in_s=0.3))
+    limits = bench.fake.limits
+    limits.on, limits.posts_a_second, limits.post_burst = True, 10.0, 3
+    try:
+        await asyncio.gather(*(bench.home(bench.request(bench.channel)).open() for _ in range(7)))
+    finally:
+        limits.posts_a_second, limits.post_burst = POSTS_A_SECOND, POST_BURST
+    assert len(bench.channel.messages) == 7
+    assert bench.fake.limited == []
+
+
+async def test_what_is_whispered_by_a_response_url_stands_in_the_thread_where_it_was_asked(
+    bench: Desk,
+) -> None:
+    sent = await bench.fake.command(bench.ana, bench.channel, "/sessions", "list")
+    root = await bench.root()
+    await bench.fake.say(bench.ana, bench.channel, "Mine?", thread=root, wait=False)
+    request = bench.request(
+        bench.channel,
+        ordered=False,
+        verb=MINE,
+        goes="alone",
+        thread=root.ts,
+        response_url=sent.payload["response_url"],
+        until=time.time() + 900,
+    )
+    await bench.run(request, *LIST)
+    assert called(bench, "chat.postEphemeral") == 0
+    assert root.thread[-1].ephemeral_to is bench.ana
+
+
+async def test_a_file_goes_where_the_words_went(bench: Desk) -> None:
+    """Only a message can be sent to a person: a file needs the conversation's own id."""
+    bench.fake.fail("conversations.open", error="missing_scope", times=9)
+    bench.fake.fail("chat.postEphemeral", error="user_not_in_channel", times=9)
+    await bench.run(bench.request(bench.channel, ordered=False, private=True, verb=MINE), *LIST, FILE)
+    assert [file.name for one in bench.dm.messages for file in one.files] == ["notes.md"]
+
+
+async def test_a_root_that_stands_in_the_dm_is_found_there_after_a_crash(bench: Desk) -> None:
+    """It was posted and noted, and its thread not yet bound."""
+    away = bench.team.channel("elsewhere", bot=False)
+    request = bench.request(away)
+    heading = bench.home(request).heading
+    assert heading is not None
+    root = await heading.post(Thread(bench.access, bench.dm.id))
+    await bench.run(request, *ANSWER)
+    bound = await bench.threads.real(bench.team.id, away.id, request.place.thread)
+    assert bound == real(bench.dm.id, root)
+    (message,) = bench.dm.messages
+    assert "It is Ana." in message.thread[0].shown

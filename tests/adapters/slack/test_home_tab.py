@@ -61,7 +61,7 @@ async def test_it_says_how_to_begin_what_was_used_and_how_things_are_set(at: Tab
     shown = (await home(at, at.ana)).shown
     assert shown.count("\n• ") >= 3, "three examples"
     assert "You have none yet" in shown
-    assert "0 calls of models" in shown
+    assert "0 calls to models" in shown
     assert "quoted word for word" in shown
     assert "The library is empty" in shown
     assert "nobody has reworded a prompt" in shown
@@ -77,7 +77,7 @@ async def test_it_is_in_the_readers_language(at: Table) -> None:
 
 async def test_who_is_in_charge_sees_more(at: Table) -> None:
     own, more = (await home(at, at.ana)).shown, (await home(at, at.bia)).shown
-    for said in ("Everybody, in the last", "You are in charge here", "judged in this time"):
+    for said in ("Everybody, in the last", "You are in charge here", "judged an answer"):
         assert said in more
         assert said not in own
 
@@ -88,7 +88,7 @@ async def test_usage_is_ones_own_and_to_an_admin_everybodys(at: Table) -> None:
     await spend(at, at.space, at.bia, 40, "0.50")
     await spend(at, "T0ELSEWHERE", at.ana, 9_000, "9.00")
     own, more = (await home(at, at.ana)).shown, (await home(at, at.bia)).shown
-    assert "You, in the last 30 days: 1 call of models, 700 tokens read, 3 written, $0.25." in own
+    assert "You, in the last 30 days: 1 call to models, 700 tokens read, 3 written, $0.25." in own
     assert "40 tokens read, 3 written, $0.50." in more
     assert f"{before.input_tokens + 740} tokens read" in more
 

@@ -117,7 +117,11 @@ async def test_nonsense_from_anybody_is_sent_away_without_a_trace(
 
 async def test_nobody_fills_the_memory() -> None:
     much = BytesIO(b"x" * (MOST_BYTES + 1))
-    async with door() as at, aiohttp.ClientSession() as http, http.post(at.root + EVENTS, data=much) as answer:
+    async with (
+        door() as at,
+        aiohttp.ClientSession() as http,
+        http.post(at.root + EVENTS, data=much) as answer,
+    ):
         assert answer.status == 413
 
 

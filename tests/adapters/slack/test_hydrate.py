@@ -8,6 +8,7 @@ import pytest
 
 from bot.adapters.slack import hydrate
 from bot.adapters.slack.hydrate import Earlier
+from bot.adapters.slack.placing import Spot, event_of
 from bot.events import Request
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Message
@@ -71,3 +72,39 @@ async def test_a_thread_that_slack_does_not_show_is_no_reason_to_fail(
     assert await earlier(at)(request) == ""
     assert "missing_scope" in caplog.text
     assert request.id in caplog.text
+
+
+async def test_no_more_people_are_asked_about_than_slack_lets_us(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "Before")
+    for n in range(3):
+        many = " ".join(f"<@U0MANY{n}{i:02}>" for i in range(15))
+        await at.slack.say(at.bia, at.channel, many, thread=root)
+    request = await called_in(at, root)
+
+    def asked() -> int:
+        return sum(one.method == "users.info" for one in at.slack.calls)
+
+    before = asked()
+    lines = (await earlier(at)(request)).splitlines()
+    assert lines[-1].startswith("Bia: @U0MANY200 ")
+    assert asked() - before <= hydrate.NAMES
+
+
+async def test_it_is_known_when_the_question_is_asked_again(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "The siege")
+    request = await called_in(at, root)
+    await at.slack.say(at.bia, at.channel, "Later", thread=root)
+    here = Spot(at.bia.id, at.space, at.channel.id, thread=root.ts)
+
+    async def ack() -> None:
+        pass
+
+    await at.bot.reception.again(here, event_of("action", root.ts, "1"), request.id, ack)
+    _, again = await at.ended(2)
+    assert await earlier(at)(again) == "Ana: The siege"
+    elsewhere = await at.slack.say(at.ana, at.channel, "Another thread")
+    await at.bot.reception.again(
+        replace(here, thread=elsewhere.ts), event_of("action", root.ts, "2"), request.id, ack
+    )
+    *_, apart = await at.ended(3)
+    assert await earlier(at)(apart) == ""

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from slack_bolt.async_app import AsyncBoltContext
 
+from bot.adapters.cooldown import LOOKS
 from bot.adapters.slack.invoked import COMMANDS, Invoked, line_of
 from bot.command_line import parse
 from bot.commands import TABLE
-from bot.verb import HOUSE
+from bot.verb import HOUSE, Verb
 from tests.adapters.slack.table import Table
 from tests.fakes.slack.delivery import COMMAND
 
@@ -84,17 +85,26 @@ async def test_a_prompt_is_changed_in_a_window_with_its_text(at: Table) -> None:
     assert "{question}" in str(view.blocks)
 
 
+def _by(row: Verb) -> str:
+    """What comes before a row's path: files come with a mention, not with a command."""
+    if row.argument is not None and row.argument.many:
+        return "@sutradhar "
+    return "/sutradhar " if row.work == HOUSE else "/"
+
+
 async def test_help_is_answered_on_the_spot(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/sutradhar")
     await at.slack.until(lambda: at.whispers(at.ana))
     (shown,) = at.whispers(at.ana)
-    assert all(f"/{row.path}" in shown or f"/sutradhar {row.path}" in shown for row in TABLE)
+    assert all(f"{_by(row)}{row.path}" in shown for row in TABLE)
+    assert "`/sutradhar setup`" in shown
+    assert "without a slash is" not in shown, "in threads it may be a command"
     assert "@sutradhar rules lookup Grappled" in shown
     assert at.requests == []
 
 
 async def test_what_is_in_place_is_told_to_an_admin_and_to_nobody_else(at: Table) -> None:
-    for who, said in ((at.bia, "What is in place here"), (at.ana, "Only those who manage this place")):
+    for who, said in ((at.bia, "What is in place here"), (at.ana, "Only admins of this workspace")):
         await at.slack.command(who, at.channel, "/sutradhar", "setup")
         await at.slack.until(lambda who=who: at.whispers(who))  # type: ignore[misc]
         assert said in at.whispers(who)[0]
@@ -105,7 +115,7 @@ async def test_what_is_in_place_is_told_to_an_admin_and_to_nobody_else(at: Table
     ("command", "text", "has", "has_not"),
     [
         ("/rules", "", "/rules ask QUESTION", "/library add"),
-        ("/library", "help", "/library add PATHS", "/rules ask"),
+        ("/library", "help", "@sutradhar library add --shelf SHELF", "/rules ask"),
         ("/rules", "help ask", "--strategy", "/rules roll"),
         ("/sutradhar", "help rules roll", "/rules roll EXPRESSION", "--strategy"),
     ],
@@ -124,7 +134,13 @@ async def test_help_of_one_work_or_verb(at: Table, command: str, text: str, has:
         ("/rules", "aks Who?", "Did you mean /rules ask?"),
         ("/sutradhar", "rulez roll 2d6", "/sutradhar help lists everything."),
         ("/rules", "ask Who? --stratgy single", "Did you mean --strategy?"),
-        ("/library", "add --shelf rules", "Attach them to a message that mentions me and says library add"),
+        (
+            "/library",
+            "add --shelf rules",
+            "Attach the files to a message that mentions me and says library add",
+        ),
+        ("/library", "add handbook.md --shelf rules", "a slash command can bring none along"),
+        ("/sutradhar", "setup", "Only admins of this workspace may use /sutradhar setup"),
         ("/library", "remove handbook.md", "/library remove needs --shelf"),
         ("/prompts", "reset rag", "Only those who manage this place may use /prompts reset"),
     ],
@@ -138,6 +154,13 @@ async def test_what_cannot_be_done_is_told_to_the_person_alone(
     (told,) = at.whispers(at.ana)
     assert said in told.replace("`", "")
     assert at.requests == []
+
+
+@pytest.mark.parametrize(("command", "text"), [("/sutradhar", "usage --days 7"), ("/sessions", "list")])
+async def test_what_is_ones_own_is_shown_to_nobody_else(at: Table, command: str, text: str) -> None:
+    await at.slack.command(at.ana, at.channel, command, text)
+    await at.ended()
+    assert at.origin.home == "alone"
 
 
 async def test_a_command_is_acknowledged_in_time_even_where_the_database_is_slow(at: Table) -> None:
@@ -167,3 +190,19 @@ async def test_a_command_is_acknowledged_in_time_even_where_the_database_is_slow
         other.execute("ROLLBACK")
     assert (await usual).acked is not None
     assert {one.text for one in await at.ended(2)} == {"2d6", "3d6"}
+
+
+async def test_nobody_looks_at_what_is_in_place_without_end(at: Table) -> None:
+    for _ in range(LOOKS + 1):
+        await at.slack.command(at.ana, at.channel, "/sutradhar", "setup")
+    await at.slack.until(lambda: len(at.whispers(at.ana)) == LOOKS + 1)
+    assert sum("Ask again in" in one for one in at.whispers(at.ana)) == 1
+
+
+async def test_a_window_that_is_for_admins_opens_for_who_has_just_become_one(at: Table) -> None:
+    await at.slack.command(at.ana, at.channel, "/prompts", "edit rag")
+    await at.slack.until(lambda: at.whispers(at.ana))
+    assert "manage this place" in at.whispers(at.ana)[0]
+    at.ana.admin = True
+    await at.slack.command(at.ana, at.channel, "/prompts", "edit rag")
+    await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])

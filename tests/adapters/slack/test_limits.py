@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from slack_sdk.errors import SlackApiError
 
-from bot.adapters.pen import Later, Rank, urgency
+from bot.adapters.pen import NotSent, Rank, urgency
 from bot.adapters.slack.clients import REPEATABLE, Clients
 from bot.adapters.slack.limits import PER_MINUTE, Bucket, Client, Limits
 from bot.config import SlackConfig
@@ -176,6 +176,16 @@ async def test_a_refusal_for_haste_is_waited_out(wire: Wire) -> None:
     assert min(one.at for one in later) - refused.at > 0.9, "nothing was sent into the pause"
 
 
+async def test_an_edit_that_only_goes_on_does_not_wait_out_a_refusal(wire: Wire) -> None:
+    """It would hold up the channel's other messages, and be old by then."""
+    ts = await wire.post()
+    wire.slack.fail("chat.update", status=429, retry_after=30)
+    urgency.set(Rank.PASSING)
+    async with asyncio.timeout(5):
+        with pytest.raises(SlackApiError):
+            await wire.client.chat_update(channel=wire.channel.id, ts=ts, text="and so on")
+
+
 async def test_a_stream_is_not_waited_for(wire: Wire) -> None:
     root = await wire.slack.say(wire.ana, wire.channel, "hello")
     wire.slack.fail("chat.startStream", status=429, retry_after=30)
@@ -203,8 +213,9 @@ async def test_what_only_goes_on_waits_but_a_moment(wire: Wire) -> None:
     while wire.client.try_take("chat.update"):
         await wire.client.limits.at(wire.channel.team.id, "chat.update").turn()
     urgency.set(Rank.PASSING)
-    with pytest.raises(Later):
-        await wire.client.chat_update(channel=wire.channel.id, ts=ts, text="and so on")
+    async with asyncio.timeout(1):
+        with pytest.raises(NotSent):
+            await wire.client.chat_update(channel=wire.channel.id, ts=ts, text="and so on")
     urgency.set(Rank.FINAL)
     await wire.client.chat_update(channel=wire.channel.id, ts=ts, text="the end")
     assert wire.said == ["the end"]

@@ -222,6 +222,20 @@ async def test_files_come_with_the_command_that_wants_them(at: Table) -> None:
     assert at.whispers(at.bia) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "files"), [("library add", [("rules.md", b"# Rules")]), ("library add --shelf rules", [])]
+)
+async def test_who_adds_no_file_or_names_no_shelf_is_told_how_it_is_done_here(
+    at: Table, line: str, files: list[tuple[str, bytes]]
+) -> None:
+    await at.slack.say(at.bia, at.channel, line, mention=True, files=files)
+    await at.slack.until(lambda: at.whispers(at.bia))
+    (told,) = at.whispers(at.bia)
+    assert "Attach the files to a message" in told
+    assert "handbook.md notes/" not in told, "no paths are typed here"
+    assert at.requests == []
+
+
 async def test_files_without_a_command_get_a_hint(at: Table) -> None:
     await at.slack.say(at.ana, at.channel, "", mention=True, files=[("rules.md", b"# Rules")])
     await at.slack.until(lambda: at.whispers(at.ana))
@@ -270,3 +284,80 @@ async def test_only_a_line_that_begins_like_a_command_is_one() -> None:
     assert command_of("what do the rules ask of me?") is None
     assert command_of("rules") is None
     assert command_of("help rules ask") == "/help rules ask"
+
+
+@pytest.mark.parametrize("direct", [True, False])
+async def test_stop_where_no_thread_is_stops_what_its_writer_has_begun_there(
+    at: Table, slow: asyncio.Event, direct: bool
+) -> None:
+    where = at.team.dm(at.ana) if direct else at.channel
+    await at.slack.say(at.ana, where, SLOW, mention=not direct)
+    (run,) = await at.begun()
+    await at.bot.record.until(run.id, Text("Thinking"))
+    if not direct:
+        await at.slack.say(at.bia, where, "stop", mention=True)
+        other = (await at.begun(2))[-1]
+        assert await at.app.ended(other.id) == "done"
+        assert at.app.live(at.space, run.id)
+    said = await at.slack.say(at.ana, where, "stop", mention=not direct)
+    assert await at.app.ended(run.id) == "stopped"
+    await at.begun(2 if direct else 3)
+    assert at.origins[-1].thread == said.ts
+
+
+async def test_a_mention_that_comes_before_its_files_waits_for_them(at: Table) -> None:
+    book = ("rules.md", b"# Grappled")
+    wanted = at.slack.files.new(at.bia, *book, len(book[1])).payload()
+    said = {
+        "user": at.bia.id,
+        "text": f"{at.team.bot.mention} library add --shelf rules",
+        "ts": at.slack.world.ids.ts(),
+        "channel": at.channel.id,
+    }
+    first = asyncio.create_task(at.slack.send_raw(at.team, {"type": "app_mention", **said}))
+    await asyncio.sleep(0)
+    second = {"type": "message", "subtype": "file_share", "files": [wanted], **said}
+    assert (await at.slack.send_raw(at.team, second)).acked is not None
+    await at.ended()
+    assert [one.name for one in at.asked.files] == ["rules.md"]
+    assert (await first).acked is not None
+    assert at.whispers(at.bia) == []
+
+
+async def test_a_mention_that_is_added_later_asks_once(at: Table) -> None:
+    said = await at.slack.say(at.ana, at.channel, "Who won?")
+    now = {
+        **said.payload(),
+        "type": "app_mention",
+        "channel": at.channel.id,
+        "text": f"{at.team.bot.mention} Who won?",
+    }
+    for n in range(2):
+        edited = {"user": at.ana.id, "ts": f"9.{n}"}
+        assert (await at.slack.send_raw(at.team, {**now, "edited": edited})).acked is not None
+    await at.ended()
+    assert at.asked.text == "Who won?"
+
+
+async def test_who_says_nothing_to_the_bot_is_not_asked_about(at: Table) -> None:
+    caio = at.team.user("Caio")
+    await at.slack.say(caio, at.channel, f"Hello {at.ana.mention}")
+    await at.slack.say(at.bia, at.channel, "Now!", mention=True)
+    await at.ended()
+    asked = [one.args.get("user") for one in at.slack.calls if one.method == "users.info"]
+    assert at.bia.id in asked
+    assert caio.id not in asked
+    assert at.ana.id not in asked
+
+
+async def test_stop_at_the_root_stops_what_its_writer_has_begun_in_private(
+    at: Table, slow: asyncio.Event
+) -> None:
+    for who, n in ((at.ana, 1), (at.bia, 2)):
+        await at.slack.command(who, at.channel, "/rules", f"ask {SLOW} --private")
+        await at.begun(n)
+    hers, other = at.requests
+    await at.bot.record.until(hers.id, Text("Thinking"))
+    await at.slack.say(at.ana, at.team.dm(at.ana), "stop")
+    assert await at.app.ended(hers.id) == "stopped"
+    assert at.app.live(at.space, other.id)

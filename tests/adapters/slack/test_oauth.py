@@ -120,6 +120,24 @@ async def test_a_workspace_that_removes_the_app_is_forgotten_and_what_runs_for_i
         assert "Well met" in await said(slack, bia, second)
 
 
+async def test_an_organisation_that_removes_the_app_is_forgotten_with_all_its_workspaces(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    grid = slack.enterprise("Grid")
+    team = slack.workspace("One", grid, installed=False)
+    ana, channel = team.user("Ana"), team.channel("general")
+    given = credentials(slack, "http", installs=True)
+    async with served(tmp_path, slack, mode="http", given=given) as bot:
+        await installed(slack, bot, ana, org=True)
+        assert "Well met" in await said(slack, ana, channel)
+        for sent in slack.uninstall(team):
+            await sent.first.wait()
+        assert bot.service.store is not None
+        assert await bot.service.store.find("", grid.id) is None
+        with pytest.raises(Shut):
+            await bot.service.workspaces.client(team.id, grid.id)
+
+
 async def test_who_comes_from_a_workspace_that_is_not_known_is_told_so(
     slack: FakeSlack, tmp_path: Path
 ) -> None:

@@ -157,3 +157,19 @@ async def test_two_workspaces_know_their_own(town: Town) -> None:
     assert (await known.of(Spot("U1", "T2", "C1"))) == Person("Bia")
     known.forget("T1")
     assert await known.of(Spot("U1", "T1", "C1")) == Person()
+
+
+async def test_who_was_in_charge_long_ago_is_so_only_if_slack_says_so_now(town: Town) -> None:
+    bia, known = town.team.user("Bia", admin=True), town.people()
+    assert (await known.of(town.spot(bia))).admin
+    town.now = KEPT_S
+    assert (await known.of(town.spot(bia))).admin
+    bia.admin, town.now = False, 2 * KEPT_S
+    assert not (await known.of(town.spot(bia))).admin
+    bia.admin, town.now = True, 3 * KEPT_S
+    await known.of(town.spot(bia))
+    await town.slack.until(lambda: town.asked == 4)
+    assert (await known.of(town.spot(bia), fresh=True)).admin
+    town.now = 4 * KEPT_S
+    town.slack.fail("users.info", error="internal_error")
+    assert await known.of(town.spot(bia)) == Person("Bia")

@@ -288,3 +288,12 @@ async def test_a_press_is_acknowledged_while_the_storage_is_slow(at: Table) -> N
         assert sent.acked is not None
         assert at.whispers(at.ana) == []
     await told(at, at.ana)
+
+
+async def test_what_was_taken_back_is_shared_no_more(at: Table) -> None:
+    request = await done(at, home="alone")
+    answer = await shown(at, custom_ids.share(request.id), to=at.ana)
+    await at.app.forget(at.space, request.id)
+    await press(at, at.ana, answer, "share")
+    await at.slack.until(lambda: len(at.whispers(at.ana)) > 1)
+    assert "no longer" in at.whispers(at.ana)[-1]

@@ -9,6 +9,7 @@ import pytest
 
 from bot import commands
 from bot.adapters.cooldown import ASKS, LOOKS, SLIPS
+from bot.adapters.slack.asking import Asked
 from bot.adapters.slack.placing import Spot, event_of
 from bot.words import words
 from tests.adapters.slack.table import Table
@@ -182,3 +183,32 @@ async def test_a_window_that_was_refused_may_be_sent_once_more(at: Table) -> Non
     at.ana.admin = True
     run = await at.bot.reception.perform(here, press(at, "1"), reindex, "", {}, Acks())
     assert await at.app.ended(run) == "done"
+
+
+async def test_who_is_an_admin_no_more_changes_no_setting_of_the_council(at: Table) -> None:
+    await at.slack.command(at.bia, at.channel, "/council", "criteria Is it true?")
+    await at.ended()
+    assert at.asked.author.admin
+    at.bia.admin = False
+    await at.slack.command(at.bia, at.channel, "/council", "criteria")
+    _, shown = await at.ended(2)
+    assert shown.author.admin  # to look is for everybody, and asks nobody
+    await at.slack.command(at.bia, at.channel, "/council", "criteria Is it short?")
+    *_, changed = await at.ended(3)
+    assert not changed.author.admin
+
+
+async def test_what_was_asked_in_a_direct_conversation_is_nobody_elses_either(at: Table) -> None:
+    await at.slack.say(at.ana, at.team.dm(at.ana), "Who?")
+    (first,) = await at.ended()
+    bia = Spot(at.bia.id, at.space, at.channel.id)
+    assert await at.bot.reception.hidden(bia, first.id)
+    assert not await at.bot.reception.hidden(spot(at), first.id)
+    await at.bot.reception.again(bia, press(at, "1"), first.id, Acks())
+    await at.slack.until(lambda: at.whispers(at.bia))
+    assert at.requests == [first]
+
+
+async def test_the_address_of_an_answer_is_not_shown(at: Table) -> None:
+    asked = Asked(ROLL, "2d6", response_url="https://hooks.example/secret")
+    assert "secret" not in repr(asked)

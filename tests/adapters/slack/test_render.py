@@ -155,11 +155,27 @@ def test_a_long_answer_is_rendered_in_little_time() -> None:
     assert min(took) < 0.15
 
 
+def test_one_more_row_of_a_long_table_costs_little() -> None:
+    """All of it is laid out anew with each; its cells are not."""
+    rows = [f"| word {n} | **other** {n * 7} | third {n} |" for n in range(400)]
+    took = []
+    for more in range(4):
+        text = "\n".join(["| a | b | c |", "|---|---|---|", *rows[: 396 + more], ""])
+        start = time.perf_counter()
+        render.pages(Sheet("answer", "", text), FACTS)
+        took.append(time.perf_counter() - start)
+    assert min(took[1:]) < took[0] / 2
+
+
 def test_a_growing_answer_shows_that_it_grows() -> None:
     sheet = Sheet("answer", "Answer", "Yes, it can [1].\n", status=Status("Reading", 3, 12))
     (page,) = render.pages(sheet, FACTS)
     assert page.body == "### Answer\nYes, it can [1]."
     assert page.passing == "Reading  ▰▰▱▱▱▱▱▱▱▱ 3/12"
+    (line,) = (
+        page.blocks[-1]["elements"] if page.blocks[-1]["type"] == "context" else page.blocks[1]["elements"]
+    )
+    assert line["verbatim"], "or Slack looks for names in it by itself"
     assert page.plain == f"*Answer*\nYes, it can [1].\n{page.passing}"
     assert buttons(page) == ["⏹️ Stop"]
     assert page.closing == page.buttons_plain == (actions_of([Button(f"stop:{RUN}", "Stop", "⏹️")]),)

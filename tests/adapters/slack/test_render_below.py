@@ -96,6 +96,12 @@ def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> No
     assert (page.passing, page.growing) == ("", False)
 
 
+def test_why_it_failed_is_not_to_be_shared() -> None:
+    sheet = Sheet("answer", "Answer", failed="No such book.", growing=False)
+    (page,) = render.pages(sheet, replace(DONE, ended="failed", retry=True, private=True))
+    assert buttons(page) == ["🔁 Try again"]
+
+
 def test_both_thumbs_are_one_element_that_says_which_was_pressed() -> None:
     block = feedback_of(RUN, words("pt-BR"))
     (element,) = block["elements"]

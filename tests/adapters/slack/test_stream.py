@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.pen import Later
+from bot.adapters.pen import Later, NotSent
 from bot.adapters.slack.access import Access
 from bot.adapters.slack.clients import Clients
 from bot.adapters.slack.limits import Limits
@@ -342,3 +342,46 @@ async def test_the_budget_of_the_workspace_decides_whether_it_is_a_stream(bench:
         await limited.session.close()
     assert bench.fake.limited == []
     assert [one.called("chat.startStream"), one.called("chat.postMessage")] == [1, 1]
+
+
+async def test_a_status_line_calls_nobody(bench: Desk) -> None:
+    one = One(bench, await bench.root())
+    await one.show(GROWING[0])
+    await one.show(replace(GROWING[0], passing="@*everyone* reads"))
+    assert bench.fake.status(one.root) == "@\u200beveryone reads"
+
+
+async def test_a_stream_that_is_broken_off_leaves_no_status_line(bench: Desk) -> None:
+    one = One(bench, await bench.root())
+    await one.show(replace(GROWING[0], passing="Reading 2 of 3…"))
+    await one.show(replace(GROWING[0], passing="Reading 3 of 3…"))
+    bench.fake.fail("chat.appendStream", error="message_not_in_streaming_state")
+    await one.show(GROWING[1])
+    assert bench.fake.status(one.root) == ""
+
+
+async def test_where_edits_have_no_room_a_message_waits_for_its_first_words(bench: Desk) -> None:
+    """They would wait for an edit, and a post need not. Nobody looks for a message that was never sent."""
+    clients = Clients(SlackConfig(api_base=bench.fake.api), Limits({"chat.update": 2}))
+
+    class Limited(Known):
+        async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+            return clients.of(team, bench.team.bot_token)
+
+    limited = Limited(bench.fake)
+    bench.access = Access(limited, bench.team.id)
+    titled = replace(GROWING[0], body="### Answer", plain="*Answer*")
+    try:
+        first, second = One(bench, await bench.root()), One(bench, await bench.root(), 1)
+        for one in (first, second):
+            one.streams._refused = True
+        await first.show(titled)
+        second.page = titled
+        with pytest.raises(NotSent):
+            await second.message.write()
+        await second.show(GROWING[0])
+    finally:
+        await clients.close()
+        await limited.session.close()
+    assert [first.body(), second.body()] == [titled.body, GROWING[0].body]
+    assert second.called("conversations.replies") == 0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bot.adapters.slack import checklist, welcome
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.scopes import BOT_SCOPES
+from bot.config import ProviderConfig, RolesConfig
 from bot.events import Sorry
 from bot.words import LOCALES, words
 from tests.adapters.slack.table import Table
@@ -104,6 +107,18 @@ async def test_an_admin_is_told_what_is_in_place_and_what_is_missing(at: Table) 
     assert at.whispers(at.ana) == []
 
 
+async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> None:
+    usual = at.bot.config
+    providers = {**usual.providers, "far": ProviderConfig("far", "openai-compatible", api_key_env="FAR_KEY")}
+    at.bot.config = replace(usual, providers=providers, roles=RolesConfig(answerer=("far:model",)))
+    try:
+        shown = await listed(at)
+    finally:
+        at.bot.config = usual
+    assert "✗ far:model is to write the answers, but its API key is missing" in shown
+    assert "sets FAR_KEY" in shown
+
+
 async def test_missing_scopes_are_named_with_the_way_to_get_them(at: Table) -> None:
     at.team.scopes -= {"files:read", "im:write"}
     try:
@@ -126,7 +141,7 @@ async def test_a_channel_that_the_bot_is_not_in_is_said_to_be_so(at: Table) -> N
 
 
 async def test_nobody_else_is_told(at: Table) -> None:
-    with pytest.raises(Sorry, match=r"app\.admins"):
+    with pytest.raises(Sorry, match=r"slack_welcome\.check_admins"):
         await checklist.show(at.bot, here(at, at.ana.id))
     assert at.whispers(at.ana) == []
 

@@ -55,6 +55,21 @@ async def test_a_command_without_its_text_opens_a_window_whose_text_is_asked(at:
     assert (at.origin.home, at.origin.channel) == ("thread", at.channel.id)
 
 
+@pytest.mark.parametrize(
+    ("command", "text", "hint"),
+    [
+        ("/rules", "ask", "Uma criatura agarrada pode conjurar magias?"),
+        ("/council", "ask", "Que final serve melhor à história?"),
+        ("/rules", "roll", "2d20kh1+5"),
+    ],
+)
+async def test_what_could_be_asked_is_hinted_at_in_the_readers_language(
+    at: Table, command: str, text: str, hint: str
+) -> None:
+    view = await opened(at, at.team.user("Rui", locale="pt-BR"), text, command)
+    assert view.blocks[0]["element"]["placeholder"]["text"] == hint
+
+
 async def test_a_window_that_was_opened_before_a_restart_is_answered(at: Table) -> None:
     """All that is known of it stands in the storage."""
     run = event_id(PLATFORM, at.space, "command:before")

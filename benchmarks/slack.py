@@ -1,0 +1,93 @@
+"""Slack over loopback: how soon events are acknowledged and the first words read, and how many calls that takes.
+
+Takes about fourteen minutes, for before each crowd Slack's limits a minute have to be whole again. The fake Slack,
+which keeps those limits, runs here; the bot as a user starts it and the model in processes of their own. Who asks what
+and where: `slack_crowd`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+from collections.abc import Iterator
+
+from benchmarks.figures import Figure
+from benchmarks.paced_model import TOKENS, TOKENS_A_SECOND
+from benchmarks.slack_crowd import AT_ONCE, LATE_S, Answered, Bench, opened
+from benchmarks.times import ms, p95, p99, spread
+from tests.fakes.slack.limits import Limited
+
+SESSIONS = {1: 5, 10: 2, 100: 1}
+"""How many people ask at once, and how often."""
+EVENTS = 2_000
+PAUSE_S = 1.0
+"""Between a hundred and the next hundred: the runs of the first have ended by then."""
+REFILL_S = 61.0
+"""After which Slack's limits a minute are whole again, and nobody is asked to slow down."""
+
+
+def figures() -> Iterator[Figure]:
+    yield from asyncio.run(_measured())
+
+
+async def _measured() -> list[Figure]:
+    async with opened() as bench:
+        found: list[Figure] = []
+        for at_once, rounds in SESSIONS.items():
+            calls, limited = len(bench.slack.calls), len(bench.slack.limited)
+            answers: list[Answered] = []
+            for n in range(rounds):
+                if at_once > 1 or n == 0:
+                    await asyncio.sleep(REFILL_S)
+                answers += await bench.answers(at_once)
+            made = len(bench.slack.calls) - calls
+            found += _of_answers(at_once, answers, made, bench.slack.limited[limited:])
+        await asyncio.sleep(REFILL_S)
+        return found + await _of_acks(bench)
+
+
+def _of_answers(at_once: int, answers: list[Answered], calls: int, limited: list[Limited]) -> list[Figure]:
+    who = f"{at_once} at once" if at_once > 1 else "one alone"
+    acks, firsts, lasts = ([getattr(one, name) for one in answers] for name in ("ack", "first", "last"))
+    pace = f"calls for {TOKENS} tokens at {TOKENS_A_SECOND} a second, {who}"
+    refused = " ".join([str(len(limited)), *sorted({one.method for one in limited})])
+    return [
+        Figure(f"acknowledged, {who}", spread(acks)),
+        Figure(f"first words after the model's first token, {who}", spread(firsts)),
+        Figure(f"last words after the model's last token, {who}", spread(lasts)),
+        Figure(pace, f"{calls / len(answers):.1f}"),
+        Figure(f"429s, {who}", refused, "0", good=not limited),
+    ]
+
+
+async def _of_acks(bench: Bench) -> list[Figure]:
+    await bench.acks(2 * AT_ONCE, busy=False, pause_s=PAUSE_S)
+    idle = await bench.acks(EVENTS, busy=False, pause_s=PAUSE_S)
+    busy = await bench.acks(EVENTS, busy=True, pause_s=PAUSE_S)
+    await asyncio.sleep(REFILL_S)
+    unending = await bench.acks(EVENTS, busy=True, pause_s=None)
+    strangers = await bench.strangers()
+    reached, ratio = p99(busy), p99(busy) / p99(idle)
+    who = f"acknowledged, {AT_ONCE} people at once"
+    return [
+        Figure(f"{who}, idle", percentiles(idle)),
+        Figure(
+            f"{who}, beside a busy core",
+            f"{percentiles(busy)}; p99 {ratio:.1f} × idle",
+            "p99 < 300 ms",
+            good=reached < 0.3,
+        ),
+        Figure(
+            f"{who}, beside a busy core, the next {AT_ONCE} before these have their answers",
+            percentiles(unending),
+        ),
+        Figure(f"{who}, idle, none of whom it knows", percentiles(strangers)),
+    ]
+
+
+def percentiles(values: list[float]) -> str:
+    said = (
+        f"p50 {ms(statistics.median(values))}, p95 {ms(p95(values))}, p99 {ms(p99(values))}, n {len(values)}"
+    )
+    late = sum(one >= LATE_S for one in values)
+    return f"{said}, of which {late} not within {LATE_S:.0f} s" if late else said

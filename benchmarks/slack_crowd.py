@@ -1,0 +1,255 @@
+"""A workspace of the loopback Slack with the bot in it as a process, and a crowd that asks and chats there.
+
+Of ten who ask at the same moment three write to the bot alone; the others use the command, two in each channel. Of a
+hundred who do something, MIX says what: a quick command for their own eyes, a mention that wants dice rolled (which
+Slack tells of twice), or a message to one another. They are in fifty channels, two in each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import gc
+import itertools
+import json
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.paced_model import FIRST_WORD, LAST_WORD
+from tests.fakes.slack import Channel, FakeSlack, Message, User
+from tests.fakes.slack.delivery import Sent
+from tests.wire.busy import busy_core
+from tests.wire.model import settings
+from tests.wire.process import BotProcess
+from tests.wire.stock import LANTERNS, stock
+
+ALONE, IN_CHANNEL = (2, 5, 8), 2
+"""Which of ten write to the bot alone; how many of the others share a channel."""
+AT_ONCE, CHANNELS = 100, 50
+MIX = {"command": 50, "mention": 20, "chatter": 30}
+NAMES_S = 35.0
+"""In which the bot may ask Slack who fifty people are."""
+PATIENCE_S = 400.0
+LATE_S = 3.0
+"""Slack waits no longer for an acknowledgement."""
+CONNECTIONS = 2
+"""The sockets that the bot holds open, as [slack] connections has it."""
+TOKENS_ENV = {"SLACK_BOT_TOKEN": "bot_token", "SLACK_APP_TOKEN": "app_token"}
+
+
+@dataclass
+class Answer:
+    """One question and its answer. Times are of the monotonic clock, 0 until they are known."""
+
+    number: int
+    channel: Channel
+    sent: Sent
+    root: Message | None = None
+    first: float = 0.0
+    last: float = 0.0
+
+    def look(self, now: float) -> bool:
+        """Note what is there by now; whether it is all there."""
+        if not self.last:
+            self.root = self.root or next((one for one in self.channel.messages if self._is_root(one)), None)
+            said = [one for one in self.root.thread if one.user.bot] if self.root else []
+            words = "".join(one.shown for one in said)
+            if not self.first and FIRST_WORD in words:
+                self.first = now
+            if self.first and LAST_WORD in words and not any(one.streaming or stoppable(one) for one in said):
+                self.last = now
+        return bool(self.last)
+
+    def _is_root(self, message: Message) -> bool:
+        return f"question {self.number}?" in message.shown
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Seconds of one answer: event to acknowledgement, model's first token to the first words seen, and so on."""
+
+    ack: float
+    first: float
+    last: float
+
+
+@dataclass
+class Crowd:
+    """A hundred who do something at once: what the bot was told of it, and whose answers are awaited."""
+
+    sent: list[Sent] = field(default_factory=list)
+    commands: list[Sent] = field(default_factory=list)
+    mentions: list[Message] = field(default_factory=list)
+
+    @property
+    def answered(self) -> bool:
+        heard = (any(reply.user.bot for reply in one.thread) for one in self.mentions)
+        return answered(self.commands) and all(heard)
+
+
+class Bench:
+    """A bot in a workspace, and the times that the model noted."""
+
+    def __init__(self, slack: FakeSlack, times: Path) -> None:
+        self.slack = slack
+        self.team = slack.workspace("Table")
+        self.people = [self.team.user(f"Guest {n}") for n in range(AT_ONCE)]
+        self.channels = [self.team.channel(f"table-{n}") for n in range(CHANNELS)]
+        self._times = times
+        self._asked = 0
+        self._first = itertools.count(step=37)
+
+    async def answers(self, at_once: int) -> list[Answered]:
+        """So many ask at the same moment; wait until all is said."""
+        pending = list(await asyncio.gather(*(self._ask(n) for n in range(at_once))))
+        await self._until(
+            lambda: all(look(pending)), lambda: f"{look(pending).count(False)} answers are not whole"
+        )
+        noted = self._noted()
+        return [
+            Answered(
+                acked(one.sent), one.first - noted[one.number]["first"], one.last - noted[one.number]["last"]
+            )
+            for one in pending
+        ]
+
+    async def _ask(self, n: int) -> Answer:
+        self._asked += 1
+        number, who = self._asked, self.people[n]
+        question = f"How many hours of walking does a candle burn, question {number}?"
+        if n % 10 in ALONE:
+            dm = self.team.dm(who)
+            message = await self.slack.say(who, dm, question)
+            return Answer(number, dm, message.sent[0], message)
+        channel = self.channels[n // IN_CHANNEL]
+        return Answer(number, channel, await self.slack.command(who, channel, "/rules", f"ask {question}"))
+
+    def _noted(self) -> dict[int, dict[str, float]]:
+        lines = (json.loads(one) for one in self._times.read_text(encoding="utf-8").splitlines())
+        return {one["question"]: one for one in lines}
+
+    async def acks(self, number: int, *, busy: bool, pause_s: float | None) -> list[float]:
+        """Seconds until each of `number` events was acknowledged, AT_ONCE people doing something at once.
+
+        The next come when all have been answered and `pause_s` has passed; without a pause, once all are acknowledged.
+        """
+        took: list[float] = []
+        crowds: list[Crowd] = []
+        with busy_core() if busy else contextlib.nullcontext():
+            while len(took) < number:
+                crowds.append(await self._crowd())
+                took += [acked(one) for one in crowds[-1].sent]
+                if pause_s is not None:
+                    await self._answered(crowds[-1:])
+                    await asyncio.sleep(pause_s)
+        await self._answered(crowds)
+        return took
+
+    async def _answered(self, crowds: list[Crowd]) -> None:
+        await self._until(lambda: all(one.answered for one in crowds), lambda: "not everybody has an answer")
+
+    async def _until(self, true: Callable[[], bool], lacking: Callable[[], str]) -> None:
+        """Without the story of all that there is, which a fake of this size would tell otherwise."""
+        try:
+            await self.slack.until(true, seconds=PATIENCE_S)
+        except AssertionError:
+            raise RuntimeError(f"after {PATIENCE_S:.0f} s {lacking()}") from None
+
+    async def _crowd(self) -> Crowd:
+        crowd = Crowd()
+        doing = [kind for kind, number in MIX.items() for _ in range(number)]
+        first = next(self._first)  # so that it is not always the same who use commands
+        await asyncio.gather(
+            *(self._act(crowd, kind, (first + n) % AT_ONCE, n) for n, kind in enumerate(doing))
+        )
+        return crowd
+
+    async def _act(self, crowd: Crowd, kind: str, who: int, n: int) -> None:
+        person, channel = self.people[who], self.channels[n % CHANNELS]
+        if kind == "command":
+            sent = await self.slack.command(person, channel, "/rules", "roll 1d1 --private")
+            crowd.commands.append(sent)
+            crowd.sent.append(sent)
+            return
+        words = "rules roll 1d1" if kind == "mention" else "That was a long night."
+        message = await self.slack.say(person, channel, words, mention=kind == "mention")
+        crowd.sent += message.sent
+        if kind == "mention":
+            crowd.mentions.append(message)
+
+    async def introduce(self) -> None:
+        """Everybody does something, so that the bot knows who they are: it may ask for fifty in half a minute."""
+        half = AT_ONCE // 2
+        for people in (self.people[:half], self.people[half:]):
+            given = await asyncio.gather(*(self._roll(one) for one in people))
+            await self._until(functools.partial(answered, given), lambda: "not everybody has an answer")
+            await asyncio.sleep(NAMES_S)
+
+    async def strangers(self) -> list[float]:
+        """Seconds until people whom the bot has not met are acknowledged."""
+        people = [self.team.user(f"Stranger {n}") for n in range(AT_ONCE)]
+        return [acked(one) for one in await asyncio.gather(*(self._roll(one) for one in people))]
+
+    async def _roll(self, who: User) -> Sent:
+        return await self.slack.command(who, self.channels[0], "/rules", "roll 1d1 --private")
+
+
+def look(pending: list[Answer]) -> list[bool]:
+    now = time.monotonic()
+    return [one.look(now) for one in pending]
+
+
+def answered(commands: list[Sent]) -> bool:
+    return all(one.responses for one in commands if one.acked is not None)
+
+
+def acked(sent: Sent) -> float:
+    """Seconds; LATE_S where Slack would not have waited any longer."""
+    return LATE_S if sent.acked is None else sent.acked
+
+
+def stoppable(message: Message) -> bool:
+    return any(
+        str(element.get("action_id")).startswith("stop:")
+        for block in message.blocks
+        for element in block.get("elements", [])
+    )
+
+
+@contextlib.asynccontextmanager
+async def opened() -> AsyncIterator[Bench]:
+    """Everything running, the bot connected, everybody known to it, and one answer given that nobody measured."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        times, config, data = folder / "times.jsonl", folder / "config.toml", folder / "data"
+        model = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "benchmarks.paced_model", "--log", str(times)),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        try:
+            assert model.stdout is not None
+            port = int(await model.stdout.readline())
+            async with FakeSlack() as slack:
+                bench = Bench(slack, times)
+                base = settings(f"http://127.0.0.1:{port}/v1")
+                config.write_text(f'{base}[slack]\napi_base = "{slack.api}"\n', encoding="utf-8")
+                await stock(data, config, {bench.team.id: [LANTERNS]})
+                tokens = {variable: getattr(slack, which) for variable, which in TOKENS_ENV.items()}
+                process = BotProcess(data, config, tokens)
+                try:
+                    await process.start()
+                    await slack.connected(CONNECTIONS)
+                    await bench.introduce()
+                    await bench.answers(1)
+                    gc.freeze()  # as the bot does: a pause of the fake would count as the bot's
+                    yield bench
+                finally:
+                    await process.kill()
+        finally:
+            model.kill()
+            await model.wait()

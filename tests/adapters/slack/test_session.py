@@ -1,0 +1,74 @@
+"""What Slack shows of a thread while a run works there says in the end that it waits for people again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.adapters.pen import Rank, urgency
+from bot.adapters.slack.page import Page
+from bot.adapters.surface import Form, Mark
+from tests.adapters.slack.desk import Desk, Known
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+STATUS = "agents.sessions.setStatus"
+GROWING = Page("It is", growing=True, plain="It is")
+
+
+async def test_a_stream_that_ends_late_does_not_begin_the_session_anew(bench: Desk) -> None:
+    """The workspace may have no room for it until long after the run."""
+    root = await bench.root()
+    request = bench.request(root)
+    home = bench.home(request)
+    await home.open()
+    mark = Mark(request.id, "answer")
+    message = await home.surface.post(GROWING, mark, Form.LAYOUT)
+    home.ended()
+    await bench.fake.until(lambda: (found := bench.fake.session(root)) and found.status == "active")
+    await home.surface.edit(message, Page("It is Ana."), mark, Form.LAYOUT, files=False, reset=False)
+    session = bench.fake.session(root)
+    assert session is not None
+    assert not root.thread[0].streaming
+    assert session.status == "active"
+
+
+async def test_who_has_ended_before_there_was_room_is_not_said_to_work(bench: Desk) -> None:
+    bench.fake.fail(STATUS, status=429)
+    root = await bench.root()
+    home = bench.home(bench.request(root))
+    await home.open()
+    await bench.fake.until(lambda: STATUS in [call.method for call in bench.fake.calls])
+    home.ended()
+    await bench.fake.until(lambda: bench.fake.session(root))
+    session = bench.fake.session(root)
+    assert session is not None
+    assert (session.past, session.title) == (["active"], "Who?")
+
+
+async def test_that_it_is_over_is_said_however_full_the_workspace_is(bench: Desk) -> None:
+    """What only goes on is given up where there is no room: then Slack would show a stop button for ever."""
+    asked: list[int] = []
+
+    class Hearing(Known):
+        async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+            there = await super().client(team, enterprise)
+
+            async def status(**told: Any) -> None:
+                asked.append(urgency.get())
+
+            there.agents_sessions_setStatus = status  # type: ignore[method-assign, assignment]
+            return there
+
+    usual, bench.workspaces = bench.workspaces, Hearing(bench.fake)
+    home = bench.home(bench.request(await bench.root()))
+    await home.open()
+    await bench.fake.until(lambda: len(asked) == 1)
+    home.ended()
+    await bench.fake.until(lambda: len(asked) == 2)
+    await bench.workspaces.session.close()
+    bench.workspaces = usual
+    assert asked[0] == Rank.PASSING
+    assert asked[1] < Rank.PASSING

@@ -1,0 +1,306 @@
+"""docs/slack-manifest.yaml: a form that Slack takes, and the app that the code is.
+
+What the code asks of Slack is read from its source, and from what its listeners register for.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import yaml
+from pydantic import ValidationError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.adapters.slack import home_tab, listening, scopes
+from bot.commands import TABLE, WORKS
+from bot.verb import HOUSE
+from bot.words import words
+from tests.fakes.slack import (
+    agents,
+    files,
+    service,
+    web_chat,
+    web_conversations,
+    web_people,
+    web_streams,
+    web_views,
+)
+from tests.fakes.slack.manifest import Manifest
+
+ROOT = Path(__file__).resolve().parents[1]
+ADAPTER = ROOT / "bot" / "adapters" / "slack"
+MANIFEST: dict[str, Any] = yaml.safe_load((ROOT / "docs" / "slack-manifest.yaml").read_text(encoding="utf-8"))
+
+
+READ = {"channels:read", "groups:read", "im:read"}
+HISTORY = {"channels:history", "groups:history", "im:history"}
+NEEDS: dict[str, set[str]] = {
+    "agents.sessions.rename": {"chat:write"},
+    "agents.sessions.setStatus": {"chat:write"},
+    "assistant.threads.setStatus": {"chat:write"},
+    "assistant.threads.setSuggestedPrompts": {"assistant:write"},
+    "assistant.threads.setTitle": {"assistant:write"},
+    "auth.test": set(),
+    "chat.appendStream": {"chat:write"},
+    "chat.delete": {"chat:write"},
+    "chat.getPermalink": set(),
+    "chat.postEphemeral": {"chat:write"},
+    "chat.postMessage": {"chat:write"},
+    "chat.startStream": {"chat:write"},
+    "chat.stopStream": {"chat:write"},
+    "chat.update": {"chat:write"},
+    "conversations.history": HISTORY,
+    "conversations.info": READ,
+    "conversations.join": {"channels:join"},
+    "conversations.members": READ,
+    "conversations.open": {"im:write"},
+    "conversations.replies": HISTORY,
+    "files.delete": {"files:write"},
+    "files.completeUploadExternal": {"files:write"},
+    "files.getUploadURLExternal": {"files:write"},
+    "files.info": {"files:read"},
+    "reactions.add": {"reactions:write"},
+    "reactions.remove": {"reactions:write"},
+    "team.info": {"team:read"},
+    "usergroups.list": {"usergroups:read"},
+    "users.info": {"users:read"},
+    "users.list": {"users:read"},
+    "views.open": set(),
+    "views.publish": set(),
+    "views.push": set(),
+    "views.update": set(),
+}
+"""The bot's scopes that a method asks for, as its page says (https://docs.slack.dev/reference/methods)."""
+NO_BOT = {"apps.connections.open", "oauth.v2.access"}
+"""Methods that are called without the bot's token."""
+HEARD: dict[str, set[str]] = {
+    "agent_session_stopped": {"chat:write"},
+    "app_home_opened": set(),
+    "app_mention": {"app_mentions:read"},
+    "app_uninstalled": set(),
+    **{f"channel_{gone}": {"channels:read"} for gone in ("archive", "deleted", "left")},
+    **{f"group_{gone}": {"groups:read"} for gone in ("archive", "deleted", "left")},
+    "member_joined_channel": {"channels:read", "groups:read"},
+    "message.channels": {"channels:history"},
+    "message.groups": {"groups:history"},
+    "message.im": {"im:history"},
+    "tokens_revoked": set(),
+}
+"""The scopes that an event asks for (https://docs.slack.dev/reference/events)."""
+OTHERS = {
+    *(
+        "app_context_changed",
+        "app_rate_limited",
+        "assistant_thread_started",
+        "channel_created",
+        "channel_rename",
+    ),
+    *("channel_shared", "channel_unarchive", "emoji_changed", "file_deleted", "file_shared", "group_close"),
+    *("group_open", "group_rename", "group_unarchive", "im_close", "im_created", "link_shared"),
+    *("member_left_channel", "pin_added", "reaction_added", "reaction_removed", "team_join", "user_change"),
+}
+"""Events that Slack knows, too, and nobody has subscribed to."""
+UNASKED = {
+    "assistant:write": "features.agent_view",
+    "commands": "features.slash_commands and shortcuts",
+    "files:read": "fetching what people share",
+}
+"""Scopes that no method and no event asks for, and what wants them."""
+
+
+def at(path: str) -> Any:
+    found: Any = MANIFEST
+    for name in path.split("."):
+        found = found[name]
+    return found
+
+
+def names(path: str, key: str) -> list[str]:
+    return [one[key] for one in at(path)]
+
+
+def test_slack_takes_its_form() -> None:
+    Manifest.model_validate(MANIFEST)
+    for path in ("oauth_config.scopes.bot", "settings.event_subscriptions.bot_events"):
+        assert len(set(at(path))) == len(at(path)), "each once"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("display_information.name", "S" * 36),
+        ("display_information.description", "x" * 141),
+        ("display_information.long_description", "too short"),
+        ("display_information.background_color", "red"),
+        ("features.shortcuts.0.name", "x" * 25),
+        ("features.shortcuts.0.type", "channel"),
+        ("features.slash_commands.0.command", "rules"),
+        ("features.agent_view.suggested_prompts", [{"title": "a", "message": str(n)} for n in range(5)]),
+        ("features.assistant_view", {"assistant_description": "of yesterday"}),
+        ("settings.token", "xoxb-1"),
+    ],
+)
+def test_what_slack_refuses_is_seen(path: str, value: object) -> None:
+    wrong = yaml.safe_load(yaml.safe_dump(MANIFEST))
+    *way, last = [int(one) if one.isdigit() else one for one in path.split(".")]
+    place = wrong
+    for step in way:
+        place = place[step]
+    place[last] = value
+    with pytest.raises(ValidationError):
+        Manifest.model_validate(wrong)
+
+
+def test_it_is_the_app_that_the_code_is() -> None:
+    assert tuple(at("oauth_config.scopes.bot")) == tuple(scopes.BOT_SCOPES)
+    assert tuple(at("settings.event_subscriptions.bot_events")) == tuple(scopes.EVENTS)
+    assert names("features.slash_commands", "command") == list(scopes.COMMANDS)
+    assert names("features.shortcuts", "callback_id") == list(scopes.SHORTCUTS)
+
+
+def test_each_work_has_its_command_and_each_verb_is_hinted_at() -> None:
+    hints = {one["command"].removeprefix("/"): one["usage_hint"] for one in at("features.slash_commands")}
+    assert list(hints) == ["sutradhar", *WORKS]
+    for work in WORKS:
+        hinted = [part.split()[0] for part in hints[work].split(" | ")]
+        assert hinted == [verb.name for verb in TABLE if verb.work == work]
+    house = {verb.name for verb in TABLE if verb.work == HOUSE}
+    assert house <= {part.split()[0] for part in hints["sutradhar"].split(" | ")}
+    assert not any(one["should_escape"] for one in at("features.slash_commands")), (
+        "texts come as they were typed"
+    )
+
+
+def test_what_it_suggests_is_what_the_bot_suggests() -> None:
+    say = words("en")
+    prompts = [
+        {"title": say(f"slack_home.prompt_{one}_title"), "message": say(f"slack_home.prompt_{one}")}
+        for one in home_tab.PROMPTS
+    ]
+    assert at("features.agent_view.suggested_prompts") == prompts
+
+
+def test_it_begins_with_sockets_and_fits_whole_organisations() -> None:
+    assert at("settings.socket_mode_enabled") is True
+    assert at("settings.interactivity.is_enabled") is True
+    assert at("settings.org_deploy_enabled") is True
+    assert at("settings.token_rotation_enabled") is False, "nobody renews tokens"
+    home = at("features.app_home")
+    assert home["home_tab_enabled"]
+    assert home["messages_tab_enabled"]
+    assert not home["messages_tab_read_only_enabled"]
+
+
+# What the adapter does, read from its source.
+
+
+def trees() -> Iterator[ast.Module]:
+    for file in ADAPTER.rglob("*.py"):
+        yield ast.parse(file.read_text(encoding="utf-8"))
+
+
+def of_the_client() -> dict[str, set[str]]:
+    """The Web API methods behind each of the client's own."""
+    source = inspect.getsource(AsyncWebClient)
+    found: dict[str, set[str]] = {}
+    for one in re.finditer(r"async def (\w+)\(.*?(?=\n    async def |\Z)", source, re.DOTALL):
+        if methods := set(re.findall(r'api_call\(\s*"([\w.]+)"', one[0])):
+            found[one[1]] = methods
+    both = found["files_getUploadURLExternal"] | found["files_completeUploadExternal"]
+    streamed = found["chat_startStream"] | found["chat_appendStream"] | found["chat_stopStream"]
+    return found | {"files_upload_v2": both, "chat_stream": streamed}
+
+
+def called() -> set[str]:
+    """Every method of the Web API that the adapter calls, by the client's own method or by its name."""
+    known = of_the_client()
+    names, found = set().union(*known.values()), set[str]()
+    for tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute):
+                found |= known.get(node.attr, set())
+            elif isinstance(node, ast.Call):
+                said = {one.value for one in node.args if isinstance(one, ast.Constant)}
+                found |= names & said
+    return found
+
+
+def test_every_method_that_is_called_is_granted() -> None:
+    methods = called() - NO_BOT
+    assert {"chat.postMessage", "chat.startStream", "chat.update", "views.publish"} <= methods
+    assert not methods - NEEDS.keys(), "say in NEEDS which scopes they ask for"
+    granted = set(at("oauth_config.scopes.bot"))
+    assert {name: NEEDS[name] - granted for name in methods if NEEDS[name] - granted} == {}
+
+
+def test_nothing_is_asked_for_that_nobody_needs() -> None:
+    used = set().union(*(NEEDS[name] for name in called() - NO_BOT))
+    heard = set().union(*(HEARD[name] for name in at("settings.event_subscriptions.bot_events")))
+    assert set(at("oauth_config.scopes.bot")) == used | heard | UNASKED.keys()
+
+
+def test_the_fake_asks_for_the_same() -> None:
+    modules = (agents, files, web_chat, web_conversations, web_people, web_streams, web_views)
+    for method in (one for module in modules for one in module.METHODS):
+        assert set(method.scopes) <= NEEDS[method.name], method.name
+    assert set(at("settings.event_subscriptions.bot_events")) <= set(service.EVENTS)
+
+
+class Ear:
+    """Stands where Bolt stands when everybody registers, and notes what they listen to."""
+
+    def __init__(self) -> None:
+        self.heard: dict[str, list[Any]] = {}
+
+    def __getattr__(self, kind: str) -> Callable[[Any], Callable[[Any], None]]:
+        def listens(what: Any) -> Callable[[Any], None]:
+            self.heard.setdefault(kind, []).append(what)
+            return lambda listener: None
+
+        return listens
+
+
+@pytest.fixture(scope="module")
+def ear() -> Ear:
+    ear, nobody = Ear(), SimpleNamespace(workspaces=None, reception=None, people=None, app=None)
+    listening.register(cast(Any, ear), cast(Any, nobody))
+    return ear
+
+
+def matched(registered: list[Any], named: set[str]) -> set[str]:
+    """Those of the names that a listener of its own is registered for; what catches all the rest is none."""
+    found = set()
+    for one in registered:
+        what = one["type"] if isinstance(one, dict) else one
+        if what is not listening.ANY:
+            pattern = what if isinstance(what, re.Pattern) else re.compile(rf"\A{re.escape(what)}\Z")
+            matching = {name for name in named if pattern.search(name)}
+            assert matching, f"nothing is called {what}"
+            found |= matching
+    return found
+
+
+def test_every_event_that_is_heard_is_subscribed_to(ear: Ear) -> None:
+    subscribed = {one.partition(".")[0] for one in at("settings.event_subscriptions.bot_events")}
+    assert matched(ear.heard["event"], subscribed | OTHERS) == subscribed
+
+
+def test_every_command_and_shortcut_has_its_listener(ear: Ear) -> None:
+    commands = set(names("features.slash_commands", "command"))
+    assert matched(ear.heard["command"], commands | {"/help", "/rule", "/x/rules"}) == commands
+    shortcuts = [one for one in ear.heard["shortcut"] if one is not listening.ANY]
+    listed = [
+        {
+            "type": "message_action" if one["type"] == "message" else "shortcut",
+            "callback_id": one["callback_id"],
+        }
+        for one in at("features.shortcuts")
+    ]
+    assert shortcuts == listed

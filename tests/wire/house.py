@@ -1,0 +1,141 @@
+"""A fake, a model and the bot's process that several tests share, one after the other: each has a table of its own.
+
+A process takes seconds to start and a table next to nothing. What a table is (guilds, workspaces, people nobody
+has met yet) is known to the platform's driver. A house in which a test has left something undone is closed, and
+another one opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from tests.wire import council_model
+from tests.wire.council_model import CouncilModel, CouncilService
+from tests.wire.driver import Driver
+from tests.wire.model import Answerer, service, settings
+from tests.wire.stock import stock
+
+TABLES = 12
+"""For each of which books are put on shelves before the bot starts."""
+GRACE_S = 2.0
+"""For what the last test began, to end."""
+
+Books = dict[str, list[Path]]
+
+
+class Seated(Driver, Protocol):
+    """What a house asks of a driver."""
+
+    process_of: type[Any]
+    """A BotProcess."""
+
+    def settings(self) -> str:
+        """The part of config.toml that leads the bot to this fake."""
+        ...
+
+    def environ(self) -> dict[str, str]: ...
+
+    def books(self, folder: Path) -> Books:
+        """By space; files that have to be written go into the folder."""
+        ...
+
+    async def furnish(self, data: Path) -> None:
+        """Put into the bot's data folder whatever else it needs to be there, before its first start."""
+        ...
+
+    async def begin(self, process: Any) -> None: ...
+
+    async def sit(self) -> None:
+        """Wait until the bot is there, and leave aside what happened at other tables."""
+        ...
+
+    def states(self) -> list[str]: ...
+
+    def story(self) -> str: ...
+
+
+AnyDriver = TypeVar("AnyDriver", bound=Seated)
+
+
+class House(Generic[AnyDriver]):
+    """`drive` sets a table over an open fake. With `council` its models are all that there are, and nobody has books.
+
+    `prepare`: more books, by space, for the first table.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        fake: Callable[[], AbstractAsyncContextManager[Any]],
+        drive: Callable[[Any, Answerer], AnyDriver],
+        toml: str = "",
+        *,
+        council: bool = False,
+        tables: int = TABLES,
+        prepare: Callable[[AnyDriver], Books] | None = None,
+    ) -> None:
+        self.council = CouncilService() if council else None
+        self._folder, self._number = folder, 0
+        self._fake, self._drive, self._toml = fake, drive, toml
+        self._tables, self._prepare = tables, prepare
+        self._stack = AsyncExitStack()
+        self._free: list[AnyDriver] = []
+        self._taken: AnyDriver | None = None
+
+    async def table(self, council: CouncilModel | None = None) -> AnyDriver:
+        """One at which nobody has sat, with a model that nobody has asked."""
+        if not self._free or not await self._tidy():
+            await self.close()
+            await self._open()
+        driver = self._taken = self._free.pop(0)
+        if self.council is not None:
+            self.council.council = self.council.script = council or CouncilModel()
+        else:
+            self._model.script = driver.model
+        await driver.sit()
+        return driver
+
+    async def close(self) -> None:
+        self._free, self._taken = [], None
+        await self._stack.aclose()
+
+    async def _open(self) -> None:
+        self._number += 1
+        folder = self._folder / str(self._number)
+        folder.mkdir()
+        fake = await self._stack.enter_async_context(self._fake())
+        self._model = await self._stack.enter_async_context(service(Answerer()))
+        if self.council is not None:
+            await self._stack.enter_async_context(self.council)
+        drivers = [self._drive(fake, Answerer()) for _ in range(self._tables)]
+        config = folder / "config.toml"
+        models = settings(self._model.base_url)
+        if self.council is not None:
+            models = council_model.settings(self.council.base_url)
+        config.write_text(models + drivers[0].settings() + self._toml, encoding="utf-8")
+        if self.council is None:
+            books = {space: files for one in drivers for space, files in one.books(folder).items()}
+            await stock(folder / "data", config, books | (self._prepare(drivers[0]) if self._prepare else {}))
+        await drivers[0].furnish(folder / "data")
+        process = drivers[0].process_of(folder / "data", config, drivers[0].environ())
+        for driver in drivers:
+            driver.process = process
+        self._stack.push_async_callback(process.kill)
+        await drivers[0].begin(process)
+        self._free = drivers
+
+    async def _tidy(self) -> bool:
+        """Whether the last test has left the bot as it has to be for another."""
+        if self._taken is None:
+            return True
+        try:
+            async with asyncio.timeout(GRACE_S):
+                while self._taken.process.alive and "" in self._taken.states():  # noqa: ASYNC110 - see inbox
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            return False
+        return self._taken.process.alive

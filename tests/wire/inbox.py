@@ -1,0 +1,26 @@
+"""The bot's inbox as the tests read it: which requests came since a table was taken, and how each has ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.kill.remains import live
+
+ENDED = ("done", "failed", "stopped")
+
+
+def query(first: int) -> str:
+    """For the (run, state) of each request after the one numbered `first`, oldest first."""
+    return f"SELECT id, state FROM inbox WHERE seq > {first} AND id NOT LIKE 'stock-%' ORDER BY seq"
+
+
+def requests(data: Path, first: int) -> list[tuple[str, str]]:
+    """(run, state) as above, of a bot that is at work; "" for a state while it has not ended."""
+    found = live(data / "sutradhar.db", query(first))
+    return [(run, state if state in ENDED else "") for run, state in found]
+
+
+def newest(data: Path) -> int:
+    """The number of the latest request, 0 where there is none."""
+    found = live(data / "sutradhar.db", "SELECT max(seq) FROM inbox")
+    return int(found[0][0] or 0) if found else 0

@@ -1,0 +1,296 @@
+"""The driver of the stories on Slack: its fake, and the bot as a process beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.slack import Channel, FakeSlack, Message, Team, User
+from tests.fakes.slack.elements import held
+from tests.fakes.slack.story import story
+from tests.wire.inbox import newest, requests
+from tests.wire.model import Answerer
+from tests.wire.process import BotProcess
+from tests.wire.slack_talk import SlackTalk, actions, as_typed, public
+from tests.wire.stock import LANTERNS, install, second
+
+PATIENCE_S = 25.0
+"""For anything to be seen."""
+REST_S = 75.0
+"""For all to be done: a post a second goes out in a channel."""
+CONNECTIONS = 2
+LOG_CHARS = 4_000
+ENVIRONMENT = ("bot_token", "app_token", "signing_secret", "client_id", "client_secret")
+AFTER_A_RESTART = {("chat.update", "streaming_state_conflict")}
+"""What the bot is told of a message that it had begun as a stream, if it does not know any more."""
+
+
+class OnSlack:
+    """A workspace "Table" with a channel "general", twice, in which Ana talks and Bia is in charge.
+
+    A fake's first workspace is that of the bot's own token; the app was installed in all others by OAuth.
+    """
+
+    process_of = BotProcess
+
+    def __init__(self, slack: FakeSlack, answerer: Answerer) -> None:
+        self.slack = slack
+        self.model = answerer
+        self.teams = [self.workspace(), self.workspace()]
+        self.tables = [{"Ana": team.user("Ana"), "Bia": team.user("Bia", admin=True)} for team in self.teams]
+        self.people = self.tables[0]
+        self.channels = [team.channel("general") for team in self.teams]
+        self.process: BotProcess
+        self.first = 0
+        self.unavoidable: set[tuple[str, str]] = set()
+
+    def workspace(self) -> Team:
+        return self.slack.workspace("Table")
+
+    def crowd(self, number: int) -> list[User]:
+        """So many people of the first workspace: nobody is asked to slow down who asks but once."""
+        return [self.teams[0].user(f"Guest {n}") for n in range(number)]
+
+    def settings(self) -> str:
+        """The part of config.toml that leads the clients here."""
+        names = "".join(f'{name}_env = "{variable}"\n' for name, variable in _variables().items())
+        return f'[slack]\n{names}api_base = "{self.slack.api.rstrip("/")}"\nconnections = {CONNECTIONS}\n'
+
+    def environ(self) -> dict[str, str]:
+        return {variable: getattr(self.slack, name) for name, variable in _variables().items()}
+
+    def books(self, folder: Path) -> dict[str, list[Path]]:
+        """Of each workspace, whose people's direct messages are in it, too."""
+        one, other = (team.id for team in self.teams)
+        return {one: [LANTERNS], other: [second(folder)]}
+
+    async def furnish(self, data: Path) -> None:
+        """The app is in all workspaces of the fake."""
+        teams = list(self.slack.world.teams.values())
+        await install(data, self.slack.client_id, teams[1:])
+
+    async def begin(self, process: BotProcess) -> None:
+        """Start the process, and wait until it is connected."""
+        self.process = process
+        await process.start()
+        await self.connected()
+
+    async def sit(self) -> None:
+        """Wait until the bot is there, and leave aside what happened at other tables."""
+        await self.connected()
+        self.process.mark()
+        self.first = newest(self.process.data)
+        slack = self.slack
+        for past in (slack.calls, slack.refused, slack.limited, slack.sent, slack.views_kept.opened):
+            past.clear()
+        slack.faults.waiting.clear()
+
+    async def connected(self) -> None:
+        """Wait for all its sockets; a process that ends instead is told of with its log."""
+        async with asyncio.timeout(PATIENCE_S):
+            while len(self.slack.sockets.live) < CONNECTIONS:
+                assert self.process.alive, self.process.log()
+                await asyncio.sleep(0.02)
+
+    # What a story does.
+
+    async def ask(
+        self, who: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
+    ) -> SlackTalk:
+        user, channel = self.tables[table][who], self.channels[table]
+        place = self.teams[table].dm(user) if options.get("private") else channel
+        talk = self.next(place, question)
+        await self.typed(user, channel, verb, question, **options)
+        return talk
+
+    async def command(
+        self, who: str, line: str, *, talk: SlackTalk | None = None, **options: Any
+    ) -> SlackTalk:
+        """In a thread Slack knows no commands: there the line is written to the bot."""
+        user = self.people[who]
+        text = as_typed(line, options)
+        if talk is not None and talk.root is not None:
+            told = self.told(user, talk.channel, talk.root)
+            await self.mention(who, talk, text)
+            return told
+        told = self.told(user, self.channels[0])
+        work, _, rest = text.partition(" ")
+        await self.slack.command(user, self.channels[0], f"/{work}", rest)
+        return told
+
+    async def typed(self, user: User, channel: Channel, verb: str, text: str, **options: Any) -> Any:
+        """A slash command with a text; what the fake sent for it."""
+        work, _, name = verb.partition(" ")
+        return await self.slack.command(user, channel, f"/{work}", as_typed(f"{name} {text}", options))
+
+    async def mention(self, who: str, talk: SlackTalk, text: str) -> None:
+        await self._say(who, talk, text, mention=True)
+
+    async def say(self, who: str, talk: SlackTalk, text: str) -> None:
+        await self._say(who, talk, text, mention=False)
+
+    async def _say(self, who: str, talk: SlackTalk, text: str, *, mention: bool) -> Message:
+        team = self.teams.index(talk.channel.team)
+        user = self.tables[team][who]
+        return await self.slack.say(user, talk.channel, text, thread=talk.root, mention=mention)
+
+    async def direct(self, who: str, text: str) -> SlackTalk:
+        user = self.people[who]
+        dm = self.teams[0].dm(user)
+        root = await self.slack.say(user, dm, text)
+        return SlackTalk(self.slack, dm, lambda: [root, *public(root.thread)], lambda: root)
+
+    async def press(self, who: str, talk: SlackTalk, action: str) -> SlackTalk:
+        user = self.tables[self.teams.index(talk.channel.team)][who]
+        await self.until(lambda: any(action in post.actions for post in talk.posts()))
+        buttons = [one for one in talk.messages() if action in actions(one)]
+        told = self.told(user, talk.channel, talk.root)
+        if buttons:
+            message = buttons[-1]
+            action_id = next(
+                one["action_id"] for _, one in held(message.blocks) if one["action_id"].startswith(action)
+            )
+            await self.slack.press(user, message, action_id)
+        else:
+            assert talk.root is not None
+            await self.slack.stop_session(user, talk.root)
+        return told
+
+    async def delete(self, talk: SlackTalk, text: str) -> None:
+        (message,) = [one for one in talk.messages() if one.shown == text]
+        await self.slack.delete(message)
+
+    async def attach(self, who: str, name: str, data: bytes, *, shelf: str) -> SlackTalk:
+        """A message with the file in it, and a mention that says where it belongs."""
+        user = self.people[who]
+        told = self.told(user, self.channels[0])
+        text = f"library add --shelf {shelf}"
+        await self.slack.say(user, self.channels[0], text, mention=True, files=[(name, data)])
+        return told
+
+    async def redeliver(self) -> None:
+        """Events come again as Slack repeats them; what comes but once comes on another socket, too."""
+        told = list(self.slack.sent)
+        for sent in told:
+            if sent.kind == "events_api":
+                self.slack.redeliver(sent)
+            self.slack.duplicate(sent)
+        await self.until(lambda: all(len(sent.tries) > 1 for sent in told))
+        await self.until(lambda: all(one.acked is not None for sent in told for one in sent.tries))
+
+    async def restart(self, *, kill: bool = True) -> None:
+        self.unavoidable |= AFTER_A_RESTART
+        if kill:
+            await self.kill()
+        else:
+            assert await self.process.leave() == 143, self.process.log()
+            await self.gone()
+        await self.begin(self.process)
+
+    async def kill(self) -> None:
+        """kill -9; returns once its connections are seen to be gone."""
+        self.unavoidable |= AFTER_A_RESTART
+        await self.process.kill()
+        await self.gone()
+
+    async def gone(self) -> None:
+        await self.until(lambda: not self.slack.sockets.all)
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        await self.slack.until(true, seconds=PATIENCE_S)
+
+    async def rest(self, runs: int) -> None:
+        async with asyncio.timeout(REST_S):
+            while "" in (states := self.states()) or len(states) < runs:
+                assert self.process.alive, self.process.log()
+                await asyncio.sleep(0.02)
+        await self.until(lambda: not self.processing())
+
+    def processing(self) -> bool:
+        """Whether Slack shows a stop button anywhere at this table."""
+        mine = {channel.id for team in self.teams for channel in team.channels.values()}
+        sessions = self.slack.agents.sessions.items()
+        return any(one.status == "processing" for (channel, _), one in sessions if channel in mine)
+
+    def channel(self, table: int = 0) -> SlackTalk:
+        channel = self.channels[table]
+        return SlackTalk(self.slack, channel, lambda: public(channel.messages))
+
+    # What can be seen.
+
+    def next(self, channel: Channel, question: str) -> SlackTalk:
+        """The thread under the bot's next message at the root of the channel that has the question in it."""
+        before = set(channel.posts)
+
+        def root() -> Message | None:
+            new = (one for one in public(channel.messages) if one.ts not in before and one.user.bot)
+            return next((one for one in new if question in one.shown), None)
+
+        return self.under(root, channel)
+
+    def under(self, root: Callable[[], Message | None], channel: Channel) -> SlackTalk:
+        """The thread under a message that may still have to be posted; the message itself is not of it."""
+
+        def messages() -> list[Message]:
+            return public(found.thread) if (found := root()) is not None else []
+
+        return SlackTalk(self.slack, channel, messages, root)
+
+    def told(self, user: User, channel: Channel, root: Message | None = None) -> SlackTalk:
+        """What the bot says from now on there, or to this person alone, in a window, too."""
+        before, windows = set(channel.posts), len(self.slack.views)
+
+        def messages() -> list[Message]:
+            new = [
+                one
+                for ts, one in channel.posts.items()
+                if ts not in before and one.user.bot and one.ephemeral_to in (None, user)
+            ]
+            if root is not None:
+                new = [one for one in new if one.root is root or one.ephemeral_to is user]
+            opened = [view for view in self.slack.views[windows:] if view.user is user and view.open]
+            return new + [
+                Message(channel, view.id, channel.team.bot, blocks=view.blocks, ephemeral_to=user)
+                for view in opened
+            ]
+
+        return SlackTalk(self.slack, channel, messages, lambda: root)
+
+    def states(self) -> list[str]:
+        """How each request of a person's has ended, "" while it has not."""
+        return [state for _, state in requests(self.process.data, self.first)]
+
+    def runs(self) -> list[str]:
+        return [run for run, _ in requests(self.process.data, self.first)]
+
+    def check(self) -> None:
+        log, slack = self.process.log(), self.slack
+        assert self.process.alive, log
+        assert "Traceback" not in log, log
+        kept, file = self.process.log(whole=True), self.process.data / "sutradhar.log"
+        kept += file.read_text(encoding="utf-8") if file.exists() else ""
+        secrets = [slack.app_token, slack.signing_secret, slack.client_secret]
+        secrets += [team.bot_token for team in slack.world.teams.values()]
+        secrets += list(slack.hooks.all)  # what makes a response_url one
+        assert not [one for one in secrets if one in kept], "secrets are never written down"
+        refused = [one for one in slack.refused if (one.method, one.error) not in self.unavoidable]
+        assert not refused, refused
+        assert not slack.limited, slack.limited
+        pinged = [one.shown for one in self.everything() if one.user.bot and one.mentions]
+        assert not pinged, pinged
+
+    def story(self) -> str:
+        """All that there is, for whoever reads of a failure."""
+        return f"{story(self.slack)}\n{self.process.log()[-LOG_CHARS:]}"
+
+    def everything(self) -> list[Message]:
+        """Every message that somebody at this table can see."""
+        return [
+            one for team in self.teams for channel in team.channels.values() for one in channel.everything
+        ]
+
+
+def _variables() -> dict[str, str]:
+    return {name: f"WIRE_SLACK_{name.upper()}" for name in ENVIRONMENT}

@@ -1,0 +1,77 @@
+"""The driver of the stories on Slack where the app is reached or installed otherwise: over HTTP, in an organisation."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import aiohttp
+
+from tests.fakes.slack import FakeSlack, Team, User
+from tests.wire.model import Answerer
+from tests.wire.on_slack import PATIENCE_S, OnSlack
+from tests.wire.ports import free_port
+
+EVENTS = "/slack/events"
+
+
+class OverHttp(OnSlack):
+    """The same where Slack posts signed requests, and each workspace comes to the bot's page to install the app."""
+
+    @property
+    def root(self) -> str:
+        return str(self.slack.http.url).removesuffix(EVENTS)
+
+    def settings(self) -> str:
+        port = free_port()
+        self.slack.http(f"http://127.0.0.1:{port}{EVENTS}")
+        self.slack.redirect_uri = f"{self.root}/slack/oauth_redirect"
+        return f'{super().settings()}mode = "http"\nhttp_port = {port}\n'
+
+    async def furnish(self, data: Path) -> None:
+        for team in list(self.slack.world.teams.values())[1:]:
+            team.installed = False
+
+    async def sit(self) -> None:
+        await super().sit()
+        for team, people in zip(self.teams, self.tables, strict=True):
+            if not team.installed:
+                await self.sit_down(team, people)
+
+    async def sit_down(self, team: Team, people: dict[str, User]) -> None:
+        """Bia lets the bot into the workspace."""
+        reply = await self.slack.install(people["Bia"], f"{self.root}/slack/install")
+        assert reply.status == 200, (team, reply)
+
+    async def connected(self) -> None:
+        async with asyncio.timeout(PATIENCE_S), aiohttp.ClientSession() as http:
+            while not await _healthy(http, f"{self.root}/health"):
+                assert self.process.alive, self.process.log()
+                await asyncio.sleep(0.02)
+
+    async def gone(self) -> None:
+        """Nothing of it is left once the process has ended."""
+
+
+class InAnOrganisation(OnSlack):
+    """All workspaces are those of one organisation, which has let the bot in for all of them."""
+
+    def __init__(self, slack: FakeSlack, answerer: Answerer) -> None:
+        organisations = slack.world.enterprises
+        self.organisation = next(iter(organisations.values()), None) or slack.enterprise("The Guild")
+        super().__init__(slack, answerer)
+        self.organisation.token, self.organisation.scopes = slack.bot_token, set(self.teams[0].scopes)
+
+    def workspace(self) -> Team:
+        return self.slack.workspace("Table", self.organisation, installed=False)
+
+    async def furnish(self, data: Path) -> None:
+        """The token is good in all of them."""
+
+
+async def _healthy(http: aiohttp.ClientSession, url: str) -> bool:
+    try:
+        async with http.get(url) as response:
+            return response.status == 200
+    except aiohttp.ClientError:
+        return False

@@ -1,0 +1,230 @@
+"""The driver of the stories in the terminal: lines typed into `python -m bot chat --json`, and the JSON that comes out.
+
+There is one conversation, so only the stories in STORIES are told here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from ast import literal_eval
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.kill.process import ROOT, Events
+from tests.kill.remains import shown
+from tests.wire.driver import Post
+from tests.wire.inbox import newest, requests
+from tests.wire.model import Answerer
+from tests.wire.process import BotProcess
+from tests.wire.stock import LANTERNS
+
+STORIES = (
+    "a cited answer",
+    "a redelivered event",
+    "stop",
+    "kill 9 mid stream",
+    "a 40 000 character answer",
+    "a failing model",
+)
+PATIENCE_S = 60.0
+LOOK_S = 0.01
+
+
+class ChatProcess(BotProcess):
+    """`chat --json` on one thread. `told` has the events of each start."""
+
+    command = ("chat", "--json", "--thread", "t")
+
+    def __init__(self, *where: Any) -> None:
+        super().__init__(*where)
+        self.told: list[Events] = []
+        self._reader: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        pipe = asyncio.subprocess.PIPE
+        with self._log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command, stdin=pipe, stdout=pipe, stderr=log, cwd=ROOT, env=self._environ, limit=2**20
+            )
+        self.told.append([])
+        self._reader = asyncio.create_task(self._read(self._process, self.told[-1]))
+
+    @staticmethod
+    async def _read(process: asyncio.subprocess.Process, events: Events) -> None:
+        assert process.stdout is not None
+        async for line in process.stdout:
+            if line.endswith(b"\n"):  # else the kill cut it off
+                events.append(json.loads(line))
+
+    def type(self, line: str) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n".encode())
+
+    async def leave(self) -> int:
+        """The end of input."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        return await self._process.wait()
+
+    @property
+    def ended(self) -> set[str]:
+        """The runs that have told their end."""
+        return {one["run"] for events in self.told for one in events if one["event"] == "done"}
+
+
+def beside(fields: tuple[tuple[str, str], ...]) -> str:
+    """What a reader of plain text is shown of an event that is no text; its values come as Python writes them."""
+    said = {name: literal_eval(value) for name, value in fields}
+    if said["event"] == "citation":
+        return f"[{said['n']}] {said['source']} › {said['heading']}"
+    return str(said.get("text", ""))
+
+
+class TerminalTalk:
+    """What was said to a line, and to those that were typed in answer. `driver` knows the line of each run."""
+
+    def __init__(self, driver: OnTerminal) -> None:
+        self._process = driver.process
+        self._driver = driver
+
+    def _runs(self) -> list[str]:
+        pairs = zip(self._driver.begun(), self._driver.lines, strict=False)
+        return [run for run, (_, talk) in pairs if talk is self]
+
+    def posts(self) -> list[Post]:
+        ended = self._process.ended
+        return [
+            Post("bot", text, () if run in ended else ("stop",))
+            for run in self._runs()
+            for text in self._of(run)
+        ]
+
+    def said(self) -> list[str]:
+        return [text for run in self._runs() for text in self._of(run)]
+
+    def _of(self, run: str) -> list[str]:
+        """By stage; what stands beside the text (sources, notices, a failure) after it."""
+        events = [one for some in self._process.told for one in some if one["run"] == run]
+        if not any(one["event"] == "stage" for one in events):  # a verb of the house
+            return [one["text"] for one in events if "text" in one]
+        stages = shown(self._process.told, run).values()
+        return ["\n".join([one.title, one.text, *map(beside, one.beside)]) for one in stages]
+
+
+class OnTerminal:
+    """Whoever types is in charge; Ana and Bia are the same person."""
+
+    process_of = ChatProcess
+
+    def __init__(self, nothing: object, answerer: Answerer) -> None:
+        self.model = answerer
+        self.process: ChatProcess
+        self.first = 0
+        self.lines: list[tuple[str, TerminalTalk]] = []
+        """What was typed, and the talk that it belongs to."""
+        self._past: set[str] = set()
+
+    def settings(self) -> str:
+        return ""
+
+    def environ(self) -> dict[str, str]:
+        return {}
+
+    def books(self, folder: Path) -> dict[str, list[Path]]:
+        return {"local": [LANTERNS]}
+
+    async def furnish(self, data: Path) -> None:
+        """Nobody else has to let it in."""
+
+    async def begin(self, process: ChatProcess) -> None:
+        self.process = process
+        await process.start()
+
+    async def sit(self) -> None:
+        self.process.mark()
+        self.first = newest(self.process.data)
+        self._past = set(self._told())
+
+    # What a story does.
+
+    async def ask(self, who: str, question: str, *, verb: str = "rules ask", **options: Any) -> TerminalTalk:
+        return self._type(f"/{verb} {question}")
+
+    async def command(self, who: str, line: str, *, talk: Any = None, **options: Any) -> TerminalTalk:
+        return self._type(" ".join([f"/{line}", *map(str, options.values())]))
+
+    async def mention(self, who: str, talk: TerminalTalk, text: str) -> None:
+        self._type(text, talk)
+
+    async def press(self, who: str, talk: TerminalTalk, action: str) -> TerminalTalk:
+        await self.until(lambda: any(action in post.actions for post in talk.posts()))
+        return self._type(f"/{action}")
+
+    async def redeliver(self) -> None:
+        """What was received and is not ended is taken up by the next process: nothing, here."""
+        await self.restart(kill=False)
+
+    async def restart(self, *, kill: bool = True) -> None:
+        if kill:
+            await self.process.kill()
+        else:
+            await self.process.leave()
+        await self.begin(self.process)
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not true():
+                assert self.process.alive, self.process.log()
+                await asyncio.sleep(LOOK_S)
+
+    async def rest(self, runs: int) -> None:
+        await self.until(lambda: "" not in (states := self.states()) and len(states) >= runs)
+        await self.until(lambda: set(self.runs()) <= self.process.ended)
+
+    def channel(self, table: int = 0) -> Any:
+        return Lines([line for line, _ in self.lines])
+
+    # What can be seen.
+
+    def _type(self, line: str, talk: TerminalTalk | None = None) -> TerminalTalk:
+        talk = talk or TerminalTalk(self)
+        self.lines.append((line, talk))
+        self.process.type(line)
+        return talk
+
+    def begun(self) -> list[str]:
+        """The runs that have told something, in the order of the lines: one is over before the next begins."""
+        return [run for run in self._told() if run not in self._past]
+
+    def _told(self) -> list[str]:
+        return list(dict.fromkeys(one["run"] for events in self.process.told for one in events))
+
+    def states(self) -> list[str]:
+        return [state for _, state in requests(self.process.data, self.first)]
+
+    def runs(self) -> list[str]:
+        return [run for run, _ in requests(self.process.data, self.first)]
+
+    def check(self) -> None:
+        assert self.process.alive, self.process.log()
+        assert "Traceback" not in self.process.log(), self.process.log()
+
+    def story(self) -> str:
+        return "\n".join([*map(str, self.process.told), self.process.log()])
+
+
+class Lines:
+    """What was typed, which everybody who looks sees."""
+
+    def __init__(self, typed: list[str]) -> None:
+        self._typed = typed
+
+    def posts(self) -> list[Post]:
+        return [Post("Ana", line) for line in self._typed]
+
+    def said(self) -> list[str]:
+        return []

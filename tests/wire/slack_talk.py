@@ -1,0 +1,87 @@
+"""A conversation on the fake Slack as a person sees it, and a command as a person types it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+from bot import commands
+from tests.fakes.slack import Channel, FakeSlack, Message
+from tests.fakes.slack.elements import held
+from tests.wire.driver import Post
+
+STOP = "stop"
+
+
+class SlackTalk:
+    """Messages of the fake, as a conversation. `messages` finds them whenever somebody looks.
+
+    `root` is the message whose thread it is, None where it stands in the channel.
+    """
+
+    def __init__(
+        self,
+        slack: FakeSlack,
+        channel: Channel,
+        messages: Callable[[], list[Message]],
+        root: Callable[[], Message | None] = lambda: None,
+    ) -> None:
+        self.slack = slack
+        self.channel = channel
+        self._messages = messages
+        self._root = root
+
+    @property
+    def root(self) -> Message | None:
+        return self._root()
+
+    def messages(self) -> list[Message]:
+        return [one for one in self._messages() if not one.deleted]
+
+    def posts(self) -> list[Post]:
+        seen = self.messages()
+        stoppable = self.stoppable
+        last = next((one for one in reversed(seen) if one.user.bot), None)
+        return [
+            Post(one.user.name, one.shown, actions(one) + ((STOP,) if stoppable and one is last else ()))
+            for one in seen
+        ]
+
+    @property
+    def stoppable(self) -> bool:
+        """Whether Slack itself shows a stop button here."""
+        session = self.slack.session(self.root) if self.root is not None else None
+        return session is not None and session.status == "processing"
+
+    def said(self) -> list[str]:
+        """Without what only shows how far a run is."""
+        return [one.shown for one in self.messages() if one.user.bot and not is_plan(one)]
+
+
+def actions(message: Message) -> tuple[str, ...]:
+    """What its buttons do: the first word of their action_ids."""
+    return tuple(element["action_id"].split(":")[0] for _, element in held(message.blocks))
+
+
+def is_plan(message: Message) -> bool:
+    return any(block["type"] == "plan" for block in message.blocks)
+
+
+def public(messages: list[Message]) -> list[Message]:
+    return [one for one in messages if one.ephemeral_to is None]
+
+
+def as_typed(line: str, options: dict[str, Any]) -> str:
+    """As it is typed: "rules roll", expression="1d1" is "rules roll 1d1"; what is not the verb's text is an option."""
+    row = next((one for one in commands.TABLE if line == one.path), None)
+    argument = row.argument.name if row and row.argument else ""
+    words = [line]
+    for name, value in options.items():
+        if name == argument:
+            words.insert(1, str(value))
+        elif value is True:
+            words.append(f"--{name}")
+        elif value is not False:
+            words.append(f"--{name} {shlex.quote(str(value))}")
+    return " ".join(words)

@@ -1,0 +1,37 @@
+"""What the tests that kill the bot ask afterwards: what it had received and kept, and what was paid.
+
+Knows no platform: a driver has the data folder, the model, and where its table begins in the inbox.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.kill.remains import rows, steps
+from tests.wire.inbox import query
+
+LEDGER = "SELECT state, input_tokens, output_tokens FROM ledger WHERE run_id = ? ORDER BY id"
+
+
+def received(d: Any) -> list[tuple[str, str]]:
+    """(run, state) of what is in the inbox of a process that is dead."""
+    return [(run, state) for run, state in rows(d.process.data / "sutradhar.db", query(d.first))]
+
+
+def calls_when_kept(d: Any, before: int) -> int | None:
+    """How many calls had been paid when the last answer was kept, or None while it is not."""
+    run = received(d)[-1][0] if received(d) else ""
+    return len(d.model.prompts) - before if (run, "answer") in steps(d.process.data) else None
+
+
+def settled(d: Any, calls: int) -> None:
+    """One entry that was counted, as for the undisturbed run; beside it only what was cut off."""
+    database = d.process.data / "sutradhar.db"
+    (reference, _), (run, state) = received(d)
+    assert state == "done"
+    ((_, *tokens),) = rows(database, LEDGER, reference)
+    paid = rows(database, LEDGER, run)
+    assert ("settled", *tokens) in paid, paid
+    assert all(row in (("settled", *tokens), ("reserved", 0, 0)) for row in paid), paid
+    assert calls <= len(paid)
+    assert len(rows(database, "SELECT 1 FROM exchanges WHERE run_id = ?", run)) == 1

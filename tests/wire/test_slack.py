@@ -1,0 +1,232 @@
+"""What only Slack has: threads that are held, its own stop button, windows, the Home tab, organisations, removal."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.fakes.reply import Reply
+from tests.fakes.slack import Message, View
+from tests.fakes.slack.elements import held
+from tests.wire.conftest import Opened, Take
+from tests.wire.on_slack import OnSlack
+from tests.wire.on_slack_otherwise import OverHttp
+from tests.wire.slack_talk import SlackTalk
+from tests.wire.stories import ANA, BIA, QUESTION, count
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="module")]
+
+STOPPED_S = 1.0
+"""From Slack's stop button to the end of the run, and of all that is paid for it."""
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def d(take: Take) -> OnSlack:
+    table: OnSlack = await take("slack")
+    return table
+
+
+def under(d: OnSlack, root: Message) -> SlackTalk:
+    return d.under(lambda: root, root.channel)
+
+
+def filled(view: View, text: str) -> dict[str, dict[str, Any]]:
+    """The first thing that can be typed into, with a text in it."""
+    block, element = next(
+        (block, one) for block, one in held(view.blocks) if one["type"] == "plain_text_input"
+    )
+    return {block: {element["action_id"]: text}}
+
+
+async def test_slacks_own_stop_button_stops_within_a_second(d: OnSlack) -> None:
+    sentences = [f"Sentence {n} says that a candle burns four hours of walking. " for n in range(2000)]
+    d.model.queue.append(Reply(pieces=sentences, delay_s=0.02))
+    talk = await d.ask(ANA, QUESTION)
+    await d.until(lambda: count(talk.said(), "Sentence 9 ") == 1)
+    assert talk.root is not None
+    assert d.processing()
+    began = time.monotonic()
+    await d.slack.stop_session(d.people[ANA], talk.root)
+    await d.until(lambda: d.states() == ["stopped"])
+    took = time.monotonic() - began
+    assert took < STOPPED_S, took
+    await d.rest(1)
+    assert "What was shown so far is kept" in talk.said()[-1]
+    assert not [one for one in talk.messages() if one.streaming]
+    assert not d.processing()
+    d.check()
+
+
+async def test_a_mention_opens_a_thread_that_the_bot_holds_from_then_on(d: OnSlack) -> None:
+    root = await d.slack.say(d.people[ANA], d.channels[0], QUESTION, mention=True)
+    await d.rest(1)
+    talk = under(d, root)
+    assert count(talk.said(), "the Night takes the next turn") == 1
+    await d.say(BIA, talk, "and while running?")
+    await d.rest(2)
+    assert count(talk.said(), "the Night takes the next turn") == 2
+    assert QUESTION in d.model.prompts[-1]
+    assert not d.channel().said(), "nothing of it stands in the channel itself"
+    d.check()
+
+
+async def test_what_people_say_among_themselves_is_theirs(d: OnSlack) -> None:
+    root = await d.slack.say(d.people[BIA], d.channels[0], "Who brings the crisps on Friday?")
+    await d.slack.say(d.people[ANA], d.channels[0], "I do, if we play until ten.", thread=root)
+    asked = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    assert asked.said()
+    assert not under(d, root).said()
+    assert "crisps" not in "".join(d.model.prompts)
+    d.check()
+
+
+async def test_a_mention_in_a_thread_of_others_knows_what_was_said_there(d: OnSlack) -> None:
+    root = await d.slack.say(d.people[BIA], d.channels[0], "How many hours of walking does a candle burn?")
+    await d.slack.say(d.people[ANA], d.channels[0], "Two, I believe.", thread=root)
+    await d.slack.say(d.people[ANA], d.channels[0], "who of us is right?", thread=root, mention=True)
+    await d.rest(1)
+    assert count(under(d, root).said(), "four hours of walking or") == 1
+    assert "Two, I believe." in d.model.prompts[-1]
+    assert [one.method for one in d.slack.calls].count("conversations.replies") == 1
+    d.check()
+
+
+async def test_a_deleted_question_is_not_read_again_in_its_thread(d: OnSlack) -> None:
+    talk = await d.direct(ANA, QUESTION)
+    await d.rest(1)
+    await d.say(ANA, talk, "and while running?")
+    await d.rest(2)
+    assert QUESTION in d.model.prompts[-1]
+    await d.delete(talk, QUESTION)
+    await d.say(ANA, talk, "and while standing?")
+    await d.rest(3)
+    assert QUESTION not in d.model.prompts[-1], "what was taken back is not read again"
+    d.check()
+
+
+async def test_a_command_where_the_bot_is_not(d: OnSlack) -> None:
+    """The answer is between the two of them, and where it was asked stands where it is."""
+    ana, private = d.people[ANA], d.teams[0].channel("elsewhere", private=True, bot=False)
+    dm = d.teams[0].dm(ana)
+    talk, told = d.next(dm, QUESTION), d.told(ana, private)
+    await d.typed(ana, private, "rules ask", QUESTION)
+    await d.rest(1)
+    assert count(talk.said(), "the Night takes the next turn") == 1
+    await d.until(lambda: bool(told.said()))
+    assert all(one.ephemeral_to is ana for one in told.messages())
+    d.unavoidable |= {("chat.postMessage", "not_in_channel"), ("chat.postMessage", "channel_not_found")}
+    d.check()
+
+
+async def test_ask_about_this_message(d: OnSlack) -> None:
+    ana = d.people[ANA]
+    message = await d.slack.say(d.people[BIA], d.channels[0], QUESTION)
+    await d.slack.shortcut(ana, "ask_about", message)
+    await d.until(lambda: bool(d.slack.views))
+    await d.slack.submit(ana, d.slack.views[-1], filled(d.slack.views[-1], "What does the book say?"))
+    await d.rest(1)
+    assert count(under(d, message).said(), "four hours of walking or") == 1
+    d.check()
+
+
+async def test_a_question_from_anywhere(d: OnSlack) -> None:
+    ana = d.people[ANA]
+    talk = d.next(d.teams[0].dm(ana), QUESTION)
+    await d.slack.global_shortcut(ana, "ask")
+    await d.until(lambda: bool(d.slack.views))
+    await d.slack.submit(ana, d.slack.views[-1], filled(d.slack.views[-1], QUESTION))
+    await d.rest(1)
+    assert count(talk.said(), "four hours of walking or") == 1
+    d.check()
+
+
+async def test_a_command_without_its_question_asks_for_it(d: OnSlack) -> None:
+    ana = d.people[ANA]
+    talk = d.next(d.channels[0], QUESTION)
+    await d.slack.command(ana, d.channels[0], "/rules", "ask")
+    await d.until(lambda: bool(d.slack.views))
+    await d.slack.submit(ana, d.slack.views[-1], filled(d.slack.views[-1], QUESTION))
+    await d.rest(1)
+    assert count(talk.said(), "four hours of walking or") == 1
+    d.check()
+
+
+async def test_the_home_tab_shows_ones_own_sessions(d: OnSlack) -> None:
+    await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    for who in (ANA, BIA):
+        await d.slack.open_home(d.people[who])
+    await d.until(lambda: all(d.slack.home(d.people[who]) for who in (ANA, BIA)))
+    ana, bia = (str(d.slack.home(d.people[who]).blocks) for who in (ANA, BIA))  # type: ignore[union-attr]
+    assert "How many hours of walking" in ana
+    assert "How many hours of walking" not in bia
+    d.check()
+
+
+async def test_a_person_whose_slack_is_portuguese(d: OnSlack) -> None:
+    bia = d.teams[0].user("Bia", locale="pt-BR")
+    talk = d.next(d.channels[0], QUESTION)
+    await d.typed(bia, d.channels[0], "rules ask", QUESTION)
+    await d.rest(1)
+    assert talk.root is not None
+    assert "perguntou" in talk.root.shown
+    told = d.told(bia, d.channels[0])
+    await d.slack.command(bia, d.channels[0], "/rules", "perguntar")
+    await d.until(lambda: bool(told.said()))
+    assert "Não conheço" in told.said()[-1]
+    d.check()
+
+
+async def test_nobody_is_called_by_what_a_model_writes(d: OnSlack) -> None:
+    calls = "<!channel> <!here|here> <@U099100001> <!subteam^S0991|x> @channel [x](<!everyone>) "
+    d.model.queue.append(
+        Reply(f"{calls}\n\n| a | b |\n|---|---|\n| {calls}| 1 |\n\n- {calls}[1]", delay_s=0.01)
+    )
+    ana = d.people[ANA]
+    talk = d.next(d.channels[0], QUESTION)
+    await d.typed(ana, d.channels[0], "rules ask", f"{QUESTION} {calls}")
+    await d.rest(1)
+    assert talk.root is not None
+    assert "channel" in "".join(talk.said())
+    await d.press(ANA, talk, "sources")
+    d.model.queue.append(Reply(f"```\n{calls}\n```\n# {calls}"))
+    private = d.next(d.teams[0].dm(ana), QUESTION)
+    await d.typed(ana, d.channels[0], "rules ask", f"{QUESTION} {calls}", private=True)
+    await d.rest(2)
+    assert "channel" in "".join(private.said())
+    d.check()
+
+
+async def test_a_workspace_that_takes_the_app_out_and_in_again(take: Take) -> None:
+    d: OverHttp = await take("slack over http")
+    assert (await d.ask(ANA, QUESTION, table=1)).channel is d.channels[1]
+    await d.rest(1)
+    for sent in d.slack.uninstall(d.teams[1]):
+        await sent.first.wait()
+        assert sent.acked is not None
+    calls = len(d.slack.calls)
+    assert (await d.typed(d.tables[1][ANA], d.channels[1], "rules ask", QUESTION)).acked is not None
+    assert len(d.states()) == 1
+    assert not [one for one in d.slack.calls[calls:] if one.team == d.teams[1].id]
+    await d.sit_down(d.teams[1], d.tables[1])
+    talk = await d.ask(ANA, QUESTION, table=1)
+    await d.rest(2)
+    assert count(talk.said(), "the Night takes the next turn") == 1
+    d.check()
+
+
+async def test_an_organisation_that_installed_the_app_as_a_whole(opened: Opened) -> None:
+    d: OnSlack = await opened(platform="slack in an organisation")
+    d.model.usual = Reply(status=500)
+    first, second = await d.ask(ANA, QUESTION), await d.ask(ANA, QUESTION, table=1)
+    await d.rest(2)
+    assert "four hours of walking" in first.said()[-1]
+    assert "six hours of walking" in second.said()[-1]
+    direct = await d.direct(ANA, QUESTION)
+    await d.rest(3)
+    assert "four hours of walking" in direct.said()[-1]
+    d.check()

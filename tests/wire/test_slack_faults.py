@@ -1,0 +1,165 @@
+"""What goes wrong on the way to Slack: the same answer stands there in the end, once and whole.
+
+A sample by default, all with SUTRADHAR_KILLS=all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.kill.instants import ALL
+from tests.wire.conftest import Take
+from tests.wire.on_slack import CONNECTIONS, OnSlack
+from tests.wire.slack_talk import SlackTalk
+from tests.wire.stories import ANA, QUESTION, count
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="module")]
+
+Fault = Callable[[OnSlack], Awaitable[None]]
+
+STREAM = ("chat.startStream", "chat.appendStream", "chat.stopStream")
+ERRORS: dict[str, tuple[str, ...]] = {
+    "ratelimited": (*STREAM, "chat.postMessage", "chat.update"),
+    "invalid_blocks": ("chat.postMessage", "chat.stopStream", "chat.update"),
+    "msg_blocks_too_long": ("chat.postMessage", "chat.stopStream", "chat.update"),
+    "msg_too_long": ("chat.appendStream",),
+    "message_not_in_streaming_state": ("chat.appendStream", "chat.stopStream"),
+    "missing_recipient_team_id": ("chat.startStream",),
+    "not_in_channel": ("chat.startStream",),
+    "internal_error": (*STREAM, "chat.postMessage", "chat.update"),
+    "unknown_method": ("chat.startStream", "assistant.threads.setStatus"),
+    "missing_scope": ("users.info", "conversations.replies"),
+}
+"""What Slack says, and of what."""
+
+
+def calls() -> Iterator[Any]:
+    """Each method that fails in each way."""
+    for error, methods in ERRORS.items():
+        for method in methods:
+            yield pytest.param(failing(method, error=error), id=f"{method} {error}")
+    for method in (*STREAM, "chat.postMessage", "chat.update"):
+        yield pytest.param(failing(method, status=503, times=2), id=f"{method} 503")
+        yield pytest.param(failing(method, lost=True), id=f"{method} whose answer is lost")
+        yield pytest.param(failing(method, status=0), id=f"{method} cut")
+        yield pytest.param(failing(method, delay=1.6, times=3), id=f"{method} slow")
+
+
+def failing(method: str, **how: Any) -> Fault:
+    async def fault(d: OnSlack) -> None:
+        d.slack.fail(method, **how)
+
+    return fault
+
+
+async def drop(d: OnSlack) -> None:
+    """Both sockets, without a word."""
+    await d.slack.drop(rude=True)
+
+
+async def refresh(d: OnSlack) -> None:
+    """Slack renews a connection now and then, and says so."""
+    await d.slack.disconnect("refresh_requested")
+
+
+async def warn(d: OnSlack) -> None:
+    await d.slack.disconnect("warning")
+
+
+async def expire(d: OnSlack) -> None:
+    """The stream is over, as after five minutes."""
+    for message in d.everything():
+        if message.streaming:
+            d.slack.expire(message)
+
+
+async def nothing(d: OnSlack) -> None:
+    """What is left once its stream may not be begun: a message that is edited."""
+    d.slack.fail("chat.startStream", error="unknown_method", times=9)
+
+
+NETWORK = [pytest.param(one, id=one.__name__) for one in (drop, refresh, warn, expire)]
+EVERY = [*calls(), *NETWORK]
+MIDDLE = (
+    "chat.appendStream message_not_in_streaming_state",
+    "chat.appendStream whose answer is lost",
+    "chat.stopStream msg_blocks_too_long",
+    "drop",
+    "expire",
+)
+SESSIONS = "agents.sessions.setStatus"
+FIRST = f"{SESSIONS} unknown_method"
+BEFORE = (
+    FIRST,
+    "chat.startStream missing_recipient_team_id",
+    "chat.postMessage invalid_blocks",
+    "chat.postMessage whose answer is lost",
+    "chat.startStream ratelimited",
+)
+UPDATED = ("chat.update ratelimited", "chat.update cut")
+
+
+def some(ids: tuple[str, ...], *more: Any) -> list[Any]:
+    return [one for one in (*EVERY, *more) if ALL or one.id in ids]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def d(take: Take) -> OnSlack:
+    table: OnSlack = await take("slack")
+    return table
+
+
+@pytest.mark.parametrize("fault", some(MIDDLE))
+async def test_a_fault_in_the_middle_of_an_answer(fault: Fault, d: OnSlack) -> None:
+    held = d.model.hold()
+    talk = await d.ask(ANA, QUESTION)
+    await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
+    await fault(d)
+    held.set()
+    await whole(d, talk)
+
+
+@pytest.mark.parametrize(
+    "fault", some(BEFORE, pytest.param(failing(SESSIONS, error="unknown_method"), id=FIRST))
+)
+async def test_a_fault_before_the_answer_has_begun(fault: Fault, d: OnSlack) -> None:
+    held = d.model.hold(at=0)
+    await fault(d)
+    await d.slack.connected(1)  # a command comes but once
+    talk = await d.ask(ANA, QUESTION)
+    held.set()
+    await whole(d, talk)
+
+
+@pytest.mark.parametrize("fault", some(UPDATED))
+async def test_a_fault_in_the_middle_of_an_answer_that_is_no_stream(fault: Fault, d: OnSlack) -> None:
+    await nothing(d)
+    held = d.model.hold()
+    talk = await d.ask(ANA, QUESTION)
+    await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
+    await fault(d)
+    held.set()
+    await whole(d, talk)
+
+
+async def whole(d: OnSlack, talk: SlackTalk) -> None:
+    """One answer, whole; and the bot hears what is said afterwards."""
+    await d.rest(1)
+    said = talk.said()
+    assert count(said, "four hours of walking or") == 1, said
+    assert count(said, "the Night takes the next turn") == 1, said
+    assert not [post for post in talk.posts() if "stop" in post.actions]
+    assert not [one for one in d.everything() if one.streaming]
+    assert len(d.channel().posts()) == 1, "one line says who asked what"
+    await d.slack.connected(CONNECTIONS)
+    d.slack.faults.waiting.clear()
+    await d.mention(ANA, talk, "and while running?")
+    await d.rest(2)
+    assert count(talk.said(), "four hours of walking or") == 2
+    assert len(d.model.prompts) == 2
+    assert not d.slack.limited, "a limit that was told of is not run into again"
+    assert "Traceback" not in d.process.log(), d.process.log()

@@ -1,0 +1,81 @@
+"""What no sane client sends, and what Slack has not signed: the bot stays up, does no work, and goes on answering."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from tests.fakes.slack import fuzz
+from tests.kill.instants import ALL
+from tests.wire.conftest import Take
+from tests.wire.on_slack import OnSlack
+from tests.wire.on_slack_otherwise import OverHttp
+from tests.wire.stories import ANA, QUESTION, count
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="module")]
+
+PEOPLE, WILD, EACH = 40, 12, 5
+"""A person's requests are counted, so that one alone would soon be asked to wait, and nothing tried."""
+
+
+@pytest.mark.parametrize("wild", [False, True])
+@pytest.mark.parametrize("seed", range(5 if ALL else 1))
+async def test_two_hundred_hostile_envelopes(seed: int, wild: bool, take: Take) -> None:
+    d: OnSlack = await take("slack")
+    slack, greeted = d.slack, d.slack.sockets.greeted
+    slack.redelivery, slack.ack_seconds = (), 0.05 if wild else 3.0
+    before = await d.ask(ANA, QUESTION)  # a thread to write into, and buttons
+    await d.rest(1)
+    for number, who in enumerate(d.crowd(WILD if wild else PEOPLE)):
+        place = d.teams[0].dm(who) if number % 4 == 0 else d.channels[0]
+        around = (slack, who, place)
+        await asyncio.gather(
+            *(
+                slack.send_envelope(d.teams[0], kind, payload)
+                for kind, payload in fuzz.payloads(seed * PEOPLE + number, around, EACH, wild)
+            )
+        )
+    slack.ack_seconds = 3.0
+    after = await d.ask(ANA, QUESTION, table=1)
+    assert slack.sent[-1].acked is not None or wild, "a sane question is heard among them"
+    await d.until(lambda: count(after.said(), "the Night takes the next turn") == 1)
+    assert d.process.alive
+    told = [one for one in d.everything() if one.user.bot]
+    assert not [one.shown for one in told if "Traceback" in one.shown or 'File "' in one.shown]
+    assert not [one.shown for one in told if one.mentions]
+    log = d.process.log()
+    assert wild or "Traceback" not in log, (
+        log
+    )  # the library itself does not survive what is wild without a word
+    assert slack.sockets.greeted == greeted, "the client's own reader did not break"
+    assert count(before.said(), "the Night takes the next turn") == 1
+
+
+async def test_what_slack_has_not_signed_is_no_work(take: Take) -> None:
+    d: OverHttp = await take("slack over http")
+    slack = d.slack
+    talk = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    await slack.say(d.people[ANA], d.channels[0], QUESTION, mention=True)
+    await d.rest(2)
+    stood, asked = Counter(one.shown for one in d.everything()), len(d.model.prompts)
+    for sent in slack.sent:
+        for reply in (
+            await slack.http.forge(sent),
+            await slack.http.unsigned(sent),
+            await slack.http.stale(sent),
+        ):
+            assert reply.status == 401, (sent, reply)
+    for sent in slack.sent:  # rightly signed, of just now, and heard before
+        assert (await slack.http.replay(sent)).status == 200, sent
+    for headers in ({}, {"X-Slack-Signature": "v0=é", "X-Slack-Request-Timestamp": "9" * 40}):
+        assert (await slack.http.post(b'{"type": "event_callback"}', headers)).status == 401
+    assert await slack.http.verify()
+    await d.mention(ANA, talk, "and while running?")
+    await d.rest(3)
+    assert len(d.states()) == 3, "nothing else was taken in"
+    assert len(d.model.prompts) == asked + 1
+    assert not stood - Counter(one.shown for one in d.everything()), "what stood there stands there still"
+    d.check()

@@ -1,0 +1,185 @@
+"""kill -9 on Slack, from the command to the last edit: the same run ends in the same messages, nothing paid twice."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.fakes.reply import Reply
+from tests.kill.instants import ALL, sequences
+from tests.wire.conftest import Take
+from tests.wire.model import ANSWER
+from tests.wire.on_slack import OnSlack
+from tests.wire.slack_talk import SlackTalk
+from tests.wire.stories import ANA, QUESTION, count
+from tests.wire.struck import calls_when_kept, received, settled
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def d(take: Take) -> OnSlack:
+    table: OnSlack = await take("slack")
+    return table
+
+
+@pytest.mark.parametrize(("seed", "shares"), sequences("slack", kills=2, some=1, every=18))
+async def test_a_killed_answer_is_finished_in_its_messages(
+    seed: int, shares: tuple[float, ...], d: OnSlack
+) -> None:
+    chance = random.Random(f"slack {seed}")
+    d.model.usual = Reply(ANSWER, delay_s=0.06)
+    began = time.monotonic()
+    reference = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    course_s = time.monotonic() - began
+    paid = len(d.model.prompts)
+
+    talk, asked = await asked_and_struck(d, shares[0] * course_s)
+    stored = len(received(d)) == 2
+    kept = calls_when_kept(d, paid)
+    for share in shares[1:]:  # anywhere from the start of the process to the end of the answer
+        await d.process.start()
+        await asyncio.sleep(share * (chance.random() + course_s))
+        await d.kill()
+        kept = kept or calls_when_kept(d, paid)
+    await d.begin(d.process)
+    if not stored:  # it was never acknowledged, so Ana was told that nothing came of it
+        assert asked.acked is None
+        talk = await d.ask(ANA, QUESTION)
+    await d.rest(2)
+    same(d, talk, reference)
+    calls = len(d.model.prompts) - paid
+    assert 1 <= calls <= (kept or 1 + len(shares)), "a call that had finished is not paid again"
+    settled(d, calls)
+
+
+PLACES: dict[str, Callable[[OnSlack, SlackTalk], bool]] = {
+    "kept": lambda d, talk: len(d.states()) > 1,
+    "acknowledged": lambda d, talk: d.slack.sent[-1].acked is not None and len(d.states()) > 1,
+    "asked": lambda d, talk: talk.root is not None,
+    "opened": lambda d, talk: talk.stoppable,
+    "posted": lambda d, talk: bool(talk.messages()),
+    "streaming": lambda d, talk: any(one.streaming for one in talk.messages()),
+    "answering": lambda d, talk: count(talk.said(), "A candle") > 0,
+    "answered": lambda d, talk: count(talk.said(), "the Night takes the next turn") > 0,
+    "closed": lambda d, talk: any("feedback" in post.actions for post in talk.posts()),
+}
+"""Between two steps of an answer on its way; the fake sees each as soon as it is done."""
+
+
+@pytest.mark.parametrize("place", PLACES if ALL else ("kept", "closed"))
+async def test_a_kill_right_after(place: str, d: OnSlack) -> None:
+    reference = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    talk = d.next(d.channels[0], QUESTION)
+    asking = asyncio.create_task(d.typed(d.people[ANA], d.channels[0], "rules ask", QUESTION))
+    async with asyncio.timeout(20):
+        while not PLACES[place](d, talk):  # noqa: ASYNC110 - the file of the bot's database tells nobody
+            await asyncio.sleep(0.001)
+    await d.kill()
+    await asking
+    assert len(received(d)) == 2
+    await d.begin(d.process)
+    await d.rest(2)
+    same(d, talk, reference)
+    settled(d, 1)
+
+
+async def asked_and_struck(d: OnSlack, after_s: float) -> tuple[SlackTalk, Any]:
+    """Ask, and kill the bot so many seconds after the question was sent."""
+    talk = d.next(d.channels[0], QUESTION)
+    asking = asyncio.create_task(d.typed(d.people[ANA], d.channels[0], "rules ask", QUESTION))
+    await asyncio.sleep(after_s)
+    await d.kill()
+    return talk, await asking
+
+
+def same(d: OnSlack, talk: SlackTalk, reference: SlackTalk) -> None:
+    """The second answer stands there as the first one does, once, under one line that says who asked what."""
+    assert plain(talk.said()) == plain(reference.said())
+    assert len(d.channel().posts()) == 2
+    ended(d)
+
+
+def ended(d: OnSlack) -> None:
+    assert not [one for one in d.everything() if one.streaming]
+    assert not d.processing(), "no stop button is left"
+    d.check()
+
+
+def plain(said: list[str]) -> list[str]:
+    """Texts without the word that a message was begun anew."""
+    return [re.sub(r"\n?↻ .*", "", text) for text in said]
+
+
+@pytest.mark.parametrize("seed", range(4 if ALL else 1))
+async def test_a_private_answer_goes_on_between_the_two(seed: int, d: OnSlack) -> None:
+    d.model.hold(at=18 + 2 * seed)
+    talk = await d.ask(ANA, QUESTION, private=True)
+    await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
+    await d.restart()
+    await d.rest(1)
+    assert count(talk.said(), "A candle burns for") == 1, talk.said()
+    assert count(talk.said(), "the Night takes the next turn") == 1
+    assert len(d.model.prompts) == 2
+    assert not count([post.text for post in d.channel().posts()], "A candle")
+    ended(d)
+
+
+async def test_what_was_said_while_nobody_was_there_is_answered_once(d: OnSlack) -> None:
+    """Slack delivers again what nobody acknowledged: a mention as two events, a reply in a thread that is held."""
+    slack = d.slack
+    slack.redelivery = (0.0, 0.3, 1.0, 2.0, 4.0, 8.0)
+    talk = await d.ask(ANA, QUESTION)
+    await d.rest(1)
+    await d.kill()
+    mention = await slack.say(d.people[ANA], d.channels[0], QUESTION, mention=True, wait=False)
+    await d.say(ANA, talk, "and while running?")
+    await d.begin(d.process)
+    await d.rest(3)
+    await d.until(lambda: all(sent.acked is not None for sent in mention.sent))
+    under = d.under(lambda: mention, d.channels[0])
+    assert count(under.said(), "the Night takes the next turn") == 1
+    assert count(talk.said(), "the Night takes the next turn") == 2
+    assert len(d.model.prompts) == 3
+    ended(d)
+
+
+async def test_a_stopped_answer_is_not_brought_back(d: OnSlack) -> None:
+    d.model.hold()
+    talk = await d.ask(ANA, QUESTION)
+    await d.until(lambda: count(talk.said(), "A candle burns for") == 1)
+    await d.press(ANA, talk, "stop")
+    await d.until(lambda: d.states() == ["stopped"])
+    await d.restart()
+    await d.until(lambda: not d.processing() and not [one for one in talk.messages() if one.streaming])
+    assert [one for one in talk.said() if "What was shown so far is kept" in one], talk.said()
+    await d.mention(ANA, talk, "and while running?")
+    await d.rest(2)
+    assert count(talk.said(), "A candle burns for") == 2
+    assert len(d.model.prompts) == 2
+    ended(d)
+
+
+async def test_answers_in_several_channels_all_go_on(d: OnSlack) -> None:
+    d.channels += [d.teams[0].channel(f"table-{n}") for n in range(4)]
+    d.teams += [d.teams[0]] * 4
+    d.tables += [d.people] * 4
+    for _ in d.channels[2:]:
+        d.model.hold()
+    talks = [await d.ask(ANA, QUESTION, table=n) for n in range(2, 6)]
+    await d.until(lambda: all(count(one.said(), "A candle burns for") == 1 for one in talks))
+    await d.restart()
+    await d.rest(4)
+    for talk in talks:
+        assert count(talk.said(), "A candle burns for") == 1
+        assert count(talk.said(), "the Night takes the next turn") == 1
+    ended(d)
