@@ -48,6 +48,12 @@ async def show(slack: Slack, here: Spot, response_url: str = "") -> None:
     await slack.reception.tell(here, listed(checks, say), response_url)
 
 
+async def told(slack: Slack, here: Spot, response_url: str = "") -> None:
+    """The same, and to whoever may not know it, why."""
+    async with slack.reception.told(here, response_url=response_url):
+        await show(slack, here, response_url)
+
+
 def listed(checks: Sequence[Check], say: Words) -> str:
     """The list as people read it, in Markdown."""
     lines = [f"{MARKS[check.well]} {check.text}" for check in checks]

@@ -60,7 +60,7 @@ class Invoked:
             if line.lower() == f"/{SETUP}":
                 if seconds := reception.cool(here):
                     raise Sorry("edge.slow_down", n=int(seconds) + 1)
-                reception.later(self._set_up(here, response_url))
+                reception.later(checklist.told(self._slack, here, response_url))
                 return
             asked = _parsed(line)
             row, options = asked.verb, asked.options
@@ -69,10 +69,6 @@ class Invoked:
                 reception.later(self._ask(here, event, trigger, row, asked, response_url))
             else:
                 await reception.perform(here, event, row, asked.text, options, ack, response_url=response_url)
-
-    async def _set_up(self, here: Spot, response_url: str) -> None:
-        async with self._slack.reception.told(here, response_url=response_url):
-            await checklist.show(self._slack, here, response_url)
 
     async def _ask(
         self, here: Spot, event: str, trigger: str, row: Verb, asked: Parsed, response_url: str

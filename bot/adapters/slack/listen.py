@@ -12,9 +12,10 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.slack import holding, written
+from bot.adapters.slack import checklist, holding, written
 from bot.adapters.slack.heard import NAMES, calls_others, heard, mentions, people_in
 from bot.adapters.slack.placing import PLATFORM, Spot
+from bot.adapters.slack.spoken import SETUP
 from bot.adapters.slack.spots import Body, event_of_message, spot_of, text_of
 from bot.events import File, Place
 from bot.faults import in_words
@@ -93,7 +94,9 @@ class Listener:
             await reception.hint(here, id, "slack.books", file=books[0], name=me.name)
         elif not text and (here.direct or mentions(raw, me.user)):
             await reception.hint(here, id, "slack.short", name=me.name)
-        if text:
+        if text.strip("/").lower() == SETUP:
+            await reception.aside(here, id, SETUP, lambda: checklist.told(self._slack, here))
+        elif text:
             await reception.line(here, id, text, ack, files=files)
 
 

@@ -134,12 +134,21 @@ class Reception:
 
     async def hint(self, here: Spot, event: str, key: str, **values: object) -> None:
         """A sentence of the catalogue to the person alone, once, unless they have got many."""
-        run = event_id(PLATFORM, here.space, f"{key}:{event}")
+
+        async def tell() -> None:
+            await self.tell(here, (await self.words(here))(key, **values))
+
+        await self.aside(here, event, key, tell)
+
+    async def aside(
+        self, here: Spot, event: str, what: str, do: Callable[[], Coroutine[Any, Any, Any]]
+    ) -> None:
+        """Do what makes no run, once for all that Slack tells of the event, unless the person got much of it."""
+        run = event_id(PLATFORM, here.space, f"{what}:{event}")
         async with self._repeated.turn(run):
             if self._repeated.became(run) is None and not self._slips.take(here.space, here.user):
                 self._repeated.keep(run, "")
-                say = await self.words(here)
-                self.later(self.tell(here, say(key, **values)))
+                self.later(do())
 
     def never(self, here: Spot, event: str) -> None:
         """The event is to become nothing, should Slack tell of it after all, or again."""

@@ -15,7 +15,7 @@ from bot.verb import HOUSE
 
 COMMAND: Final = "/sutradhar"
 SETUP: Final = "setup"
-"""Slack's own, like Discord's: what is in place is no request to any work. In threads nothing stands for it."""
+"""Like Discord's, it is no request to any work. Typed in a thread it is a word of its own."""
 
 
 def shown(sentence: str, *, thread: bool) -> str:
@@ -23,7 +23,7 @@ def shown(sentence: str, *, thread: bool) -> str:
 
     def typed(found: re.Match[str]) -> str:
         tick, path = found[1], found[2]
-        if not thread or path == SETUP:
+        if not thread:
             return f"{tick}{COMMAND} {path}" if path in _house() else found[0]
         return f"{tick}{path}" if tick else f"`{path}`"
 

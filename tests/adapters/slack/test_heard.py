@@ -62,8 +62,8 @@ def test_commands_are_shown_as_they_can_be_typed_there() -> None:
     assert spoken.shown(sentence, thread=True) == (
         "Did you mean `rules ask`? `help` and `stop`; see /rules or a/rules ask."
     )
-    for thread in (False, True):  # no words stand for it in a thread
-        assert spoken.shown("`/setup` then.", thread=thread) == "`/sutradhar setup` then."
+    for thread, typed in ((False, "`/sutradhar setup`"), (True, "`setup`")):
+        assert spoken.shown("`/setup` then.", thread=thread) == f"{typed} then."
 
 
 async def test_many_blanks_before_a_mention_take_no_time() -> None:

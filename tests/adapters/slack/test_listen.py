@@ -201,6 +201,17 @@ async def test_a_mention_without_a_word_gets_a_hint_once(at: Table) -> None:
     assert "Can a grappled creature cast spells?" in hint
 
 
+async def test_what_is_in_place_can_be_asked_in_a_thread_and_is_told_once(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "who is in charge?")
+    said = await at.slack.say(at.bia, at.channel, "setup", thread=root, mention=True)
+    await at.slack.until(lambda: at.whispers(at.bia))
+    at.slack.redeliver(said)
+    await at.slack.until(lambda: all(len(one.tries) == 2 for one in said.sent))
+    (listed,) = at.whispers(at.bia)
+    assert "What is in place here" in listed
+    assert at.requests == []
+
+
 async def test_what_is_wrong_with_a_line_is_told_once_to_the_person_alone(at: Table) -> None:
     said = await at.slack.say(at.ana, at.channel, "/rulez ask Who?", mention=True)
     assert len(said.sent) == 2
