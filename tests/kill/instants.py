@@ -7,11 +7,14 @@ import random
 
 ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
 
+FEW = 2
+"""Strikes of a sequence by default: enough for one upon what another has left."""
+
 Sequence = tuple[int, tuple[float, ...]]
 
 
 def sequences(name: str, *, kills: int, some: int, every: int) -> list[Sequence]:
-    """(seed, shares of the course): `every` sequences of `kills` strikes, or `some` of them by default.
+    """(seed, shares of the course): `every` sequences of `kills` strikes, or by default `some` of them, of FEW at most.
 
     Over all of them each stretch of the course is struck once; which stretches meet in a sequence is chance.
     """
@@ -20,4 +23,4 @@ def sequences(name: str, *, kills: int, some: int, every: int) -> list[Sequence]
     shares = [(stretch + chance.random()) / strikes for stretch in range(strikes)]
     chance.shuffle(shares)
     found = [(seed, tuple(shares[seed * kills : (seed + 1) * kills])) for seed in range(every)]
-    return found if ALL else found[:some]
+    return found if ALL else [(seed, struck[:FEW]) for seed, struck in found[:some]]

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.kill import books
-from tests.wire.busy import busy_core
 from tests.wire.conftest import Opened
 from tests.wire.on_discord import OnDiscord
 from tests.wire.stories import ANA, QUESTION
@@ -32,11 +31,10 @@ async def rolls(d: OnDiscord, people: list[Any]) -> list[float]:
     return [one.acked for one in asked if one.acked is not None]
 
 
-async def test_a_hundred_at_once_beside_a_busy_core(driver: OnDiscord) -> None:
+async def test_a_hundred_at_once(driver: OnDiscord) -> None:
     people = driver.crowd(AT_ONCE)
     await rolls(driver, people[:1])
-    with busy_core():
-        took = [one for _ in range(3) for one in await rolls(driver, people)]
+    took = [one for _ in range(3) for one in await rolls(driver, people)]
     assert len(took) == 3 * AT_ONCE
     assert statistics.quantiles(took, n=100)[-1] < LIMIT_S
     driver.check()
@@ -47,14 +45,13 @@ async def test_questions_are_acknowledged_while_others_are_being_answered(driver
     d.model.usual.delay_s = 0.05
     people = d.crowd(20)
     channels = [d.guilds[0].text(f"table-{n}") for n in range(len(people))]
-    with busy_core():
-        asked = await asyncio.gather(
-            *(
-                d.discord.slash(who, place, "rules ask", question=QUESTION)
-                for who, place in zip(people, channels, strict=True)
-            )
+    asked = await asyncio.gather(
+        *(
+            d.discord.slash(who, place, "rules ask", question=QUESTION)
+            for who, place in zip(people, channels, strict=True)
         )
-        more = await rolls(d, people)
+    )
+    more = await rolls(d, people)
     took = [one.acked for one in asked] + more
     assert all(one is not None and one < 2 * LIMIT_S for one in took), took
     await d.rest(40)

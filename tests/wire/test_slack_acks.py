@@ -10,7 +10,6 @@ import pytest
 import pytest_asyncio
 
 from tests.fakes.slack import Message, User
-from tests.wire.busy import busy_core
 from tests.wire.conftest import Take
 from tests.wire.on_slack import CONNECTIONS, OnSlack
 from tests.wire.stories import ANA, QUESTION, count
@@ -40,13 +39,12 @@ async def rolls(d: OnSlack, people: list[User]) -> list[float]:
     return [one.acked for one in asked if one.acked is not None]
 
 
-async def test_a_hundred_at_once_beside_a_busy_core(d: OnSlack) -> None:
+async def test_a_hundred_at_once(d: OnSlack) -> None:
     people = d.crowd(AT_ONCE)
     await rolls(d, people[:1])
-    with busy_core():
-        # They are new to the bot at first, which waits a while for Slack to tell of them.
-        assert len(await rolls(d, people)) == AT_ONCE, "but not for three seconds"
-        rounds = [await rolls(d, people) for _ in range(3)]
+    # They are new to the bot at first, which waits a while for Slack to tell of them.
+    assert len(await rolls(d, people)) == AT_ONCE, "but not for three seconds"
+    rounds = [await rolls(d, people) for _ in range(3)]
     assert all(len(took) == AT_ONCE for took in rounds)
     assert statistics.median(map(max, rounds)) < LIMIT_S, [max(took) for took in rounds]
     d.check()
@@ -56,14 +54,13 @@ async def test_mentions_are_acknowledged_while_others_are_being_answered(d: OnSl
     d.model.usual.delay_s = 0.05
     people = d.crowd(12)
     channels = [d.teams[0].channel(f"table-{n}") for n in range(len(people))]
-    with busy_core():
-        said = await asyncio.gather(
-            *(
-                d.slack.say(who, place, QUESTION, mention=True)
-                for who, place in zip(people, channels, strict=True)
-            )
+    said = await asyncio.gather(
+        *(
+            d.slack.say(who, place, QUESTION, mention=True)
+            for who, place in zip(people, channels, strict=True)
         )
-        more = await rolls(d, people)
+    )
+    more = await rolls(d, people)
     took = [sent.acked for one in said for sent in one.sent] + more
     assert len(took) == 3 * len(people), "each mention is told of twice"
     assert all(one is not None and one < 2 * LIMIT_S for one in took), took
