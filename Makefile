@@ -26,7 +26,8 @@ test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
 
 test-kill: $(VENV)/dev models ## kill -9 at every seeded instant; make test strikes at a sample of them
 	@SUTRADHAR_KILLS=all $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/kill \
-	  tests/wire/test_*kill.py tests/wire/test_council.py tests/wire/test_*faults.py tests/wire/test_*fuzz.py $(ARGS)
+	  tests/wire/test_*kill.py tests/wire/test_council.py tests/wire/test_*faults.py tests/wire/test_*fuzz.py \
+	  tests/wire/test_*acks.py $(ARGS)
 
 test-extras: $(EXTRAS)/ready models ## test the large extras for real, in a venv of their own (1 GB and more)
 	@SUTRADHAR_EXTRAS=1 $(EXTRAS)/bin/python -m pytest tests/extras $(ARGS)

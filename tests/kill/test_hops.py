@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.kill.conftest import CHAT
+from tests.kill.instants import ALL
 from tests.kill.process import ROOT, Bot, Instant, course
 from tests.kill.remains import ends, inbox, steps
 
@@ -83,6 +84,7 @@ def config(tmp_path: Path, log: Path) -> Iterator[Path]:
         process.kill()
 
 
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
 def test_a_kill_between_hops_pays_nothing_twice(tmp_path: Path, config: Path, log: Path) -> None:
     data, book = tmp_path / "data", tmp_path / "ferry.md"
     book.write_text(BOOK, encoding="utf-8")

@@ -206,6 +206,7 @@ def test_a_replaced_book_is_the_old_one_or_the_new_one(
     assert asked(data, reference.config) == asked(reference.after, reference.config)
 
 
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.parametrize("verb", ["reindex", "add"] if ALL else ["reindex"])
 def test_a_stroke_between_two_books_of_one_step(verb: str, tmp_path: Path, adding: Reference) -> None:
     """The first book is on the shelf, or replaced, but no step says so yet: neither lost nor taken in twice."""

@@ -14,7 +14,7 @@ import pytest
 
 from tests.fakes.wires import WIRES
 from tests.kill.conftest import CHAT, QUESTION, Reference, Service, serving, settings
-from tests.kill.instants import sequences
+from tests.kill.instants import ALL, sequences
 from tests.kill.process import Bot, Events, Instant, course
 from tests.kill.remains import ends, inbox, rows, shown, steps
 
@@ -34,7 +34,7 @@ class Undisturbed(NamedTuple):
     reference: Reference
 
 
-@pytest.fixture(scope="module", params=WIRES)
+@pytest.fixture(scope="module", params=WIRES if ALL else ["chat"])
 def undisturbed(
     request: pytest.FixtureRequest, shelf: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Undisturbed]:

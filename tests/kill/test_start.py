@@ -9,6 +9,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.kill.conftest import CHAT, QUESTION, Chat, Reference
 from tests.kill.instants import ALL
 from tests.kill.process import Bot, Instant
@@ -34,6 +36,7 @@ def test_an_empty_folder_survives_any_number_of_strokes(
     assert not (data / "lock.pid").exists()
 
 
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
 def test_the_purge_of_old_runs_can_be_cut_off(data: Path, chat: Chat, answered: Reference) -> None:
     shutil.copy(answered.data / "engine.db", data / "engine.db")
     grow(data / "engine.db", 900)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.kill import books
+from tests.kill.instants import ALL
 from tests.wire.conftest import Opened
 from tests.wire.on_discord import OnDiscord
 from tests.wire.stories import ANA, QUESTION
@@ -40,6 +41,7 @@ async def test_a_hundred_at_once(driver: OnDiscord) -> None:
     driver.check()
 
 
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
 async def test_questions_are_acknowledged_while_others_are_being_answered(driver: OnDiscord) -> None:
     d = driver
     d.model.usual.delay_s = 0.05

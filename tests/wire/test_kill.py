@@ -86,7 +86,7 @@ def said_in_new(d: OnDiscord, before: int) -> list[str]:
     return [one.text for thread in threads for one in thread.messages if one.author.bot]
 
 
-@pytest.mark.parametrize("place", PLACES if ALL else ("kept", "answered"))
+@pytest.mark.parametrize("place", PLACES if ALL else ("answered",))
 async def test_a_kill_right_after(place: str, driver: OnDiscord) -> None:
     d = driver
     reference = await d.ask(ANA, QUESTION)

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from tests.fakes.slack import Message, User
+from tests.kill.instants import ALL
 from tests.wire.conftest import Take
 from tests.wire.on_slack import CONNECTIONS, OnSlack
 from tests.wire.stories import ANA, QUESTION, count
@@ -50,6 +51,7 @@ async def test_a_hundred_at_once(d: OnSlack) -> None:
     d.check()
 
 
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
 async def test_mentions_are_acknowledged_while_others_are_being_answered(d: OnSlack) -> None:
     d.model.usual.delay_s = 0.05
     people = d.crowd(12)
