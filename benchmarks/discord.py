@@ -10,29 +10,25 @@ import asyncio
 import functools
 import gc
 import itertools
-import json
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import psutil
 
 from benchmarks.figures import Figure, table
+from benchmarks.loopback import Answered, Stage, staged
 from benchmarks.paced_model import FIRST_WORD, LAST_WORD, TOKENS, TOKENS_A_SECOND
 from benchmarks.times import ms, p95, p99, spread
 from tests.fakes.discord import FakeDiscord
 from tests.kill import books
 from tests.wire.busy import busy_core
-from tests.wire.model import Answerer, settings
+from tests.wire.model import Answerer
 from tests.wire.on_discord import DiscordTalk, OnDiscord
-from tests.wire.process import BotProcess
-from tests.wire.stock import LANTERNS, stock
+from tests.wire.stock import LANTERNS
 
 ANA = "Ana"
 SESSIONS = {1: 5, 10: 3, 100: 1}
@@ -47,24 +43,15 @@ GLOBAL_LIMIT = 50
 PATIENCE_S = 120.0
 
 
-@dataclass(frozen=True)
-class Answered:
-    """Seconds of one answer: command to acknowledgement, model's first token to the first words seen, and so on."""
-
-    ack: float
-    first: float
-    last: float
-
-
 class Bench:
     """A bot at a table with a hundred channels, and the times that the model noted."""
 
-    def __init__(self, driver: OnDiscord, times: Path) -> None:
+    def __init__(self, driver: OnDiscord, stage: Stage) -> None:
         self.driver = driver
         self.discord = driver.discord
         self.channels = [driver.guilds[0].text(f"table-{n}") for n in range(max(SESSIONS))]
         self.crowds = itertools.cycle(driver.crowd(AT_ONCE) for _ in range(ACKS // AT_ONCE))
-        self._times = times
+        self._stage = stage
         self._asked = 0
 
     async def answers(self, at_once: int) -> list[Answered]:
@@ -80,18 +67,13 @@ class Bench:
         talk = driver.talk(asked, channel)
         first = await self._seen(lambda: FIRST_WORD in "".join(talk.said()))
         last = await self._seen(lambda: whole(talk))
-        model = self._noted(number)
+        model = self._stage.noted()[number]
         assert asked.acked is not None
         return Answered(asked.acked, first - model["first"], last - model["last"])
 
     async def _seen(self, true: Callable[[], bool]) -> float:
         await self.discord.until(true, seconds=PATIENCE_S)
         return time.monotonic()
-
-    def _noted(self, number: int) -> dict[str, float]:
-        lines = (json.loads(one) for one in self._times.read_text(encoding="utf-8").splitlines())
-        noted: dict[str, float] = next(one for one in lines if one["question"] == number)
-        return noted
 
     async def acks(self, number: int, *, busy: bool, pause_s: float = 0.0) -> list[float]:
         """Seconds until each of `number` commands was acknowledged, AT_ONCE given at the same moment.
@@ -143,35 +125,19 @@ def whole(talk: DiscordTalk) -> bool:
 @asynccontextmanager
 async def opened() -> AsyncIterator[Bench]:
     """Everything running, the bot connected, and one answer given that nobody measured."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        times, config, data = folder / "times.jsonl", folder / "config.toml", folder / "data"
-        model = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "benchmarks.paced_model", "--log", str(times)),
-            stdout=asyncio.subprocess.PIPE,
-        )
+    async with staged() as stage, FakeDiscord() as discord:
+        driver = OnDiscord(discord, Answerer())
+        one, other = (str(guild.id) for guild in driver.guilds)
+        long = books.write(stage.folder / "long.md", SECTIONS)
+        process = await stage.bot(driver.settings(), {one: [LANTERNS], other: [long]}, driver.environ())
         try:
-            assert model.stdout is not None
-            port = int(await model.stdout.readline())
-            async with FakeDiscord() as discord:
-                driver = OnDiscord(discord, Answerer())
-                base = settings(f"http://127.0.0.1:{port}/v1")
-                config.write_text(base + driver.settings(), encoding="utf-8")
-                long = books.write(folder / "long.md", SECTIONS)
-                guilds = [str(guild.id) for guild in driver.guilds]
-                await stock(data, config, {guilds[0]: [LANTERNS], guilds[1]: [long]})
-                process = BotProcess(data, config, driver.environ())
-                try:
-                    await driver.begin(process)
-                    bench = Bench(driver, times)
-                    await bench.answers(1)
-                    gc.freeze()  # as the bot does: a pause of the fake would count as the bot's
-                    yield bench
-                finally:
-                    await process.kill()
+            await driver.begin(process)
+            bench = Bench(driver, stage)
+            await bench.answers(1)
+            gc.freeze()  # as the bot does: a pause of the fake would count as the bot's
+            yield bench
         finally:
-            model.kill()
-            await model.wait()
+            await process.kill()
 
 
 def figures() -> Iterator[Figure]:

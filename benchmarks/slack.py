@@ -12,8 +12,9 @@ import statistics
 from collections.abc import Iterator
 
 from benchmarks.figures import Figure
+from benchmarks.loopback import Answered
 from benchmarks.paced_model import TOKENS, TOKENS_A_SECOND
-from benchmarks.slack_crowd import AT_ONCE, LATE_S, Answered, Bench, opened
+from benchmarks.slack_crowd import AT_ONCE, LATE_S, Bench, opened
 from benchmarks.times import ms, p95, p99, spread
 from tests.fakes.slack.limits import Limited
 

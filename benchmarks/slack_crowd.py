@@ -12,21 +12,16 @@ import contextlib
 import functools
 import gc
 import itertools
-import json
-import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from benchmarks.loopback import Answered, Stage, staged
 from benchmarks.paced_model import FIRST_WORD, LAST_WORD
 from tests.fakes.slack import Channel, FakeSlack, Message, User
 from tests.fakes.slack.delivery import Sent
 from tests.wire.busy import busy_core
-from tests.wire.model import settings
-from tests.wire.process import BotProcess
-from tests.wire.stock import LANTERNS, stock
+from tests.wire.stock import LANTERNS
 
 ALONE, IN_CHANNEL = (2, 5, 8), 2
 """Which of ten write to the bot alone; how many of the others share a channel."""
@@ -69,15 +64,6 @@ class Answer:
         return f"question {self.number}?" in message.shown
 
 
-@dataclass(frozen=True)
-class Answered:
-    """Seconds of one answer: event to acknowledgement, model's first token to the first words seen, and so on."""
-
-    ack: float
-    first: float
-    last: float
-
-
 @dataclass
 class Crowd:
     """A hundred who do something at once: what the bot was told of it, and whose answers are awaited."""
@@ -95,12 +81,12 @@ class Crowd:
 class Bench:
     """A bot in a workspace, and the times that the model noted."""
 
-    def __init__(self, slack: FakeSlack, times: Path) -> None:
+    def __init__(self, slack: FakeSlack, stage: Stage) -> None:
         self.slack = slack
         self.team = slack.workspace("Table")
         self.people = [self.team.user(f"Guest {n}") for n in range(AT_ONCE)]
         self.channels = [self.team.channel(f"table-{n}") for n in range(CHANNELS)]
-        self._times = times
+        self._stage = stage
         self._asked = 0
         self._first = itertools.count(step=37)
 
@@ -110,7 +96,7 @@ class Bench:
         await self._until(
             lambda: all(look(pending)), lambda: f"{look(pending).count(False)} answers are not whole"
         )
-        noted = self._noted()
+        noted = self._stage.noted()
         return [
             Answered(
                 acked(one.sent), one.first - noted[one.number]["first"], one.last - noted[one.number]["last"]
@@ -128,10 +114,6 @@ class Bench:
             return Answer(number, dm, message.sent[0], message)
         channel = self.channels[n // IN_CHANNEL]
         return Answer(number, channel, await self.slack.command(who, channel, "/rules", f"ask {question}"))
-
-    def _noted(self) -> dict[int, dict[str, float]]:
-        lines = (json.loads(one) for one in self._times.read_text(encoding="utf-8").splitlines())
-        return {one["question"]: one for one in lines}
 
     async def acks(self, number: int, *, busy: bool, pause_s: float | None) -> list[float]:
         """Seconds until each of `number` events was acknowledged, AT_ONCE people doing something at once.
@@ -224,32 +206,17 @@ def stoppable(message: Message) -> bool:
 @contextlib.asynccontextmanager
 async def opened() -> AsyncIterator[Bench]:
     """Everything running, the bot connected, everybody known to it, and one answer given that nobody measured."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        times, config, data = folder / "times.jsonl", folder / "config.toml", folder / "data"
-        model = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "benchmarks.paced_model", "--log", str(times)),
-            stdout=asyncio.subprocess.PIPE,
-        )
+    async with staged() as stage, FakeSlack() as slack:
+        bench = Bench(slack, stage)
+        tokens = {variable: getattr(slack, which) for variable, which in TOKENS_ENV.items()}
+        settings = f'[slack]\napi_base = "{slack.api}"\n'
+        process = await stage.bot(settings, {bench.team.id: [LANTERNS]}, tokens)
         try:
-            assert model.stdout is not None
-            port = int(await model.stdout.readline())
-            async with FakeSlack() as slack:
-                bench = Bench(slack, times)
-                base = settings(f"http://127.0.0.1:{port}/v1")
-                config.write_text(f'{base}[slack]\napi_base = "{slack.api}"\n', encoding="utf-8")
-                await stock(data, config, {bench.team.id: [LANTERNS]})
-                tokens = {variable: getattr(slack, which) for variable, which in TOKENS_ENV.items()}
-                process = BotProcess(data, config, tokens)
-                try:
-                    await process.start()
-                    await slack.connected(CONNECTIONS)
-                    await bench.introduce()
-                    await bench.answers(1)
-                    gc.freeze()  # as the bot does: a pause of the fake would count as the bot's
-                    yield bench
-                finally:
-                    await process.kill()
+            await process.start()
+            await slack.connected(CONNECTIONS)
+            await bench.introduce()
+            await bench.answers(1)
+            gc.freeze()  # as the bot does: a pause of the fake would count as the bot's
+            yield bench
         finally:
-            model.kill()
-            await model.wait()
+            await process.kill()

@@ -202,7 +202,7 @@ def _demo(settings: Config, say: Words) -> Iterator[Finding]:
 
 
 def _chroma(say: Words) -> Iterator[Finding]:
-    from storage.vectors import vectors_fault
+    from storage.chroma import vectors_fault
 
     reason = vectors_fault()
     yield Finding(

@@ -31,6 +31,7 @@ from storage.marks import Marks
 from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.owned import OwnedSessions
+from storage.passages import Passages
 from storage.prompts import Overrides
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
@@ -86,7 +87,7 @@ class House:
         except StorageFault as fault:
             lock.release()
             raise Sorry(f"storage.{fault.kind}") from fault
-        documents = Documents(database)
+        documents, passages = Documents(database), Passages(database)
         remote = config.storage.chroma_url
         vectors = Vectors.remote(remote) if remote else Vectors.embedded(config.data_dir / "chroma")
         embedding, ledger = Embedding(config), Ledger(database)
@@ -112,12 +113,13 @@ class House:
             library=Library(
                 config.retrieval,
                 documents,
+                passages,
                 Shelves(database),
                 Nearest(documents, vectors, QueryVectors(database), config.retrieval.fetch_k),
                 embedding,
                 Reranking(config),
             ),
-            intake=Intake(config, documents, vectors, embedding),
+            intake=Intake(config, documents, passages, vectors, embedding),
             ledger=ledger,
             models=Models(config, ledger),
             prompts=Prompts(prompts, Overrides(database)),

@@ -134,12 +134,3 @@ class Leftover:
     space: str
     document_id: str
     shelf: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShelfRow:
-    """`version` grows with every document added to or removed from the shelf, and never goes back."""
-
-    name: str
-    version: int
-    documents: int

@@ -1,4 +1,4 @@
-"""A whole shelf as a searcher wants it: everything but the texts, all of one moment.
+"""Shelves: which there are, and a whole one as a searcher wants it: all but the texts, all of one moment.
 
 Knows nothing of how it is searched; a segment is the caller's bytes.
 """
@@ -10,6 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from storage.db import Database
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfRow:
+    """`version` grows with every document added to or removed from the shelf, and never goes back."""
+
+    name: str
+    version: int
+    documents: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,23 @@ class ShelvedRow:
 class Shelves:
     def __init__(self, db: Database) -> None:
         self._db = db
+
+    async def all(self, space: str) -> Sequence[ShelfRow]:
+        """The space's shelves that hold anything, by name."""
+        from sqlalchemy import and_, func, select
+
+        from storage.tables import documents, shelves
+
+        s, d = shelves.c, documents.c
+        query = (
+            select(s.name, s.version, func.count())
+            .join(documents, and_(d.space == s.space, d.shelf == s.name))
+            .where(s.space == space)
+            .group_by(s.name, s.version)
+            .order_by(s.name)
+        )
+        async with self._db.read() as connection:
+            return [ShelfRow(*row) for row in await connection.execute(query)]
 
     async def version(self, space: str, shelf: str) -> int:
         """Grows with every change; 0 for a shelf that never held anything."""

@@ -32,7 +32,7 @@ LAYERS = (
 )
 HOMES = {
     "discord": ("cogs", "bot.adapters.discord"),
-    "aiohttp": ("bot.adapters.discord", "bot.adapters.slack"),
+    "aiohttp": ("bot.adapters.download", "bot.adapters.discord", "bot.adapters.slack"),
     "slack_bolt": ("bot.adapters.slack",),
     "slack_sdk": ("bot.adapters.slack",),
     "anthropic": ("bot.llm.anthropic_messages",),
@@ -44,7 +44,7 @@ HOMES = {
     ),
     "genai_prices": ("bot.llm.prices",),
     "dbos": ("bot.engine",),
-    "chromadb": ("storage.vectors",),
+    "chromadb": ("storage.chroma",),
     "apscheduler": ("bot.schedules",),
     "sqlalchemy": ("storage", "bot.engine"),
     "alembic": ("storage.migrations",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import traceback
 from copy import copy
 from typing import Final
 
@@ -39,3 +40,8 @@ class Discreet(logging.Formatter):
         for secret in self._secrets:
             line = line.replace(secret, "…")
         return line
+
+
+def traced(fault: BaseException) -> str:
+    """Its type and where it was raised, for the log. Not its text: a library's may hold an address with a token."""
+    return f"{type(fault).__name__}\n{''.join(traceback.format_tb(fault.__traceback__))}".rstrip()

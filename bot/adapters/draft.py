@@ -64,6 +64,17 @@ def title(text: str) -> str:
     return whole[: cut if cut > 0 else TITLE_CHARS - 1].rstrip() + "…"
 
 
+def shortened(text: str, most: int, size: Size) -> str:
+    """The text in at most `most` units, cut after a word, with an ellipsis."""
+    if size(text) <= most:
+        return text
+    kept = text[: most - 2]
+    while size(kept) > most - 2:
+        kept = kept[:-1]
+    at = kept.rfind(" ", most // 2)
+    return (kept[:at] if at > 0 else kept).rstrip() + " …"
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """What is not cut any further. `gap` are the line ends after it, should something follow.

@@ -9,11 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol
+
+from bot.adapters.backoff import BACKOFF_S
+from bot.adapters.discreet import traced
+from bot.adapters.surface import Later, NotSent
 
 MARGIN_S = 0.25
 """Posts are counted when they arrive, which the network spreads."""
@@ -24,14 +28,11 @@ WORDS_S = 0.04
 PASSING_TRIES_S = 120.0
 FINAL_TRIES_S = 900.0
 """How long a state that the platform does not take is tried again."""
-BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 
 urgency: ContextVar[int] = ContextVar("urgency", default=0)
 """Of the request that this task makes: the smallest goes first."""
 
 _log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +51,6 @@ class Rank(IntEnum):
     FIRST = 1
     """The first words of a stage, which somebody waits for."""
     PASSING = 2
-
-
-class Later(Exception):
-    """The platform could not take it just now: a fault of the network, or of its own."""
-
-
-class NotSent(Later):
-    """The same, and it is certain that nothing of it has arrived."""
-
-
-async def patiently(call: Callable[[], Awaitable[T]]) -> T:
-    """Make the call again while the network or the platform is not up to it. Raises Later in the end."""
-    for wait in BACKOFF_S:
-        try:
-            return await call()
-        except Later:
-            await asyncio.sleep(wait)
-    return await call()
 
 
 class Message(Protocol):
@@ -256,9 +239,8 @@ class Pen:
         except Later as fault:
             later = self._later(due, rank, fault)
             wrote = not isinstance(fault, NotSent)  # the platform has counted it, but for those
-        except Exception as fault:
-            # Not with its text: a library's exception may hold an address with a token in it.
-            _log.error("a message could not be written: %s", type(fault).__name__)
+        except Exception as fault:  # the channel's other messages are still to be written
+            _log.error("a message could not be written: %s", traced(fault))
         due.writing = False
         now = self._clock.time()
         if wrote and lane == "post":

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol
 
 from bot.adapters import stage_message
-from bot.adapters.pen import Later, Pen, Pens, Rank
+from bot.adapters.discreet import traced
+from bot.adapters.pen import Pen, Pens, Rank
 from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.stage_message import StageMessage
-from bot.adapters.surface import AnyPage, Gone, Mark, Refused, Shut
+from bot.adapters.surface import AnyPage, Gone, Later, Mark, Refused, Shut
 
 if TYPE_CHECKING:
     from storage.outbox import Outbox, OutboxRow
@@ -92,8 +93,8 @@ class Screen(Generic[AnyPage]):
     async def _open_home(self) -> None:
         try:
             await self._home.open()
-        except Exception as fault:  # then the place that it has must do; its text may hold a token
-            _log.error("run %s: its place could not be opened: %s", self._run, type(fault).__name__)
+        except Exception as fault:  # then the place that it has must do
+            _log.error("run %s: its place could not be opened: %s", self._run, traced(fault))
         self._open = True
         for staged in self.stages:
             self.changed(staged)

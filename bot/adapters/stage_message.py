@@ -12,8 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic, Protocol
 
-from bot.adapters.pen import Later, NotSent
-from bot.adapters.surface import AnyPage, Form, Full, Gone, Mark, Refused, Shut, Surface
+from bot.adapters.surface import AnyPage, Form, Full, Gone, Later, Mark, NotSent, Refused, Shut, Surface
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:

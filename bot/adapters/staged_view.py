@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Generic, assert_never
 from bot import commands
 from bot.adapters import rolling
 from bot.adapters.homes import Home, Links
-from bot.adapters.pen import Later, Pens
+from bot.adapters.pen import Pens
 from bot.adapters.screen import FIRST, Screen, Staged
 from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.surface import AnyPage, Form, Gone, Mark, Refused, Shut
+from bot.adapters.surface import AnyPage, Form, Gone, Later, Mark, Refused, Shut
 from bot.events import (
     Attachment,
     Choices,

@@ -12,25 +12,37 @@ from enum import IntEnum
 from typing import Protocol, TypeVar
 
 
-class Gone(Exception):
+class SurfaceFault(Exception):
+    """Any of these. Their texts hold no secret."""
+
+
+class Gone(SurfaceFault):
     """Somebody deleted the message, and did not do it to see it again."""
 
 
-class Full(Exception):
+class Full(SurfaceFault):
     """The message has been edited as often as the platform lets it be."""
 
 
-class Refused(Exception):
+class Refused(SurfaceFault):
     """The platform does not take the message as it is."""
 
 
-class Shut(Exception):
+class Shut(SurfaceFault):
     """Nothing can be written here (any more). `code` is the platform's, 0 if we know without asking."""
 
     def __init__(self, code: int | str = 0, *, expired: bool = False) -> None:
         super().__init__(f"code {code}")
         self.code = code
         self.expired = expired
+
+
+class Later(SurfaceFault):
+    """The platform could not take it just now: a fault of the network, or of its own."""
+
+
+class NotSent(Later):
+    """The same, and it is certain that nothing of it has arrived."""
 
 
 class Form(IntEnum):

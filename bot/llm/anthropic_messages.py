@@ -18,8 +18,9 @@ from bot.llm.anthropic_answer import MessagesAnswer
 from bot.llm.base import Message, Meter, Prompt, Tool
 from bot.llm.faults import Complaint
 from bot.llm.fields import arguments_of, call_id, objects_of
+from bot.llm.json_answers import in_words
 from bot.llm.manners import Manners
-from bot.llm.service import SCHEMA_IN_WORDS, Service
+from bot.llm.service import Service
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream
@@ -94,7 +95,7 @@ class AnthropicMessages(Service):
             if self._capabilities.json_schema and "format" not in left_out:
                 sent["format"] = {"type": "json_schema", "schema": prompt.schema}
             else:
-                system = f"{system}\n\n{SCHEMA_IN_WORDS}\n{json.dumps(prompt.schema)}".strip()
+                system = in_words(system, prompt.schema)
         tools = prompt.tools
         if not tools and (names := {call.name: None for turn in prompt.messages for call in turn.calls}):
             # A talk in which tools were used is refused without them.

@@ -50,6 +50,16 @@ _STATUS = {
 """What an error inside a stream, which has no status of its own, would have had."""
 
 
+class FaultError(Exception):
+    """A failed attempt, already without the SDK's exception, which may hold the key."""
+
+    def __init__(self, fault: ModelFault, detail: str, wait: float | None = None) -> None:
+        super().__init__(fault)
+        self.fault: ModelFault = fault
+        self.detail = detail
+        self.wait = wait
+
+
 @dataclass(frozen=True, slots=True)
 class Complaint:
     """An error as the service put it. `status` is 0 where there was none."""

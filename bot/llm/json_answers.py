@@ -51,6 +51,12 @@ def schema_of(of: type[Any]) -> dict[str, Any]:
     return cast("dict[str, Any]", _strict(whole, whole.get("$defs", {}), ()))
 
 
+def in_words(system: str, schema: Mapping[str, Any]) -> str:
+    """The system prompt of a model that takes no schema."""
+    told = "Answer with one JSON object and nothing else, valid by this schema:"
+    return f"{system}\n\n{told}\n{json.dumps(schema)}".strip()
+
+
 def read(text: str, of: type[T]) -> T:
     """The `of` in a model's answer: plain, in a fence, after its thoughts, or somewhere between its words.
 

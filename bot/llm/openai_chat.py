@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from bot.llm.base import Message, Meter, Prompt, ToolCall
 from bot.llm.chat_answer import ChatAnswer
 from bot.llm.fields import arguments_of
+from bot.llm.json_answers import in_words
 from bot.llm.manners import Manners
 from bot.llm.openai_client import client_of, headers
-from bot.llm.service import SCHEMA_IN_WORDS, Service
+from bot.llm.service import Service
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -45,7 +46,7 @@ class ChatCompletions(Service):
                 form = {"name": "answer", "strict": True, "schema": prompt.schema}
                 sent["response_format"] = {"type": "json_schema", "json_schema": form}
             else:
-                system = f"{system}\n\n{SCHEMA_IN_WORDS}\n{json.dumps(prompt.schema)}".strip()
+                system = in_words(system, prompt.schema)
         if prompt.tools:
             sent["tools"] = [
                 {

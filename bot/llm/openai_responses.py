@@ -17,12 +17,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot.llm.base import Message, Meter, Prompt, Tool
-from bot.llm.faults import Complaint, complaint
+from bot.llm.faults import Complaint, FaultError, complaint
 from bot.llm.fields import call_id, objects_of
+from bot.llm.json_answers import in_words
 from bot.llm.manners import Manners
 from bot.llm.openai_client import client_of, headers
 from bot.llm.responses_answer import ResponsesAnswer
-from bot.llm.service import SCHEMA_IN_WORDS, FaultError, Service
+from bot.llm.service import Service
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -98,7 +99,7 @@ class Responses(Service):
                 form = {"type": "json_schema", "name": "answer", "strict": True, "schema": prompt.schema}
                 sent["text"] = {"format": form}
             else:
-                system = f"{system}\n\n{SCHEMA_IN_WORDS}\n{json.dumps(prompt.schema)}".strip()
+                system = in_words(system, prompt.schema)
         if prompt.tools:
             sent["tools"] = [_tool(tool) for tool in prompt.tools]
             # Only a turn that asks for tools goes back; models that do not reason refuse this.

@@ -14,7 +14,7 @@ from bot.llm.base import Capabilities, Provider
 
 if TYPE_CHECKING:
     from bot.config import Config, ProviderConfig
-    from bot.llm.service import Timeouts
+    from bot.llm.deadlines import Timeouts
 
 _WIRES: Final = {
     "openai": ("bot.llm.openai_responses", "Responses"),

@@ -21,30 +21,16 @@ from bot.llm import json_answers, prices
 from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider
 from bot.llm.caching import CacheWatch
 from bot.llm.providers import provider_of
+from bot.llm.resting import Resting
 
 if TYPE_CHECKING:
     from bot.config import Config, ProviderConfig
-    from bot.llm.service import Timeouts
+    from bot.llm.deadlines import Timeouts
     from storage.ledger import Ledger
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
-
-RESTS_S = {"quota": 300.0, "auth": 300.0, "timeout": 60.0, "connection": 30.0}
-"""How long a model that failed so is tried after the others of its chain."""
-
-LONGEST_REST_S = 900.0
-"""… at the most, where the service says how long it wants to be left alone."""
-
-_PASSED = {
-    "model.key_missing": "auth",
-    "model.demo_absent": "not_found",
-    "model.demo_broken": "not_found",
-    "model.demo_runtime": "not_found",
-    "config.role_provider": "not_found",
-}
-"""What a model that could not even be asked is passed over for."""
 
 
 class Models:
@@ -63,10 +49,8 @@ class Models:
         self._budget = Budget(ledger, config.budget)
         self._timeouts = timeouts
         self._sleep = sleep
-        self._clock = clock
         self._providers: dict[str, Provider] = {}
-        self._rests: dict[str, tuple[float, str]] = {}
-        """Until when a model is tried after the others, and why."""
+        self._resting = Resting(clock)
         self._watch = CacheWatch(clock)
 
     def describe(self, role: str) -> str | None:
@@ -234,10 +218,10 @@ class Models:
                 if begun or not error.key.startswith(("model.", "config.role_provider")):
                     raise
                 failed[named] = error
-                passed[named] = self._noted(named, error)
+                passed[named] = self._resting.failed(named, error)
                 log.warning("%s of %s: %s failed: %s", step, run.id, named, error)
             if answered:
-                self._rests.pop(named, None)
+                self._resting.answered(named)
                 return
         raise failed[chain[0]]
 
@@ -265,25 +249,11 @@ class Models:
 
     def _order(self, chain: Sequence[str], prompt: Prompt) -> tuple[list[str], dict[str, str]]:
         """The chain as it is tried now, and those of it that wait because of what they failed with."""
-        now = self._clock()
-        resting = {
-            named: self._rests[named][1] for named in chain if self._rests.get(named, (now, ""))[0] > now
-        }
+        resting = self._resting.among(chain)
         # Whoever began a tool loop goes on with it: only that model understands its own blocks.
         begun = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
         order = sorted(chain, key=lambda named: (named not in begun, named in resting))
-        tried_before = {named: why for named, why in resting.items() if named != order[0]}
-        return order, tried_before
-
-    def _noted(self, named: str, error: Sorry) -> str:
-        """Let a model rest for what it failed with; gives the fault's name."""
-        fault = error.fault if isinstance(error, ModelError) else _PASSED.get(error.key, "server")
-        rest = RESTS_S.get(fault, 0.0)
-        if fault == "rate_limit" and isinstance(error, ModelError) and error.retry_after_s:
-            rest = min(error.retry_after_s, LONGEST_REST_S)
-        if rest:
-            self._rests[named] = (self._clock() + rest, fault)
-        return fault
+        return order, {named: why for named, why in resting.items() if named != order[0]}
 
 
 async def _last(asked: AsyncGenerator[str | Completion, None]) -> Completion:

@@ -13,13 +13,13 @@ import logging
 import random
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Set
-from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.budget import prompt_tokens
 from bot.llm.answer import Answer
-from bot.llm.base import Capabilities, Completion, Meter, ModelError, ModelFault, Prompt
-from bot.llm.faults import RETRIED, Complaint, complaint, safe
+from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt
+from bot.llm.deadlines import Deadlines, Timeouts
+from bot.llm.faults import RETRIED, Complaint, FaultError, complaint, safe
 from bot.llm.manners import Manners
 
 log = logging.getLogger(__name__)
@@ -29,39 +29,6 @@ LONGEST_WAIT_S = 20.0
 
 LONGEST_SILENCE_S = 3_600.0
 """What the connection itself bears; the finer deadlines are ours, and a prompt may lengthen them."""
-
-AFTER_FINISH_S = 3.0
-"""How long the usage may lag behind the finish reason before it is estimated."""
-
-SCHEMA_IN_WORDS = "Answer with one JSON object and nothing else, valid by this schema:"
-"""For a model that takes no schema."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds: to connect; until the first event (a local model reads its prompt); between events; in all."""
-
-    connect: float = 10.0
-    first: float = 120.0
-    idle: float = 45.0
-    total: float = 600.0
-
-    def bearing(self, patience: float | None) -> Timeouts:
-        """These, and none but `connect` shorter than `patience`: see Prompt."""
-        if patience is None:
-            return self
-        first, idle, total = (max(limit, patience) for limit in (self.first, self.idle, self.total))
-        return replace(self, first=first, idle=idle, total=total)
-
-
-class FaultError(Exception):
-    """A failed attempt, already without the SDK's exception, which may hold the key."""
-
-    def __init__(self, fault: ModelFault, detail: str, wait: float | None = None) -> None:
-        super().__init__(fault)
-        self.fault: ModelFault = fault
-        self.detail = detail
-        self.wait = wait
 
 
 class Service:
@@ -151,25 +118,21 @@ class Service:
         """See Provider.stream. Input counts as used once the service has begun to answer."""
         label = f"{self.name}:{model}"
         meter = meter or Meter()
-        limits = self._timeouts.bearing(prompt.patience)
-        began = asyncio.get_running_loop().time()
-        deadline = began + limits.total
-        # Who was waited for as long as was said is not waited for once more.
-        last = deadline if prompt.patience is None else began + prompt.patience
+        deadlines = Deadlines(self._timeouts, prompt.patience)
         attempt = 0
         while True:
             answer = self._answer(label, prompt, meter)
             asked: Prompt | None = prompt
             try:
                 while asked is not None:
-                    opened = await self._ask(model, asked, limits, deadline, whole=whole)
+                    opened = await self._ask(model, asked, deadlines, whole=whole)
                     answer.begin(prompt_tokens(asked))
                     if whole:
                         for text in _read(answer, opened):
                             yield text
                     else:
                         try:
-                            while (event := await self._next(opened, answer, limits, deadline)) is not None:
+                            while (event := await self._next(opened, answer, deadlines)) is not None:
                                 for text in _read(answer, event):
                                     yield text
                                 if answer.over:
@@ -190,8 +153,8 @@ class Service:
                 if failed.wait is not None
                 else min(8.0, 0.5 * 2**attempt) * random.uniform(0.75, 1)
             )
-            late = asyncio.get_running_loop().time() + wait >= last
-            if attempt >= self._retries or failed.fault not in RETRIED or wait > LONGEST_WAIT_S or late:
+            again = attempt < self._retries and failed.fault in RETRIED and wait <= LONGEST_WAIT_S
+            if not again or not deadlines.allow(wait):
                 partial = answer.completion("cut") if answer.begun else None
                 raise ModelError(
                     failed.fault, label, failed.detail, partial=partial, retry_after_s=failed.wait
@@ -224,17 +187,14 @@ class Service:
         http = sdk.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False)
         return self._build(sdk, http)
 
-    async def _ask(
-        self, model: str, prompt: Prompt, limits: Timeouts, deadline: float, *, whole: bool
-    ) -> Any:
+    async def _ask(self, model: str, prompt: Prompt, deadlines: Deadlines, *, whole: bool) -> Any:
         """The stream, or the whole answer, minding refused parameters. Raises FaultError."""
         client = await self._open()
         manners = self._manners.setdefault(model, self._new_manners())
         while True:
             sent = manners.fit(self._request(model, prompt, manners.left_out))
-            patience = limits.total if whole else limits.first
             try:
-                async with self._within(patience, deadline):
+                async with deadlines.beginning(whole=whole):
                     opened = await self._send(client, sent, whole=whole)
             except self._errors(ValueError, RecursionError) as error:
                 refusal = self._complaint(error)
@@ -253,13 +213,10 @@ class Service:
                     fault = FaultError("server", "a page instead of an answer")
             raise fault
 
-    async def _next(self, stream: Any, answer: Answer, limits: Timeouts, deadline: float) -> object | None:
+    async def _next(self, stream: Any, answer: Answer, deadlines: Deadlines) -> object | None:
         """The next event, or None at the end of the stream. Raises FaultError."""
-        idle = limits.idle if answer.events else limits.first
-        if answer.finish:
-            idle = min(idle, AFTER_FINISH_S)
         try:
-            async with self._within(idle, deadline):
+            async with deadlines.going_on(answer):
                 found: object | None = await anext(stream, None)
                 return found
         except self._errors(ValueError, RecursionError) as error:
@@ -267,10 +224,6 @@ class Service:
                 return None  # whole already; only the usage is missing, and gets estimated
             fault = self._fault(error, self._complaint(error))
         raise fault
-
-    @staticmethod
-    def _within(seconds: float, deadline: float) -> asyncio.Timeout:
-        return asyncio.timeout_at(min(asyncio.get_running_loop().time() + seconds, deadline))
 
     def _errors(self, *more: type[Exception]) -> tuple[type[Exception], ...]:
         """What a call can raise."""

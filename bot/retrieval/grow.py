@@ -13,7 +13,7 @@ from bot.retrieval.chunk import parents
 
 if TYPE_CHECKING:
     from storage.document_rows import PassageRow
-    from storage.documents import Documents
+    from storage.passages import Passages
 
 NAME_CHARS = 2000
 """What a name that no heading bears is grown to at least: its text stands beside where it is mentioned."""
@@ -23,7 +23,7 @@ REACH = 12
 
 
 async def grown(
-    documents: Documents, space: str, rows: Sequence[PassageRow], parent_chars: int
+    passages: Passages, space: str, rows: Sequence[PassageRow], parent_chars: int
 ) -> list[tuple[PassageRow, str]]:
     """Each passage with its text grown within its section to at most `parent_chars` characters.
 
@@ -35,7 +35,7 @@ async def grown(
         chunk = row.chunk
         if chunk.id in taken:
             continue
-        near = await documents.chunks_of(
+        near = await passages.chunks_of(
             space, chunk.document_id, max(-1, chunk.ordinal - REACH - 1), 2 * REACH + 1
         )
         spans = [(one.section, one.start, one.end) for one in near]
@@ -45,6 +45,6 @@ async def grown(
         start, end = parents(spans, here, parent_chars)
         taken.update(one.id for one in near if start <= one.start and one.end <= end)
         wide = (start, end) != (chunk.start, chunk.end)
-        text = await documents.span(space, chunk.document_id, start, end) if wide else None
+        text = await passages.span(space, chunk.document_id, start, end) if wide else None
         found.append((row, chunk.text if text is None else text))
     return found

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bot.retrieval.embedding import Embedding
     from storage.document_rows import ChunkRow, NewDocument
     from storage.documents import Documents
+    from storage.passages import Passages
     from storage.vectors import Vectors
 
 _NAMESPACE = uuid.UUID("6f1c3c0e-6a0f-5d0c-9d52-0f6a7f0c7a51")
@@ -54,11 +55,19 @@ class Taken:
 class Intake:
     """Writes what `Library` reads."""
 
-    def __init__(self, config: Config, documents: Documents, vectors: Vectors, embedding: Embedding) -> None:
+    def __init__(
+        self,
+        config: Config,
+        documents: Documents,
+        passages: Passages,
+        vectors: Vectors,
+        embedding: Embedding,
+    ) -> None:
         self._retrieval = config.retrieval
         self._originals = config.data_dir / "originals"
         self._max_bytes = config.library.max_mb * 1_000_000
         self._documents = documents
+        self._passages = passages
         self._vectors = vectors
         self._embedding = embedding
 
@@ -174,7 +183,7 @@ class Intake:
             return
         rows: list[ChunkRow] = []
         for document, first, past in spans:
-            rows += await self._documents.chunks_of(space, document, first - 1, past - first)
+            rows += await self._passages.chunks_of(space, document, first - 1, past - first)
         texts = [f"{row.breadcrumb}\n{row.text}" if row.breadcrumb else row.text for row in rows]
         vectors = await asyncio.to_thread(embedder.passages, texts)
         at = 0

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bot.retrieval.reranking import Reranking
     from storage.document_rows import DocumentRow, PassageRow
     from storage.documents import Documents
+    from storage.passages import Passages
     from storage.shelves import Shelves
 
 SHELVES_KEPT = 8
@@ -50,6 +51,7 @@ class Library:
         self,
         settings: RetrievalConfig,
         documents: Documents,
+        passages: Passages,
         shelves: Shelves,
         nearest: Nearest,
         embedding: Embedding,
@@ -57,6 +59,7 @@ class Library:
     ) -> None:
         self._settings = settings
         self._documents = documents
+        self._passages = passages
         self._shelves = shelves
         self._nearest = nearest
         self._embedding = embedding
@@ -69,7 +72,7 @@ class Library:
 
         Raises Sorry where there is none, or where it has to be named.
         """
-        names = [one.name for one in await self._documents.shelves(space)]
+        names = await self._names(space)
         if not names:
             raise Sorry("rules.no_books")
         if wanted is not None:
@@ -123,7 +126,7 @@ class Library:
             likeness=embedder.likeness if embedder is not None else None,
         )
         ranked = await asyncio.to_thread(opened.shelf.search, question, dense, options, language=language)
-        rows = await self._documents.passages(space, [hit.chunk_id for hit in ranked.hits])
+        rows = await self._passages.get(space, [hit.chunk_id for hit in ranked.hits])
         hits = [hit for hit in ranked.hits if hit.chunk_id in rows]
         if second_look:
             texts = {name: f"{_heading(row)}\n{row.chunk.text}" for name, row in rows.items()}
@@ -132,7 +135,7 @@ class Library:
             hits = await asyncio.to_thread(varied, hits, opened.shelf.terms_of, limit, trade)
         hits = hits[:limit]
         width = max(self._settings.parent_chars, NAME_CHARS if ranked.nameless else 0)
-        passages = await self._passages(space, hits, rows, width)
+        passages = await self._grown(space, hits, rows, width)
         # Vectors are only asked for where their model reads the question and a book.
         if language is not None and language not in opened.shelf.languages and not dense:
             notices.append("rules.other_language")
@@ -145,20 +148,20 @@ class Library:
             notices=notices,
         )
 
-    async def _passages(
+    async def _grown(
         self, space: str, hits: Sequence[Hit], rows: Mapping[str, PassageRow], width: int
     ) -> list[Passage]:
         scores = {hit.chunk_id: hit.score for hit in hits}
         there = [rows[hit.chunk_id] for hit in hits]
         if width <= self._settings.child_chars:
             return [_passage(row, row.chunk.text, scores[row.chunk.id]) for row in there]
-        wide = await grown(self._documents, space, there, width)
+        wide = await grown(self._passages, space, there, width)
         return [_passage(row, text, scores[row.chunk.id]) for row, text in wide]
 
     async def sections_named(self, space: str, shelf: str | None, name: str) -> list[SectionText]:
         """Sections called `name` (exactly, by an alias, or nearly), homonyms of several books all."""
         found: list[SectionText] = []
-        for one in [shelf] if shelf else [row.name for row in await self._documents.shelves(space)]:
+        for one in [shelf] if shelf else await self._names(space):
             opened = await self._shelf(space, one)
             for match in await asyncio.to_thread(opened.shelf.lookup, name, 8):
                 text = await self._section(space, opened, match.document_id, match.section or 0)
@@ -168,7 +171,7 @@ class Library:
 
     async def section_of(self, space: str, chunk: str) -> SectionText | None:
         """The whole section that a passage stands in; None when its book has gone."""
-        row = (await self._documents.passages(space, [chunk])).get(chunk)
+        row = (await self._passages.get(space, [chunk])).get(chunk)
         if row is None:
             return None
         opened = await self._shelf(space, row.shelf)
@@ -177,7 +180,7 @@ class Library:
     async def _section(
         self, space: str, opened: OpenShelf, document: str, ordinal: int
     ) -> SectionText | None:
-        text = await self._documents.section_text(space, document, ordinal)
+        text = await self._passages.section_text(space, document, ordinal)
         row = await self._documents.get(space, document)
         if text is None or row is None:
             return None
@@ -192,7 +195,7 @@ class Library:
     async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
         """Names that begin like `prefix`, accents and capitals aside: kind "section", "book" or "shelf"."""
         if kind == "section":
-            names = [shelf] if shelf else [row.name for row in await self._documents.shelves(space)]
+            names = [shelf] if shelf else await self._names(space)
             titles: list[str] = []
             for name in names:
                 titles += (await self._shelf(space, name)).shelf.complete(prefix, COMPLETIONS)
@@ -200,7 +203,7 @@ class Library:
         if kind == "book":
             found = [one.source for one in await self._documents.list(space, shelf)]
         else:
-            found = [one.name for one in await self._documents.shelves(space)]
+            found = await self._names(space)
         wanted = fold(prefix)
         return [name for name in found if fold(name).startswith(wanted)][:COMPLETIONS]
 
@@ -211,13 +214,16 @@ class Library:
     async def rows(self, space: str, shelf: str | None = None) -> Sequence[DocumentRow]:
         """The same as rows, for a reindex."""
         found = await self._documents.list(space, shelf)
-        if not found and shelf and (names := [one.name for one in await self._documents.shelves(space)]):
+        if not found and shelf and (names := await self._names(space)):
             raise Sorry("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
         return found
 
     async def find(self, space: str, shelf: str, name: str) -> Sequence[DocumentRow]:
         """Documents that a person may mean by a file name, a title or the end of an id."""
         return await self._documents.find(space, shelf, name)
+
+    async def _names(self, space: str) -> list[str]:
+        return [one.name for one in await self._shelves.all(space)]
 
     async def _shelf(self, space: str, shelf: str) -> OpenShelf:
         """The shelf in memory, made anew when it has changed since."""

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from bot.adapters.pen import HOLD_S, Later, NotSent, Pace, Pens, Rank
+from bot.adapters.pen import HOLD_S, Pace, Pens, Rank
+from bot.adapters.surface import Later, NotSent
 from tests.adapters.paper import Clock
 
 PACE = Pace(edit_every_s=1.2, posts=4, posts_in_s=5.0)
@@ -241,6 +242,19 @@ async def test_a_passing_state_is_given_up_long_before_a_final_one(
     await clock.advance(2000)
     assert passing.times[-1] - 1000 < 200 < 900 < final.times[-1] - 1000 < 1000
     await asyncio.wait_for(pens.at("d").settled([final]), 1)
+
+
+async def test_a_fault_of_our_own_is_logged_with_its_place_and_ends_nothing(
+    clock: Clock, log: list[tuple[float, str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    pen = Pens(PACE, clock).at("c")
+    pen.put(Note("a", clock, log, "x", faults=1, fault=ZeroDivisionError("xoxb-secret")))
+    pen.put(Note("b", clock, log, "x"))
+    await clock.advance(1)
+    assert log == [(0, "b:x")]
+    assert "ZeroDivisionError" in caplog.text
+    assert f'File "{__file__}"' in caplog.text
+    assert "xoxb-secret" not in caplog.text
 
 
 async def test_settled_waits_for_what_changed_meanwhile(clock: Clock, log: list[tuple[float, str]]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from bot.config import ProviderConfig, RolesConfig
 from bot.events import Sorry, Usage
 from bot.llm.base import Capabilities, ModelError
-from bot.llm.service import Timeouts
+from bot.llm.deadlines import Timeouts
 from tests.fakes.reply import Reply
 from tests.llm.desk import PROMPT, Open
 from tests.llm.table import Set, Table, busy, good

@@ -14,7 +14,7 @@ import pytest
 
 from bot.budget import prompt_tokens
 from bot.llm.base import ModelFault
-from bot.llm.service import Timeouts
+from bot.llm.deadlines import Timeouts
 from bot.words import LOCALES, words
 from tests.fakes.reply import Reply
 from tests.llm.desk import KEY, PATIENT, PROMPT, QUICK, WITH_TOOLS, Desk, Open, both

@@ -23,8 +23,8 @@ from bot.adapters.json_lines import JsonLines
 from bot.app import App
 from bot.config import Config, load
 from bot.house import House
+from bot.llm.deadlines import Timeouts
 from bot.llm.registry import Models
-from bot.llm.service import Timeouts
 from storage.ledger import Ledger
 from tests.fakes.model_service import ModelService
 from tests.fakes.wires import kind_of

@@ -15,6 +15,7 @@ from storage.ledger import Ledger
 from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.owned import OwnedSessions
+from storage.passages import Passages
 from storage.prompts import Overrides
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
@@ -26,7 +27,7 @@ from tests.storage.council_rows import ballot, council, seat
 
 
 async def test_documents_do_not_cross(db: Database) -> None:
-    documents, shelves = Documents(db), Shelves(db)
+    documents, passages, shelves = Documents(db), Passages(db), Shelves(db)
     mine, theirs = book("one"), book("two")
     await documents.add(mine)
     await documents.add(theirs)
@@ -34,10 +35,10 @@ async def test_documents_do_not_cross(db: Database) -> None:
     assert (await documents.by_sha("one", "rules", "same") or theirs).id == mine.id
     assert [row.id for row in (await shelves.contents("one", "rules"))[1]] == [mine.id]
     assert await documents.get("one", theirs.id) is None
-    assert await documents.chunks_of("one", theirs.id) == []
-    assert await documents.passages("one", [f"{theirs.id}:0"]) == {}
-    assert await documents.section_text("one", theirs.id, 0) is None
-    assert await documents.span("one", theirs.id, 0, 5) is None
+    assert await passages.chunks_of("one", theirs.id) == []
+    assert await passages.get("one", [f"{theirs.id}:0"]) == {}
+    assert await passages.section_text("one", theirs.id, 0) is None
+    assert await passages.span("one", theirs.id, 0, 5) is None
 
     await documents.mark_embedded("one", theirs.id, 3, "bge")
     assert not await documents.remove("one", theirs.id)
@@ -45,7 +46,7 @@ async def test_documents_do_not_cross(db: Database) -> None:
     (row,) = await documents.list("two")
     assert (row.id, row.embedded) == (theirs.id, 0)
     assert await shelves.version("two", "rules") == 1
-    assert [shelf.documents for shelf in await documents.shelves("one")] == [2]
+    assert [shelf.documents for shelf in await shelves.all("one")] == [2]
 
 
 async def test_conversations_do_not_cross(db: Database) -> None:

@@ -17,7 +17,9 @@ from bot.adapters.discord.help import path_of
 from bot.adapters.discord.placing import spot
 from bot.adapters.draft import clean
 from bot.commands import TABLE
+from bot.events import Sorry
 from bot.words import Words, words
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.verb import Completes
@@ -57,8 +59,11 @@ class Autocomplete:
             shelf = getattr(interaction.namespace, "shelf", None) if kind != "shelf" else None
             shelf = shelf if isinstance(shelf, str) and shelf else None
             found = await self.names(here.space, kind, str(typed)[:CHARS], shelf, str(here.user))
-        except Exception as error:  # a person who types gets no list rather than a fault
-            _log.warning("nothing offered for %s: %s", kind, type(error).__name__)
+        except (Sorry, StorageFault) as fault:
+            _log.warning("nothing offered for %s: %s", kind, fault)
+            return []
+        except Exception:  # a person who types gets no list rather than a fault
+            _log.exception("nothing offered for %s", kind)
             return []
         values = dict.fromkeys(fitting(name) for name in found)
         return [

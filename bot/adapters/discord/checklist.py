@@ -7,37 +7,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import discord
+from discord.utils import escape_markdown
 
+from bot.adapters import checklist
+from bot.adapters.checklist import Check
 from bot.adapters.discord import sync
 from bot.adapters.discord.invite import PERMISSIONS
-from bot.config import DEMO
 from bot.words import Words
 
 if TYPE_CHECKING:
     from bot.adapters.discord.client import Sutradhar
 
-MARKS = {True: "✓", False: "✗", None: "–"}
 _FOR_THREADS = ("create_public_threads", "send_messages_in_threads")
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line. `well` None is neither good nor bad: a choice, or a thing to come."""
-
-    well: bool | None
-    text: str
 
 
 def listed(checks: Sequence[Check], say: Words) -> str:
     """The list as people read it."""
-    lines = [f"{MARKS[check.well]} {check.text}" for check in checks]
-    broken = sum(check.well is False for check in checks)
-    end = say("welcome.check_broken", n=broken) if broken else say("welcome.check_well")
-    return "\n".join([say("welcome.check_title"), "", *lines, "", end])
+    return checklist.listed(checks, say, well="welcome.check_well", broken="welcome.check_broken")
 
 
 async def examine(
@@ -48,8 +37,10 @@ async def examine(
         *_permissions(may, say),
         _threads(client, may, say),
         _free_chat(client, say),
-        await _books(client, space, say),
-        _model(client, say),
+        await checklist.books(
+            client.app.house, space, say, none="welcome.check_books_none", escaped=escape_markdown
+        ),
+        checklist.model(client.config, say),
         await _commands(client, guild, say),
         *_latency(client, guild, say),
     ]
@@ -78,27 +69,6 @@ def _free_chat(client: Sutradhar, say: Words) -> Check:
     if client.intents.message_content:
         return Check(True, say("welcome.check_free_chat"))
     return Check(None, say("welcome.check_free_chat_off"))
-
-
-async def _books(client: Sutradhar, space: str, say: Words) -> Check:
-    books = await client.app.house.documents.list(space)
-    if not books:
-        return Check(False, say("welcome.check_books_none"))
-    shelves = list(dict.fromkeys(book.shelf for book in books))
-    more = "…" if len(shelves) > 5 else ""
-    names = ", ".join(discord.utils.escape_markdown(shelf) for shelf in shelves[:5]) + more
-    return Check(True, say("welcome.check_books", n=len(books), shelves=names))
-
-
-def _model(client: Sutradhar, say: Words) -> Check:
-    answers = client.config.roles.chain("answerer")
-    if not answers:
-        return Check(None, say("welcome.check_model_none"))
-    if answers[0] == DEMO:
-        return Check(None, say("welcome.check_model_demo"))
-    if variable := client.config.key_missing(answers[0]):
-        return Check(False, say("welcome.check_model_key", model=answers[0], variable=variable))
-    return Check(True, say("welcome.check_model", model=answers[0]))
 
 
 async def _commands(client: Sutradhar, guild: discord.Guild | None, say: Words) -> Check:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import discord
 
+from bot.adapters.backoff import patiently
+from bot.adapters.beside import Beside
 from bot.adapters.discord.surface import (
     NO_ACCESS,
     NO_PERMISSION,
@@ -24,10 +26,8 @@ from bot.adapters.discord.surface import (
 )
 from bot.adapters.discord.surface_response import Response
 from bot.adapters.discord.threads import THREAD, Opening, Refusal, missing, tidy
-from bot.adapters.pen import Later, patiently
-from bot.adapters.surface import Form, Gone, Refused, Shut, Surface
+from bot.adapters.surface import Form, Gone, Refused, Shut, Surface, SurfaceFault
 from bot.words import words
-from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.discord.origin import Origin
@@ -62,7 +62,7 @@ class DiscordHome:
         self._threads = threads
         self._free_chat = free_chat
         self._say = words(request.locale)
-        self._background: set[asyncio.Task[None]] = set()
+        self._beside = Beside(request.id)
         self._asking: asyncio.Task[None] | None = None
         self._moving = asyncio.Lock()
         self.response = Response(client, origin, request.id) if origin.token else None
@@ -79,7 +79,7 @@ class DiscordHome:
         if self._origin.home == "thread":
             await self._open_thread()
         elif self._origin.home == "here" and self.response is not None:
-            self._asking = self._beside(self._ask())
+            self._asking = self._beside.do(patiently(self._opening.asked))
 
     async def put_out(self, messages: Sequence[str], note: str) -> None:
         """End the messages that a crash cut off; `note` says why there is no more. What cannot be reached stays."""
@@ -88,11 +88,8 @@ class DiscordHome:
         if not isinstance(surface, Channel):
             return
         for message in messages:
-            with suppress(Shut, Refused, Gone, Later):
+            with suppress(SurfaceFault):
                 await patiently(partial(surface.put_out, message, self._run, f"-# ⏹ {note}"))
-
-    async def _ask(self) -> None:
-        await patiently(self._opening.asked)
 
     async def _open_thread(self) -> None:
         space, run = self._place.space, self._run
@@ -106,7 +103,7 @@ class DiscordHome:
                 here = await patiently(lambda: opening.thread(next(tries)))
             except Refusal as refusal:
                 why = refusal.key
-            except (Shut, Refused, Gone, Later) as fault:
+            except SurfaceFault as fault:
                 _log.warning("run %s: no thread was opened: %s", run, fault)
                 why = "thread.not_here"
             else:
@@ -117,7 +114,7 @@ class DiscordHome:
             await self._outbox.sent(space, run, THREAD, str(here), why)
         self.surface = Channel(self._client, here, self._origin.guild)
         if not why:
-            self._beside(patiently(lambda: opening.point(here)))
+            self._beside.do(patiently(lambda: opening.point(here)))
         elif self.response and isinstance(self._client.get_channel(here), discord.ForumChannel):
             self.surface = self.response  # a forum takes no messages
         if why:
@@ -199,18 +196,4 @@ class DiscordHome:
 
     def tidy(self, thread: int, title: str, archived: bool) -> None:
         """Give a thread its name, and archive it or wake it up."""
-        self._beside(tidy(self._client, thread, title, archived))
-
-    def _beside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do it beside the answer, which does not need it."""
-
-        async def quietly() -> None:
-            try:
-                await work
-            except (Shut, Refused, Gone, Later, StorageFault) as fault:
-                _log.info("run %s: something beside the answer was left out: %s", self._run, fault)
-
-        task = asyncio.create_task(quietly())
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-        return task
+        self._beside.do(tidy(self._client, thread, title, archived))

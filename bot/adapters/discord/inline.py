@@ -6,11 +6,10 @@ Pure. Links keep their words and their address but unfurl nothing; HTML, picture
 from __future__ import annotations
 
 import re
-import unicodedata
 from html import unescape
-from urllib.parse import urlsplit
 
-from bot.adapters.draft import neutralise
+from bot.adapters.draft import neutralise, shortened
+from bot.adapters.links import LINK, misleads
 
 _TAGS = (
     "a|abbr|b|big|blockquote|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|"
@@ -21,9 +20,7 @@ _TAGS = (
 _INLINE = re.compile(
     r"(?P<escape>\\[!-/:-@\[-_{-~])"  # a backslash before any punctuation but the backtick
     r"|(?P<code>(?<!`)`[^`\n]+`(?!`)|(?<!`)``(?!`)[^\n]{1,300}?(?<!`)``(?!`)|(?<!`)`{3,9}(?!`)[^`\n]+`{3,9}(?!`))"
-    r"|!?\[(?P<label>[^\[\]\n]{0,300})\]\(\s{0,9}<?(?P<url>[^\s<>()]{1,1000}(?:\([^\s<>()]{0,300}\)[^\s<>()]{0,300})?)"
-    r">?(?P<title>\s{1,9}(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'))?\s{0,9}\)"
-    r"|(?P<auto><https?://[^\s<>]+>)"
+    r"|" + LINK.pattern + r"|(?P<auto><https?://[^\s<>]+>)"
     r"|(?P<bare>https?://[^\s<>`|]+)"
     r"|(?P<marks>\[\d{1,3}\](?: ?\[\d{1,3}\]){0,20})"
     r"|(?P<html><!--[^\n]{0,500}?-->|</?(?:" + _TAGS + r")(?:\s[^<>\n]{0,500})?/?>)"
@@ -32,8 +29,6 @@ _INLINE = re.compile(
     r"|(?P<pipes>\|\|+)",
     re.IGNORECASE,
 )
-_HOST = re.compile(r"(?:[\w-]{1,63}\.){1,8}[^\W\d]{2,63}")
-_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u00ad"), None)
 _EMPHASIS = re.compile(r"\*\*|~~|`|(?<![\w*])\*(?=[^\s*][^*\n]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])")
 _MARKUP = re.compile(r"[\\*_~`|\[\]]|^[#>]|<(?=/|id:)")
 _CLOSING = ".,;:!?'\"*_~]"
@@ -58,7 +53,7 @@ def literal(text: str, most: int = 0) -> str:
     Their asterisks of emphasis go, since a book's bold is noise in a quotation. `most` cuts the words.
     """
     words = " ".join(text.replace("**", "").split())
-    words = shortened(words, most) if most else words
+    words = shortened(words, most, size) if most else words
     return neutralise(_LITERAL.sub(lambda found: _address(found[0]) or f"\\{found[0]}", words))
 
 
@@ -77,17 +72,6 @@ def size(text: str) -> int:
     if text.isascii():
         return len(text)
     return max(len(text.encode("utf-16-le")) // 2, -(-len(text.encode()) * 2 // 5))
-
-
-def shortened(text: str, most: int) -> str:
-    """The text in at most `most` units, cut after a word, with an ellipsis."""
-    if size(text) <= most:
-        return text
-    kept = text[: most - 2]
-    while size(kept) > most - 2:
-        kept = kept[:-1]
-    at = kept.rfind(" ", most // 2)
-    return (kept[:at] if at > 0 else kept).rstrip() + " …"
 
 
 _LITERAL = re.compile(r"https?://[^\s<>`|]+|" + _MARKUP.pattern, re.IGNORECASE)
@@ -154,20 +138,6 @@ def _link(label: str, url: str, title: str) -> str:
     words = _INLINE.sub(_shown, label).strip()
     if not url.lower().startswith(("http://", "https://")):
         return f"{words} ({url}{title})" if words else f"({url}{title})"
-    if not words or _misleads(label, url):
+    if not words or misleads(label, url):
         return f"{words} (<{url}>{title})" if words else f"<{url}>{title}"
     return f"[{words}](<{url}>{title})"
-
-
-def _misleads(label: str, url: str) -> bool:
-    """Whether the label reads as one address, or as a citation, and the link leads to another place."""
-    said = unicodedata.normalize("NFKC", label.translate(_INVISIBLE)).lower()
-    if said.strip("[]() ").isdigit():
-        return True
-    try:
-        host = (urlsplit(url).hostname or "").removeprefix("www.")
-    except ValueError:
-        return True
-    return any(one[0].removeprefix("www.") != host for one in _HOST.finditer(said)) or (
-        "://" in said and host not in said
-    )

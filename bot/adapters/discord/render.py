@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from bot.adapters.buttons_row import Offer, controls, offers
-from bot.adapters.discord.citations import fitting, sources
-from bot.adapters.discord.inline import inline, literal, shortened, size
+from bot.adapters.citations import SourceList
+from bot.adapters.discord.inline import inline, literal, size
 from bot.adapters.discord.markdown import pieces
 from bot.adapters.discord.page import (
     ALT,
@@ -28,7 +28,7 @@ from bot.adapters.discord.page import (
     Rule,
     Shown,
 )
-from bot.adapters.draft import Piece, clean, pack
+from bot.adapters.draft import Piece, clean, pack, shortened
 from bot.adapters.sheet import Facts, Sheet
 from bot.events import Picture, Status
 from bot.words import Words
@@ -55,6 +55,8 @@ FILE_BYTES = 10 * 1024 * 1024
 """Of one file, where the guild has no boosts (Discord's documentation, "Uploading Files")."""
 
 REQUEST_BYTES = 24 * 1024 * 1024
+
+_SOURCE_LIST = SourceList(literal, size, number="-# `[{}]`", quote="> -# ", more="-# ")
 
 
 def pages(sheet: Sheet, facts: Facts) -> list[Page]:
@@ -93,7 +95,7 @@ def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Pa
     words = clean(origin_asked).strip()
     if words:
         shown = [literal(line) for line in words.split("\n") if line.strip()]
-        lines += [f"> {line}" for line in shortened("\n".join(shown), BODY).split("\n")]
+        lines += [f"> {line}" for line in shortened("\n".join(shown), BODY, size).split("\n")]
     if link is not None:
         lines.append(f"-# {say('page.goes_on', where=f'<#{link}>')}")
     text = "\n".join(lines)
@@ -102,7 +104,7 @@ def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Pa
 
 def progress(status: Status) -> str:
     """The passing line, with a bar where the total is known."""
-    text = shortened(_one_line(status.text), PASSING - 40)
+    text = shortened(_one_line(status.text), PASSING - 40, size)
     if status.done is None or not status.total:
         return f"-# {text}"
     share = min(max(status.done / status.total, 0.0), 1.0)
@@ -126,10 +128,10 @@ def _notes(sheet: Sheet, facts: Facts) -> list[str]:
     """What stands under the text and stays."""
     say = facts.say
     notes = [f"-# ↻ {say('page.replaces')}"] if sheet.replaces else []
-    notes += [shortened(one, NOTE) for one in sheet.links]
-    notes += [f"-# ⓘ {shortened(_one_line(one), NOTE)}" for one in sheet.notices]
+    notes += [shortened(one, NOTE, size) for one in sheet.links]
+    notes += [f"-# ⓘ {shortened(_one_line(one), NOTE, size)}" for one in sheet.notices]
     if sheet.files and facts.no_files:
-        names = shortened(", ".join(literal(clean(one.name), 100) for one in sheet.files), NOTE // 2)
+        names = shortened(", ".join(literal(clean(one.name), 100) for one in sheet.files), NOTE // 2, size)
         notes.append(f"-# ⓘ {say('page.no_files', names=names, permission=facts.no_files)}")
     for one in sheet.files:
         data = one.png if isinstance(one, Picture) else one.data
@@ -140,7 +142,7 @@ def _notes(sheet: Sheet, facts: Facts) -> list[str]:
     if facts.last and facts.ended == "stopped":
         notes.append(f"-# ⏹ {say('page.stopped')}")
     if facts.last and facts.ended and facts.hint:
-        notes.append(f"-# {shortened(_one_line(facts.hint), NOTE)}")
+        notes.append(f"-# {shortened(_one_line(facts.hint), NOTE, size)}")
     return notes
 
 
@@ -152,7 +154,7 @@ def _failed(sheet: Sheet, facts: Facts) -> list[str]:
     if not text:
         return []
     run = facts.say("page.run", run=facts.run[:8])
-    return [shortened(_one_line(text), 2 * NOTE), f"-# `{run}`"]
+    return [shortened(_one_line(text), 2 * NOTE, size), f"-# `{run}`"]
 
 
 def _passing(sheet: Sheet, facts: Facts) -> str:
@@ -176,10 +178,12 @@ def _last(
     under = "\n".join(one for one in (notes, passing) if one)
     rest = [text, notes, *failed, *(one.prompt for one in offered)]
     used = sum(size(one) + 1 for one in rest if one) + SPARE
-    found = sources(sheet.citations, sheet.text, facts.say)
-    listed, hidden = fitting(found, min(SOURCES, TEXT - PASSING - used), facts.say, quotes=True)
+    found = _SOURCE_LIST.sources(sheet.citations, sheet.text, facts.say)
+    listed, hidden = _SOURCE_LIST.fitting(found, min(SOURCES, TEXT - PASSING - used), facts.say, quotes=True)
     plain_passing = passing if size(passing) < CONTENT - used else ""
-    plainly, left_out = fitting(found, CONTENT - used - size(plain_passing), facts.say, quotes=False)
+    plainly, left_out = _SOURCE_LIST.fitting(
+        found, CONTENT - used - size(plain_passing), facts.say, quotes=False
+    )
 
     parts: list[Part] = [text] if text else []
     parts += files
@@ -232,7 +236,7 @@ def _files(sheet: Sheet) -> list[list[Shown]]:
             continue
         name = _file_name(one.name, taken)
         picture = isinstance(one, Picture)
-        alt = shortened(" ".join(clean(one.alt).split()), ALT) if isinstance(one, Picture) else ""
+        alt = shortened(" ".join(clean(one.alt).split()), ALT, size) if isinstance(one, Picture) else ""
         weight += len(data)
         if not batches or len(batches[-1]) == FILES or weight > REQUEST_BYTES:
             batches.append([])

@@ -17,8 +17,7 @@ import aiohttp
 import discord
 
 from bot.adapters.discord.fading import put_out
-from bot.adapters.pen import Later
-from bot.adapters.surface import Form, Full, Gone, Mark, Refused, Shut
+from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused, Shut
 
 if TYPE_CHECKING:
     from bot.adapters.discord.page import Page

@@ -24,8 +24,7 @@ from bot.adapters.discord.surface import (
 )
 from bot.adapters.discord.surface_response import ORIGINAL
 from bot.adapters.draft import clean
-from bot.adapters.pen import Later
-from bot.adapters.surface import Form, Gone, Mark, Refused, Shut
+from bot.adapters.surface import Form, Gone, Later, Mark, Refused, Shut
 
 if TYPE_CHECKING:
     from bot.adapters.discord.origin import Origin

@@ -5,16 +5,15 @@ Looks only; `python -m bot doctor` looks from the other side, at the machine and
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
-from bot.adapters.pen import Later
+from bot.adapters import checklist
+from bot.adapters.checklist import Check
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.refusals import in_our_words
 from bot.adapters.slack.scopes import BOT_SCOPES, OPTIONAL_SCOPES
-from bot.adapters.surface import Full, Gone, Refused, Shut
-from bot.config import DEMO
+from bot.adapters.surface import Full, Gone, Later, Refused, Shut
 from bot.events import Sorry
 from bot.words import Words
 
@@ -23,18 +22,6 @@ if TYPE_CHECKING:
 
     from bot.adapters.slack.service import Slack
     from bot.config import Config
-    from bot.house import House
-
-MARKS = {True: "✓", False: "✗", None: "–"}
-SHELVES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line. `well` None is neither good nor bad: a choice, or a thing to come."""
-
-    well: bool | None
-    text: str
 
 
 async def show(slack: Slack, here: Spot, response_url: str = "") -> None:
@@ -45,21 +32,14 @@ async def show(slack: Slack, here: Spot, response_url: str = "") -> None:
     client = await slack.workspaces.client(here.team, here.enterprise)
     me = await slack.workspaces.me(here.team, here.enterprise)
     checks = [one async for one in examine(slack, client, here, me.name, say)]
-    await slack.reception.tell(here, listed(checks, say), response_url)
+    text = checklist.listed(checks, say, well="slack_welcome.check_well", broken="slack_welcome.check_broken")
+    await slack.reception.tell(here, text, response_url)
 
 
 async def told(slack: Slack, here: Spot, response_url: str = "") -> None:
     """The same, and to whoever may not know it, why."""
     async with slack.reception.told(here, response_url=response_url):
         await show(slack, here, response_url)
-
-
-def listed(checks: Sequence[Check], say: Words) -> str:
-    """The list as people read it, in Markdown."""
-    lines = [f"{MARKS[check.well]} {check.text}" for check in checks]
-    broken = sum(check.well is False for check in checks)
-    end = say("slack_welcome.check_broken", n=broken) if broken else say("slack_welcome.check_well")
-    return "\n".join([say("welcome.check_title"), "", *lines, "", end])
 
 
 async def examine(
@@ -71,8 +51,8 @@ async def examine(
         yield check
     if not here.direct:
         yield await _channel(client, here, bot, scopes, say)
-    yield await _books(slack.app.house, here.space, say)
-    yield _model(slack.config, say)
+    yield await checklist.books(slack.app.house, here.space, say, none="slack_home.no_books")
+    yield checklist.model(slack.config, say)
     yield _connection(slack.config, say)
 
 
@@ -114,27 +94,6 @@ async def _channel(
     public = scopes is not None and OPTIONAL_SCOPES[0] in scopes
     key = "check_channel_public" if public else "check_channel_not"
     return Check(None if public else False, say(f"slack_welcome.{key}", bot=bot))
-
-
-async def _books(house: House, space: str, say: Words) -> Check:
-    books = await house.documents.list(space)
-    if not books:
-        return Check(False, say("slack_home.no_books"))
-    shelves = list(dict.fromkeys(book.shelf for book in books))
-    more = "…" if len(shelves) > SHELVES else ""
-    names = ", ".join(shelves[:SHELVES]) + more
-    return Check(True, say("welcome.check_books", n=len(books), shelves=names))
-
-
-def _model(config: Config, say: Words) -> Check:
-    answers = config.roles.chain("answerer")
-    if not answers:
-        return Check(None, say("welcome.check_model_none"))
-    if answers[0] == DEMO:
-        return Check(None, say("welcome.check_model_demo"))
-    if variable := config.key_missing(answers[0]):
-        return Check(False, say("welcome.check_model_key", model=answers[0], variable=variable))
-    return Check(True, say("welcome.check_model", model=answers[0]))
 
 
 def _connection(config: Config, say: Words) -> Check:

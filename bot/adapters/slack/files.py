@@ -5,33 +5,27 @@ Knows no work and no document: which kinds are of use is the work's to say, befo
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import aiohttp
 from yarl import URL
 
+from bot.adapters.download import Downloads
 from bot.adapters.slack.origin import origin_of
 from bot.adapters.surface import Shut
 from bot.events import File, Request, Sorry
 
 if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
     from bot.adapters.slack.people import Clients
     from bot.config import SlackConfig
 
 HOSTS: Final = ("files.slack.com", "slack-files.com")
 SLACK: Final = ("slack.com", "slack-gov.com")
 """Where Slack has its API and its pages, but no files."""
-TIMEOUT: Final = aiohttp.ClientTimeout(total=120, connect=10, sock_read=30)
-TRIES: Final = 3
-_PIECE: Final = 1 << 16
-_GONE: Final = "slack_files.gone"
 _LOCKED: Final = "slack_files.locked"
 _UNREACHABLE: Final = "slack_files.unreachable"
-
-_log = logging.getLogger(__name__)
 
 
 class Files:
@@ -39,7 +33,7 @@ class Files:
 
     def __init__(self, workspaces: Clients, settings: SlackConfig, *, pause_s: float = 1.0) -> None:
         self._workspaces = workspaces
-        self._pause_s = pause_s
+        self._downloads = Downloads(_refusal, _UNREACHABLE, pause_s)
         # A proxy or a stand-in for Slack keeps files, too; a Slack of another name has them at a host of its own.
         api = URL(settings.api_base)
         self._own = api.origin()
@@ -48,18 +42,11 @@ class Files:
 
     async def fetch(self, request: Request, file: File, path: Path, limit: int) -> None:
         """Write the file's bytes to `path`, at most `limit` of them. Raises Sorry."""
-        _within(file.name, file.size, limit)
         url = self._slacks(file.url)
         if url is None:
             raise Sorry("slack_files.elsewhere", name=file.name)
         token = await self._token(request, file)
-        tries = 1
-        while (key := await _download(url, token, file.name, path, limit)) == _UNREACHABLE and tries < TRIES:
-            _log.info("a file could not be fetched, trying again")
-            await asyncio.sleep(tries * self._pause_s)
-            tries += 1
-        if key:
-            raise Sorry(key, name=file.name)
+        await self._downloads.fetch(url, file, path, limit, {"Authorization": f"Bearer {token}"})
 
     def _slacks(self, address: str) -> URL | None:
         """The address, if Slack keeps its files there: nobody else is shown the token."""
@@ -87,37 +74,12 @@ class Files:
         return client.token or ""
 
 
-async def _download(url: URL, token: str, name: str, path: Path, limit: int) -> str:
-    """Once; "" when it is all there, else the key of the sentence that says why not."""
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=TIMEOUT, cookie_jar=aiohttp.DummyCookieJar()) as session,
-            session.get(url, headers={"Authorization": f"Bearer {token}"}, allow_redirects=False) as answer,
-        ):
-            if answer.status != 200:
-                return _refusal(answer.status)
-            if answer.content_type == "text/html" and not name.lower().endswith((".html", ".htm")):
-                return _LOCKED  # the page where people sign in
-            size = 0
-            with path.open("wb") as out:
-                async for piece in answer.content.iter_chunked(_PIECE):
-                    size += len(piece)
-                    _within(name, size, limit)
-                    out.write(piece)
-    except (aiohttp.ClientError, TimeoutError) as fault:
-        _log.info("fetching a file: %s", type(fault).__name__)
-        return _UNREACHABLE
-    return ""
-
-
-def _refusal(status: int) -> str:
+def _refusal(answer: ClientResponse, name: str) -> str:
     """Whoever may not read files is sent elsewhere to sign in, where the token must not follow."""
+    status = answer.status
+    if status == 200:
+        page = answer.content_type == "text/html" and not name.lower().endswith((".html", ".htm"))
+        return _LOCKED if page else ""  # the page where people sign in
     if status in (401, 403) or 300 <= status < 400:
         return _LOCKED
-    return _UNREACHABLE if status >= 500 or status == 429 else _GONE
-
-
-def _within(name: str, size: int, limit: int) -> None:
-    if size > limit:
-        mb, most = f"{size / 1e6:.1f}", limit // 1_000_000
-        raise Sorry("library.file_large", name=name, mb=mb, limit=most)
+    return _UNREACHABLE if status >= 500 or status == 429 else "slack_files.gone"

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bot.adapters.pen import Later, Pen, Pens, Rank
+from bot.adapters.pen import Pen, Pens, Rank
 from bot.adapters.slack.elements import State, Task, plan_of, small
 from bot.adapters.slack.neutral import literal
 from bot.adapters.slack.page import Page
 from bot.adapters.slack.render import asked
-from bot.adapters.surface import Form, Full, Gone, Mark, Refused, Shut, Surface
+from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused, Shut, Surface
 from bot.events import Ended, Stage
 from storage.faults import StorageFault
 

@@ -13,18 +13,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import commands
-from bot.adapters.pen import Later, patiently
+from bot.adapters.backoff import patiently
+from bot.adapters.beside import Beside
+from bot.adapters.pen import Rank
 from bot.adapters.slack import placing
 from bot.adapters.slack.access import Access, Workspaces
 from bot.adapters.slack.heading import ASKED, PLAN, Heading
 from bot.adapters.slack.neutral import literal
+from bot.adapters.slack.permalinks import permalink
 from bot.adapters.slack.refusals import NOT_IN_CHANNEL, NOWHERE, in_our_words
 from bot.adapters.slack.response import Response
-from bot.adapters.slack.session import Beside, Session
+from bot.adapters.slack.session import Session
 from bot.adapters.slack.stream import Streams
 from bot.adapters.slack.surface import Thread
 from bot.adapters.slack.whisper import Aside, young
-from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface
+from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface, SurfaceFault
 from bot.words import words
 
 if TYPE_CHECKING:
@@ -70,7 +73,7 @@ class SlackHome:
         self._say = words(request.locale)
         self._ordered = commands.verb(request.work, request.verb).ordered
         self._access = Access(workspaces, origin.team, origin.enterprise)
-        self._beside = Beside(request.id)
+        self._beside = Beside(request.id, Rank.PASSING)
         self._session = Session(self._access, self._beside, origin.user, origin.title)
         self._at: tuple[str, str] | None = None
         self._moving = asyncio.Lock()
@@ -114,7 +117,7 @@ class SlackHome:
             elif origin.home == "alone":
                 self.surface = Thread(self._access, await patiently(self._dm))
                 self._beside.do(self._point("in_direct"))
-        except (Shut, Refused, Gone, Full, Later) as fault:
+        except SurfaceFault as fault:
             _log.warning("run %s: no thread was opened: %s", self._run, fault)
             if origin.private:
                 self._beside.do(self._aside.say(self._sentence("no_direct")))
@@ -264,7 +267,7 @@ class SlackHome:
         await self.find()
         if isinstance(self.surface, Thread):
             for message in messages:
-                with suppress(Shut, Refused, Gone, Full, Later):
+                with suppress(SurfaceFault):
                     await patiently(partial(self.surface.put_out, message, self._run, f"⏹ {literal(note)}"))
             if self.surface.thread and self._ordered:
                 self._session.end(self.surface.channel, self.surface.thread)
@@ -281,14 +284,7 @@ class SlackHome:
 
     async def permalink(self, channel: str, message: str) -> str:
         """Its address, "" where Slack tells none."""
-        try:
-            client = await self._access.client()
-            with in_our_words():
-                found = await client.chat_getPermalink(channel=channel, message_ts=message)
-        except (Shut, Refused, Gone, Full, Later) as fault:
-            _log.info("run %s: a link was left out: %s", self._run, fault)
-            return ""
-        return str(found["permalink"])
+        return await permalink(self._access, channel, message)
 
     def rename(self, channel: str, thread: str, title: str) -> None:
         """Give another conversation's thread its name."""

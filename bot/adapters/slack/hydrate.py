@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from bot.adapters.slack.heard import Name, heard
 from bot.adapters.slack.origin import Origin, origin_of
 from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.refusals import in_our_words
 from bot.adapters.slack.spots import text_of
+from bot.adapters.surface import SurfaceFault
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.slack.people import Clients, People
@@ -46,8 +49,8 @@ class Earlier:
         )
         try:
             said = await self._said(here, origin)
-        except Exception as fault:  # the question can be answered without
-            _log.warning("run %s: its thread could not be read: %s", request.id, _error(fault))
+        except (SurfaceFault, StorageFault) as fault:  # the question can be answered without
+            _log.warning("run %s: its thread could not be read: %s", request.id, fault)
             return ""
         name = self._named(here)
         # The newest first, so that they are the ones with names.
@@ -57,9 +60,10 @@ class Earlier:
     async def _said(self, here: Spot, origin: Origin) -> list[Mapping[str, Any]]:
         """Without the question itself, and what came after it."""
         client = await self._workspaces.client(here.team, here.enterprise)
-        answer: Any = await client.conversations_replies(
-            channel=here.channel, ts=here.thread, latest=origin.message, inclusive=False, limit=READ
-        )
+        with in_our_words():
+            answer: Any = await client.conversations_replies(
+                channel=here.channel, ts=here.thread, latest=origin.message, inclusive=False, limit=READ
+            )
         found = [
             one for one in answer.get("messages") or () if text_of(one, "text") and not one.get("hidden")
         ]
@@ -82,9 +86,3 @@ class Earlier:
         user = text_of(message, "user")
         who = shown or (await name(user) if user else "?")
         return f"{who}: {await heard(text_of(message, 'text'), '', name)}"
-
-
-def _error(fault: Exception) -> str:
-    response = getattr(fault, "response", None)
-    error = response.get("error") if response is not None else None
-    return str(error or type(fault).__name__)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from html import unescape
 
 from bot.adapters.draft import clean
-from bot.adapters.slack.links import AUTO, BARE, HALF, LINK, LONGEST, address, misleads, target
+from bot.adapters.links import LINK, misleads
+from bot.adapters.slack.links import AUTO, BARE, HALF, LONGEST, address, target
 
 BROKEN = "\u200b"
 """Stands where a construct is to fall apart; nobody sees it."""

@@ -5,10 +5,9 @@ Pure: knows the payloads' shapes (Slack's documentation, "Interaction payloads")
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from bot.adapters.slack.page import Block
 from bot.adapters.slack.placing import Spot, event_of
 
 Body = Mapping[str, Any]
@@ -57,17 +56,6 @@ def alone(body: Body) -> bool:
 def response_url(body: Body) -> str:
     """A secret, good for five posts within half an hour; "" in a view."""
     return str(body.get("response_url") or "")
-
-
-def without(blocks: Sequence[Block], action_id: str) -> list[Block]:
-    """The blocks of a message but for this button, and for a row in which nothing else stands."""
-    found: list[Block] = []
-    for block in blocks:
-        if block.get("type") not in ("actions", "context_actions"):
-            found.append(block)
-        elif elements := [one for one in block["elements"] if one.get("action_id") != action_id]:
-            found.append({**block, "elements": elements})
-    return found
 
 
 def _text(body: Body, *path: str) -> str:

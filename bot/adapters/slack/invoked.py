@@ -13,10 +13,10 @@ from bot import commands
 from bot.adapters.slack import checklist, windows
 from bot.adapters.slack.placing import Spot, event_of
 from bot.adapters.slack.reception import Ack
+from bot.adapters.slack.scopes import COMMANDS
 from bot.adapters.slack.spoken import COMMAND, SETUP
 from bot.adapters.slack.spots import Body, spot_of_command, text_of
 from bot.command_line import Parsed, parse
-from bot.commands import WORKS
 from bot.events import Sorry
 from bot.verb import Verb
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from bot.adapters.slack.service import Slack
 
-COMMANDS: Final = (COMMAND, *(f"/{work}" for work in WORKS))
-"""As the manifest names them."""
 ACK_S: Final = 2.5
 """Slack waits half a second longer for us, and then tells the person that the command has failed."""
 _HELP: Final = "help"

@@ -12,7 +12,8 @@ from typing import Any, Final
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.adapters.pen import NotSent, Rank, urgency
+from bot.adapters.pen import Rank, urgency
+from bot.adapters.surface import NotSent
 
 SPECIAL: Final = 300
 """Calls a minute of what Slack gives no tier: "several hundred" for chat.postMessage, which each channel's pen holds

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from bot.adapters.draft import clean
+from bot.adapters.draft import clean, shortened
 from bot.adapters.slack.inline import BROKEN, words
 from bot.adapters.slack.markdown import pieces
 from bot.adapters.slack.mrkdwn import converted
-from bot.adapters.slack.sizes import shortened, size
+from bot.adapters.slack.sizes import size
 
 _CALL = re.compile(
     r"(?:@|&(?:amp;)*(?:#0*64|#x0*40|commat);)(?=everyone|here|channel)"
@@ -49,7 +49,7 @@ def literal(text: str, most: int = 0) -> str:
 def plain(text: str, most: int) -> str:
     """Words for a plain_text object, in one line of at most `most` characters."""
     said = _CALL.sub(lambda found: found[0] + BROKEN, " ".join(clean(text).split()))
-    return shortened(said, most)
+    return shortened(said, most, size)
 
 
 def _literal(said: str) -> str:
@@ -59,6 +59,6 @@ def _literal(said: str) -> str:
 def _within(made: Callable[[str], str], said: str, most: int) -> str:
     """What is made of the words, shortened until it fits: how much escaping adds is not known beforehand."""
     room = most
-    while size(shown := made(shortened(said, room))) > most and room > 2:
+    while size(shown := made(shortened(said, room, size))) > most and room > 2:
         room = max(min(room * most // size(shown), room - 1), 2)
     return shown

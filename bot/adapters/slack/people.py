@@ -14,8 +14,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from bot.adapters.draft import clean
+from bot.adapters.slack.refusals import in_our_words
+from bot.adapters.surface import SurfaceFault
 from bot.events import Sorry
 from bot.words import locale_of
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
@@ -146,11 +149,12 @@ class People:
     async def _ask(self, here: Spot) -> Person | None:
         try:
             client = await self._workspaces.client(here.team, here.enterprise)
-            said: Any = await client.users_info(user=here.user, include_locale=True)
-            person = person_of(here, said["user"], self._admins)
-        except Exception as error:  # a name is no reason to fail
-            _log.info("who a person is could not be asked: %s", type(error).__name__)
+            with in_our_words():
+                said: Any = await client.users_info(user=here.user, include_locale=True)
+        except (SurfaceFault, StorageFault) as fault:  # a name is no reason to fail
+            _log.info("who a person is could not be asked: %s", fault)
             return None
+        person = person_of(here, said["user"], self._admins)
         self.remember(here, person)
         return person
 

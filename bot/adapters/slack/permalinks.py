@@ -1,4 +1,4 @@
-"""Addresses of messages, which stay the same: asked of Slack once.
+"""Addresses of messages. They stay the same, so that those which are shown often are asked for once.
 
 Knows neither run nor block.
 """
@@ -9,12 +9,11 @@ import logging
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from bot.adapters.pen import Later
+from bot.adapters.slack.access import Access, Workspaces
 from bot.adapters.slack.refusals import in_our_words
-from bot.adapters.surface import Full, Gone, Refused, Shut
+from bot.adapters.surface import SurfaceFault
 
 if TYPE_CHECKING:
-    from bot.adapters.slack.people import Clients
     from bot.adapters.slack.placing import Spot
 
 MOST = 8_192
@@ -22,25 +21,32 @@ MOST = 8_192
 _log = logging.getLogger(__name__)
 
 
-class Permalinks:
-    """One per process."""
+async def permalink(access: Access, channel: str, ts: str) -> str:
+    """Asked of Slack now: "" where it tells none, as of a message that is gone."""
+    try:
+        client = await access.client()
+        with in_our_words():
+            answer = await client.chat_getPermalink(channel=channel, message_ts=ts)
+    except SurfaceFault as fault:
+        _log.info("a link was left out: %s", fault)
+        return ""
+    return str(answer["permalink"])
 
-    def __init__(self, workspaces: Clients) -> None:
+
+class Permalinks:
+    """One per process; "" is asked for again."""
+
+    def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
         self._known: OrderedDict[tuple[str, str, str], str] = OrderedDict()
 
     async def of(self, here: Spot, channel: str, ts: str) -> str:
-        """ "" where Slack does not say, as for a message that is gone. Never raises for that."""
         key = here.space, channel, ts
         if key not in self._known:
-            try:
-                with in_our_words():
-                    client = await self._workspaces.client(here.team, here.enterprise)
-                    answer = await client.chat_getPermalink(channel=channel, message_ts=ts)
-            except (Full, Gone, Later, Refused, Shut) as fault:
-                _log.info("no link to a thread: %s", fault)
+            link = await permalink(Access(self._workspaces, here.team, here.enterprise), channel, ts)
+            if not link:
                 return ""
-            self._known[key] = str(answer["permalink"])
+            self._known[key] = link
             if len(self._known) > MOST:
                 self._known.popitem(last=False)
         return self._known[key]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -15,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bot.adapters import custom_ids
-from bot.adapters.pen import Later
 from bot.adapters.slack import sharing, source_window
 from bot.adapters.slack.interactions import (
     Body,
@@ -25,12 +25,13 @@ from bot.adapters.slack.interactions import (
     pressed,
     response_url,
     spot_of,
-    without,
 )
 from bot.adapters.slack.neutral import literal
 from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.putting_out import without
 from bot.adapters.slack.refusals import in_our_words
-from bot.adapters.surface import Full, Gone, Refused, Shut
+from bot.adapters.surface import SurfaceFault
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
@@ -45,6 +46,8 @@ interaction").
 """
 FEEDBACK = rf"feedback:{custom_ids.RUN}"
 """Both thumbs are one element: the value tells which."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +193,7 @@ async def _say_who(press: Press) -> None:
             client = await press.slack.workspaces.client(here.team, here.enterprise)
             with in_our_words():
                 await client.chat_postMessage(channel=here.channel, thread_ts=here.thread or None, text=text)
-        except (Full, Gone, Later, Refused, Shut):
+        except SurfaceFault:
             pass
         else:
             return
@@ -209,22 +212,25 @@ async def _take_off(press: Press) -> None:
     here, ts = press.here, message_of(press.body)
     if alone(press.body) or not ts:  # Slack shows us nothing that is whispered
         return
-    with suppress(Exception):  # it is only tidiness
+    try:
         client = await press.slack.workspaces.client(here.team, here.enterprise)
-        found: Any = await client.conversations_replies(
-            channel=here.channel,
-            ts=here.thread or ts,
-            oldest=ts,
-            latest=ts,
-            inclusive=True,
-            include_all_metadata=True,
-        )
-        now = next(one for one in found["messages"] if one["ts"] == ts)
-        before = now.get("blocks") or []
-        blocks = without(before, str(action_of(press.body).get("action_id", "")))
-        if blocks and blocks != before:
-            same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
-            await client.chat_update(channel=here.channel, ts=ts, blocks=blocks, **same)
+        with in_our_words():
+            found: Any = await client.conversations_replies(
+                channel=here.channel,
+                ts=here.thread or ts,
+                oldest=ts,
+                latest=ts,
+                inclusive=True,
+                include_all_metadata=True,
+            )
+            now: Any = next((one for one in found["messages"] if one["ts"] == ts), {})
+            before = now.get("blocks") or []
+            blocks = without(before, str(action_of(press.body).get("action_id", "")))
+            if blocks and blocks != before:
+                same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
+                await client.chat_update(channel=here.channel, ts=ts, blocks=blocks, **same)
+    except (SurfaceFault, StorageFault) as fault:  # it is only tidiness
+        _log.info("a button stays that does nothing: %s", fault)
 
 
 _ACTS: dict[str, Callable[..., Awaitable[None]]] = {

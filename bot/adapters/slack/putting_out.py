@@ -5,7 +5,7 @@ Pure. Knows the message as Slack gives it back, and nothing of what it says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.adapters import custom_ids
@@ -14,17 +14,15 @@ from bot.adapters.slack.page import BLOCKS, TEXT, Block
 _ENDED = {"pending": "error", "in_progress": "error"}
 
 
-def without(blocks: list[Block], action_id: str) -> list[Block]:
-    """The blocks without one button, and without the row that it leaves empty."""
-    kept = []
+def without(blocks: Sequence[Block], action_id: str) -> list[Block]:
+    """The blocks of a message but for this button, and for a row in which nothing else stands."""
+    found: list[Block] = []
     for block in blocks:
-        if block.get("type") == "actions":
-            left = [one for one in block.get("elements", ()) if one.get("action_id") != action_id]
-            if not left:
-                continue
-            block = {**block, "elements": left}
-        kept.append(block)
-    return kept
+        if block.get("type") not in ("actions", "context_actions"):
+            found.append(block)
+        elif left := [one for one in block.get("elements", ()) if one.get("action_id") != action_id]:
+            found.append({**block, "elements": left})
+    return found
 
 
 def ended(blocks: list[Block]) -> list[Block]:
@@ -46,6 +44,6 @@ def put_out(message: Mapping[str, Any], run: str, below: Block, note: str) -> di
 
     `note` says the same as a text.
     """
-    blocks = ended(without(list(message.get("blocks") or ()), custom_ids.stop(run)))
+    blocks = ended(without(message.get("blocks") or (), custom_ids.stop(run)))
     text = f"{str(message.get('text') or '')[: TEXT - len(note) - 1]}\n{note}".strip()
     return {"text": text, "blocks": [*blocks[: BLOCKS - 1], below] if blocks else []}

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from bot.adapters.pen import Later
-from bot.adapters.surface import Full, Gone, Refused, Shut
+from bot.adapters.slack.faults import code_of
+from bot.adapters.surface import Full, Gone, Later, Refused, Shut
 
 NOT_IN_CHANNEL = frozenset({"not_in_channel", "channel_not_found"})
 """Somebody may invite the bot; of a private channel where it is not, Slack says that there is none."""
@@ -70,19 +70,13 @@ def in_our_words() -> Iterator[None]:
     try:
         yield
     except SlackApiError as fault:
-        raise _fault(fault) from None
+        raise fault_of(getattr(fault.response, "status_code", 0) or 0, code_of(fault)) from None
     except SlackClientError as fault:
         raise Refused(type(fault).__name__) from None
     except aiohttp.ClientConnectorError as fault:  # it was never sent
         raise Later(type(fault).__name__) from None
     except (aiohttp.ClientError, OSError, TimeoutError) as fault:
         raise Unsure(type(fault).__name__) from None
-
-
-def _fault(fault: SlackApiError) -> Exception:
-    response = fault.response
-    said = response.get("error") if isinstance(getattr(response, "data", response), dict) else None
-    return fault_of(getattr(response, "status_code", 0) or 0, str(said or ""))
 
 
 def fault_of(status: int, error: str) -> Exception:

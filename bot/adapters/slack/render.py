@@ -13,9 +13,9 @@ from functools import lru_cache
 from pathlib import PurePath
 
 from bot.adapters.buttons_row import Offer, controls, offers
-from bot.adapters.draft import clean
+from bot.adapters.draft import clean, shortened
 from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.slack.citations import fitting, listed, sources
+from bot.adapters.slack.citations import SOURCE_LIST, listed
 from bot.adapters.slack.elements import (
     LABEL,
     SMALL,
@@ -34,7 +34,7 @@ from bot.adapters.slack.markdown import pieces
 from bot.adapters.slack.mrkdwn import converted
 from bot.adapters.slack.neutral import line, literal
 from bot.adapters.slack.page import TEXT, Block, Page
-from bot.adapters.slack.sizes import cost, shortened, size
+from bot.adapters.slack.sizes import cost, size
 from bot.events import Picture, Status
 from bot.words import Words
 
@@ -82,7 +82,7 @@ def asked(asked: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title
     """Who asked what, and under it the plan of `tasks`, called `title`. `who` is a name, and calls nobody."""
     lines = [say("page.asked", who=f"**{words(who) or '…'}**")]
     room = ASKED
-    for one in filter(None, map(words, shortened(clean(asked), ASKED).split("\n"))):
+    for one in filter(None, map(words, shortened(clean(asked), ASKED, size).split("\n"))):
         room -= cost(one) + 3
         if room < 0:
             lines.append("> …")
@@ -105,7 +105,7 @@ def progress(status: Status) -> str:
 
 def _texts(sheet: Sheet, growing: bool) -> list[Filled]:
     """The title and the text, at least one page of them."""
-    title = words(shortened(" ".join(clean(sheet.title).split()), TITLE))
+    title = words(shortened(" ".join(clean(sheet.title).split()), TITLE, size))
     ends = [*sorted(at for at in set(sheet.cuts) if 0 < at < len(sheet.text)), len(sheet.text)]
     made: list[Filled] = []
     begin = 0
@@ -144,7 +144,7 @@ def _notes(sheet: Sheet, facts: Facts) -> list[str]:
     notes += [one for one in sheet.links if size(one) <= NOTE]
     notes += [f"ⓘ {line(one, NOTE)}" for one in sheet.notices]
     if sheet.files and facts.no_files:
-        names = shortened(", ".join(literal(one.name, 100) for one in sheet.files), NOTE // 2)
+        names = shortened(", ".join(literal(one.name, 100) for one in sheet.files), NOTE // 2, size)
         notes.append(f"ⓘ {say('page.no_files', names=names, permission=facts.no_files)}")
     if facts.last and facts.ended == "stopped":
         notes.append(f"⏹ {say('page.stopped')}")
@@ -187,14 +187,14 @@ def _last(
     passing = _passing(sheet, facts, body)
     prompts = [one.prompt for one in offered]
     used = SPARE + size(plain) + _length([*notes, passing, *failed, *prompts])
-    found = sources(sheet.citations, sheet.text, facts.say)
+    found = SOURCE_LIST.sources(sheet.citations, sheet.text, facts.say)
     closing, hidden = listed(found, SOURCES, facts.say)
-    quoted, short = fitting(found, TEXT - used, facts.say, quotes=True)
-    plainly, left_out = fitting(found, TEXT - used, facts.say, quotes=False)
+    quoted, short = SOURCE_LIST.fitting(found, TEXT - used, facts.say, quotes=True)
+    plainly, left_out = SOURCE_LIST.fitting(found, TEXT - used, facts.say, quotes=False)
     if short == left_out:
         plainly = quoted
     if not (body or notes or failed or offered or closing or passing):
-        notes = [f"📎 {shortened(', '.join(names), NOTE)}"] if names else [facts.say("page.nothing")]
+        notes = [f"📎 {shortened(', '.join(names), NOTE, size)}"] if names else [facts.say("page.nothing")]
     blocks = [*closing, *(small("\n".join(one)) for one in _packed(notes, SMALL) if one)]
     rows: list[Block] = []
     for one in offered:
@@ -221,7 +221,7 @@ def _files(sheet: Sheet) -> list[Page]:
     taken: set[str] = set()
     for one in sheet.files:
         name = _file_name(one.name, taken)
-        said = shortened(words(one.alt), ALT) if isinstance(one, Picture) else ""
+        said = shortened(words(one.alt), ALT, size) if isinstance(one, Picture) else ""
         data = one.png if isinstance(one, Picture) else one.data
         made.append(Page(said, plain=converted(said) or literal(name), file=(name, data)))
     return made

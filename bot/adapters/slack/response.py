@@ -11,11 +11,10 @@ from collections.abc import Callable, Collection, Hashable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from bot.adapters.pen import Later
 from bot.adapters.slack import response_urls
 from bot.adapters.slack.surface import sent_as
 from bot.adapters.slack.whisper import ANSWERED, young
-from bot.adapters.surface import Form, Mark, Shut
+from bot.adapters.surface import Form, Later, Mark, Shut
 
 if TYPE_CHECKING:
     from bot.adapters.slack.origin import Origin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from bot.adapters.slack.spoken import COMMAND
 from bot.commands import WORKS
 
 BOT_SCOPES: Final = (
@@ -45,7 +46,7 @@ EVENTS: Final = (
     "tokens_revoked",
 )
 
-COMMANDS: Final = ("/sutradhar", *(f"/{work}" for work in WORKS))
+COMMANDS: Final = (COMMAND, *(f"/{work}" for work in WORKS))
 
 ASK_ABOUT: Final = "ask_about"
 """The message shortcut's callback id."""

@@ -1,54 +1,31 @@
 """What Slack itself shows of a thread where the agent works: its stop button, its title, a line of status.
 
-All of it stands beside the answer: whatever goes wrong with it goes to the log alone.
+All of it is done beside the answer.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
+from bot.adapters.backoff import patiently
 from bot.adapters.draft import clean
-from bot.adapters.pen import Later, Rank, patiently, urgency
+from bot.adapters.pen import Rank, urgency
 from bot.adapters.slack.neutral import plain
 from bot.adapters.slack.refusals import in_our_words
-from bot.adapters.surface import Full, Gone, Refused, Shut
-from storage.faults import StorageFault
+from bot.adapters.surface import Later
 
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
+    from bot.adapters.beside import Beside
     from bot.adapters.slack.access import Access
 
 TITLE = 200
 """Characters of a session's title (Slack's documentation, "agents.sessions.setStatus")."""
 
 WORKS, WAITS = "processing", "active"
-
-_log = logging.getLogger(__name__)
-
-
-class Beside:
-    """Work that goes on beside a run's answer, which does not need it. What is begun first is done first."""
-
-    def __init__(self, run: str) -> None:
-        self._run = run
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def do(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
-        async def quietly() -> None:
-            urgency.set(Rank.PASSING)
-            try:
-                await work
-            except (Shut, Refused, Gone, Full, Later, StorageFault) as fault:
-                _log.info("run %s: something beside the answer was left out: %s", self._run, fault)
-
-        task = asyncio.create_task(quietly())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
 
 class Session:

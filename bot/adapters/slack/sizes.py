@@ -11,14 +11,3 @@ def size(text: str) -> int:
 def cost(text: str) -> int:
     """How long a Markdown text can become as mrkdwn, where & < > are escaped; never less than its own size."""
     return size(text) + 4 * text.count("&") + 3 * (text.count("<") + text.count(">"))
-
-
-def shortened(text: str, most: int) -> str:
-    """The text in at most `most` units, cut after a word, with an ellipsis."""
-    if size(text) <= most:
-        return text
-    kept = text[: most - 2]
-    while size(kept) > most - 2:
-        kept = kept[:-1]
-    at = kept.rfind(" ", most // 2)
-    return (kept[:at] if at > 0 else kept).rstrip() + " …"

@@ -21,6 +21,7 @@ from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.socket_mode.request import SocketModeRequest
 
+from bot.adapters.discreet import traced
 from bot.adapters.slack.faults import code_of, final, in_words
 from bot.events import Sorry
 
@@ -178,7 +179,7 @@ class Sockets:
                 return
             response: BoltResponse = await run_async_bolt_app(self._bolt, request)
         except Exception as fault:  # nothing that Slack sends may end the connection
-            _log.error("an envelope could not be read: %s", type(fault).__name__)
+            _log.error("an envelope could not be read: %s", traced(fault))
             return
         if response.status not in (200, 404):
             return  # not acknowledged: it comes again

@@ -13,11 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot.adapters.pen import Later
 from bot.adapters.slack.limits import room
 from bot.adapters.slack.neutral import plain
 from bot.adapters.slack.refusals import Unsure, in_our_words
-from bot.adapters.surface import Full, Gone, Refused, Shut
+from bot.adapters.surface import Full, Gone, Later, Refused, Shut, SurfaceFault
 
 if TYPE_CHECKING:
     from bot.adapters.slack.access import Access
@@ -164,5 +163,5 @@ class Streams:
                     thread_ts=self.thread,
                     status=plain(_MARKS.sub("", status), STATUS),  # between marks there may be a mention
                 )
-        except (Gone, Full, Refused, Shut, Later) as fault:
+        except SurfaceFault as fault:
             _log.debug("a status line was left out: %s", type(fault).__name__)

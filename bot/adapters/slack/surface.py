@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from bot.adapters.pen import NotSent
 from bot.adapters.slack.elements import SMALL, section, small
 from bot.adapters.slack.limits import room
 from bot.adapters.slack.page import TEXT, Page
@@ -17,7 +16,7 @@ from bot.adapters.slack.putting_out import put_out
 from bot.adapters.slack.refusals import Conflict, in_our_words
 from bot.adapters.slack.stream import Streams
 from bot.adapters.slack.uploads import Uploads, is_file
-from bot.adapters.surface import Form, Full, Gone, Mark, Refused, Shut
+from bot.adapters.surface import Form, Full, Gone, Mark, NotSent, Refused, Shut
 
 if TYPE_CHECKING:
     from bot.adapters.slack.access import Access

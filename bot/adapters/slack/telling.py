@@ -1,6 +1,6 @@
 """Tells a person something without a run, and nobody else: a refusal, a fault, a hint.
 
-Never raises, and never logs a response_url. Knows no request.
+Never raises for what cannot be told, and never logs a response_url. Knows no request.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from bot.adapters.slack import response_urls
 from bot.adapters.slack.neutral import mrkdwn
 from bot.adapters.slack.page import TEXT, Page
 from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.refusals import in_our_words
+from bot.adapters.surface import Shut, SurfaceFault
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.slack.people import Clients
@@ -38,16 +41,17 @@ async def show(clients: Clients, here: Spot, page: Page, response_url: str = "")
             return
     try:
         client: Any = await clients.client(here.team, here.enterprise)
-    except Exception as fault:
+    except (Shut, StorageFault) as fault:
         _log.warning("a person could not be told something: %s", type(fault).__name__)
         return
     post: Post
     for post, where in _ways(client, here):
         for one in said:
             try:
-                await post(**one, **where)
-            except Exception as fault:  # the bot may not be in the channel; the person may have left
-                _log.info("a person could not be told something there: %s", _error(fault))
+                with in_our_words():
+                    await post(**one, **where)
+            except SurfaceFault as fault:  # the bot may not be in the channel; the person may have left
+                _log.info("a person could not be told something there: %s", fault)
             else:
                 return
     _log.warning("a person could not be told something")
@@ -69,10 +73,3 @@ async def _answered(here: Spot, said: dict[str, Any], response_url: str) -> bool
     return await response_urls.post(
         response_url, {**answer, "thread_ts": here.thread} if here.thread else answer
     )
-
-
-def _error(fault: Exception) -> str:
-    """What Slack calls it, such as "channel_not_found"."""
-    response = getattr(fault, "response", None)
-    error = response.get("error") if response is not None else None
-    return str(error or type(fault).__name__)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from bot.adapters.pen import Later
 from bot.adapters.slack.refusals import Unsure, in_our_words
-from bot.adapters.surface import Full, Mark, Refused
+from bot.adapters.surface import Full, Later, Mark, Refused
 
 if TYPE_CHECKING:
     from bot.adapters.slack.access import Access

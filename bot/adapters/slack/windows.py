@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from bot import commands
 from bot.adapters import custom_ids
-from bot.adapters.pen import Later
 from bot.adapters.slack.interactions import Body, spot_of
 from bot.adapters.slack.placing import PLATFORM, Spot, event_of
 from bot.adapters.slack.refusals import in_our_words
 from bot.adapters.slack.window_blocks import block_id, field, modal, parts, section, typed
-from bot.adapters.surface import Full, Gone, Refused, Shut
+from bot.adapters.surface import SurfaceFault
 from bot.adapters.unfinished import KIND, Unfinished, unfinished
 from bot.command_line import parse
 from bot.events import OptionValue, Sorry
@@ -121,7 +120,7 @@ async def opened(client: AsyncWebClient, trigger: str, view: Block) -> str:
     try:
         with in_our_words():
             answer = await client.views_open(trigger_id=trigger, view=view)
-    except (Gone, Full, Later, Refused, Shut) as fault:
+    except SurfaceFault as fault:
         _log.info("a window could not be opened: %s", fault)
         raise Sorry("slack_window.late") from None
     return str(answer["view"]["id"])

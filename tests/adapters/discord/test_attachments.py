@@ -65,6 +65,12 @@ async def test_a_file_that_is_too_large_is_not_even_asked_for(store: Store, tmp_
     assert store.asked == []
 
 
+async def test_what_is_a_little_over_the_limit_reads_as_more_than_it(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(Sorry) as caught:
+        await store.fetcher.fetch(REQUEST, store.file(10_000_001), tmp_path / "in", 10_000_000)
+    assert (caught.value.values["mb"], caught.value.values["limit"]) == ("10.1", 10)
+
+
 async def test_a_file_that_is_longer_than_it_said_is_cut_off_at_the_limit(
     store: Store, tmp_path: Path
 ) -> None:
@@ -82,8 +88,9 @@ async def test_an_expired_link_asks_for_the_file_again(store: Store, tmp_path: P
     assert key_of(caught) == ("discord_run.file_gone", "rules.md")
 
 
-async def test_a_hiccup_is_tried_again(store: Store, tmp_path: Path) -> None:
-    store.answers["/rules.md"] = [web.Response(status=503), b"12345"]
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_hiccup_is_tried_again(status: int, store: Store, tmp_path: Path) -> None:
+    store.answers["/rules.md"] = [web.Response(status=status), b"12345"]
     await store.fetcher.fetch(REQUEST, store.file(), tmp_path / "in", 5)
     assert (tmp_path / "in").read_bytes() == b"12345"
 

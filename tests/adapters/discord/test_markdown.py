@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.discord.inline import inline, literal, shortened, size
+from bot.adapters.discord.inline import inline, literal, size
 from bot.adapters.discord.markdown import pieces
-from bot.adapters.draft import pack
+from bot.adapters.draft import pack, shortened
 
 LIMIT = 1_000
 
@@ -147,6 +147,6 @@ def test_a_stranger_s_words_are_no_markup() -> None:
 
 def test_words_are_cut_after_a_word_by_utf_16_units() -> None:
     assert size("aé😀") == 4
-    assert shortened("one two three", 20) == "one two three"
-    assert shortened("one two three", 11) == "one two …"
-    assert size(shortened("😀" * 30, 20)) <= 20
+    assert shortened("one two three", 20, size) == "one two three"
+    assert shortened("one two three", 11, size) == "one two …"
+    assert size(shortened("😀" * 30, 20, size)) <= 20

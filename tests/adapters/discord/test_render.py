@@ -188,9 +188,9 @@ def test_a_long_answer_is_rendered_in_less_than_a_frame() -> None:
     sheet = Sheet("answer", "Answer", text)
     took = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         render.pages(sheet, FACTS)
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
     assert sorted(took)[2] < 0.05
 
 

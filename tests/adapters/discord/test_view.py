@@ -14,9 +14,9 @@ import pytest
 from bot.adapters.discord.origin import Origin
 from bot.adapters.discord.page import Page
 from bot.adapters.discord.view import discord_view
-from bot.adapters.pen import Later, Pace, Pens
+from bot.adapters.pen import Pace, Pens
 from bot.adapters.staged_view import StagedView
-from bot.adapters.surface import Form, Full, Refused, Shut
+from bot.adapters.surface import Form, Full, Later, Refused, Shut
 from bot.events import (
     Attachment,
     Author,
@@ -311,6 +311,22 @@ async def test_show_waits_for_no_place_to_be_opened(desk: Desk) -> None:
     desk.home.opened.set()
     await view.flush("done")
     assert len(desk.paper.messages) == 2
+
+
+async def test_where_opening_a_place_goes_wrong_the_one_that_it_has_must_do(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    secret = "a-token"
+
+    class Broken(Home):
+        async def open(self) -> None:
+            raise ZeroDivisionError(secret)
+
+    await desk.run(*SEARCH, view=desk.view(Broken(desk.paper)))
+    assert desk.paper.texts == ["### Searching\nFound 3 passages."]
+    assert "ZeroDivisionError" in caplog.text
+    assert "in open\n" in caplog.text
+    assert "a-token" not in caplog.text
 
 
 async def test_an_answer_whose_end_was_not_waited_for_is_still_brought_to_the_screen(desk: Desk) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bot.adapters.sheet import Sheet
 from bot.adapters.slack import render
-from bot.adapters.slack.citations import fitting, listed, sources
+from bot.adapters.slack.citations import SOURCE_LIST, listed
 from bot.adapters.slack.elements import SMALL
 from bot.adapters.slack.sizes import size
 from bot.events import Citation
@@ -19,7 +19,7 @@ GRAPPLED = Citation(1, "srd.md", "Conditions › Grappled", "- A grappled creatu
 
 def test_sources_stand_by_number_each_once_with_the_words_that_the_answer_has_not_said() -> None:
     other = Citation(2, "spells_and_more.md", "Components", "Yes, it can cast.")
-    found = sources([other, GRAPPLED, other], "Yes, it can cast [2][1].", SAY)
+    found = SOURCE_LIST.sources([other, GRAPPLED, other], "Yes, it can cast [2][1].", SAY)
     assert [str(one) for one in found] == [
         "*[1]* srd.md › Conditions › Grappled, p. 358\n“A grappled creature’s speed becomes 0.”",
         "*[2]* spells_and_more.md › Components",
@@ -27,15 +27,15 @@ def test_sources_stand_by_number_each_once_with_the_words_that_the_answer_has_no
 
 
 def test_where_there_is_little_room_quotations_go_first_and_then_sources() -> None:
-    found = sources([replace(GRAPPLED, n=n) for n in range(1, 10)], "", SAY)
-    whole, hidden = fitting(found, 2_000, SAY, quotes=True)
+    found = SOURCE_LIST.sources([replace(GRAPPLED, n=n) for n in range(1, 10)], "", SAY)
+    whole, hidden = SOURCE_LIST.fitting(found, 2_000, SAY, quotes=True)
     assert (whole.count("“"), hidden) == (9, 0)
-    short, hidden = fitting(found, 500, SAY, quotes=True)
+    short, hidden = SOURCE_LIST.fitting(found, 500, SAY, quotes=True)
     assert hidden > 0
     assert short.endswith(f"\n{SAY('page.more', n=hidden)}")
-    assert [size(fitting(found, room, SAY, quotes=True)[0]) <= room for room in range(0, 900, 7)] == [
-        True
-    ] * 129
+    assert [
+        size(SOURCE_LIST.fitting(found, room, SAY, quotes=True)[0]) <= room for room in range(0, 900, 7)
+    ] == [True] * 129
 
 
 def test_the_list_is_one_block_that_slack_takes_and_that_calls_nobody() -> None:
@@ -43,7 +43,7 @@ def test_the_list_is_one_block_that_slack_takes_and_that_calls_nobody() -> None:
         Citation(n, "<!here>" * 30, "@channel & <@U1>" * 20, "> # <!subteam^S1> *x* " * 40, n)
         for n in range(40)
     ]
-    blocks, hidden = listed(sources(wild, "", SAY), 100_000, SAY)
+    blocks, hidden = listed(SOURCE_LIST.sources(wild, "", SAY), 100_000, SAY)
     assert block_rules.accept(list(blocks), lambda kind: kind)
     (shown,) = texts.words(list(blocks))
     assert size(shown) <= SMALL

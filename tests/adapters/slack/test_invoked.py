@@ -11,7 +11,8 @@ import pytest
 from slack_bolt.async_app import AsyncBoltContext
 
 from bot.adapters.cooldown import LOOKS
-from bot.adapters.slack.invoked import COMMANDS, Invoked, line_of
+from bot.adapters.slack.invoked import Invoked, line_of
+from bot.adapters.slack.scopes import COMMANDS
 from bot.command_line import parse
 from bot.commands import TABLE
 from bot.verb import HOUSE, Verb

@@ -11,9 +11,10 @@ import aiohttp
 import pytest
 from slack_sdk.errors import SlackApiError
 
-from bot.adapters.pen import NotSent, Rank, urgency
+from bot.adapters.pen import Rank, urgency
 from bot.adapters.slack.clients import REPEATABLE, Clients
 from bot.adapters.slack.limits import PER_MINUTE, Bucket, Client, Limits
+from bot.adapters.surface import NotSent
 from bot.config import SlackConfig
 from tests.fakes.slack import (
     Channel,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from bot.adapters.slack.links import misleads
+from bot.adapters.links import misleads
 from bot.adapters.slack.neutral import line, literal, mrkdwn, plain, safe
 from bot.adapters.slack.sizes import cost, size
 from tests.adapters.slack.looks import CALLS, MARKS, markdown

@@ -14,7 +14,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.adapters.slack import people
 from bot.adapters.slack.people import KEPT_S, People, Person
 from bot.adapters.slack.placing import Spot
+from bot.adapters.surface import Shut
 from bot.events import Sorry
+from storage.faults import StorageFault
 from tests.fakes.slack import FakeSlack, Team, User
 
 
@@ -100,6 +102,31 @@ async def test_where_slack_does_not_say_somebody_is_nobody_in_particular(town: T
     with pytest.raises(Sorry) as caught:
         await known.of(town.spot(ana), fresh=True)
     assert caught.value.key == "slack.who"
+
+
+class Away:
+    """A workspace that nobody can speak to."""
+
+    def __init__(self, fault: Exception) -> None:
+        self._fault = fault
+
+    async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+        raise self._fault
+
+
+@pytest.mark.parametrize("fault", [Shut("not_installed"), StorageFault("locked")])
+async def test_a_name_is_no_reason_to_fail(fault: Exception) -> None:
+    assert await People(Away(fault)).of(Spot("U1", "T1", "C1")) == Person()
+
+
+async def test_nor_is_a_connection_that_breaks(town: Town) -> None:
+    town.slack.fail("users.info", status=0, times=2)
+    assert await town.people().of(town.spot(town.team.user("Ana"))) == Person()
+
+
+async def test_a_fault_of_our_own_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await People(Away(ZeroDivisionError())).of(Spot("U1", "T1", "C1"))
 
 
 async def test_whether_somebody_is_an_admin_is_asked_anew(town: Town) -> None:

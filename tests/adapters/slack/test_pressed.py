@@ -56,35 +56,6 @@ async def test_where_the_bot_may_not_write_who_stopped_a_run_is_told_so(at: Tabl
     assert len(at.channel.messages) == 2
 
 
-async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_along(at: Table) -> None:
-    run = "0" * 32
-    answer = await shown(at, custom_ids.stop(run), custom_ids.retry(run))
-    await press(at, at.ana, answer, "stop")
-    assert await told(at, at.ana) == "This has ended already, so there is nothing to stop."
-    await at.slack.until(lambda: answer.buttons == ["retry"])
-    assert answer.shown.startswith("An answer")
-
-
-async def test_a_dead_stop_button_that_stands_alone_takes_its_row_along(at: Table) -> None:
-    answer = await shown(at, custom_ids.stop("0" * 32))
-    await press(at, at.ana, answer, "stop")
-    await at.slack.until(lambda: len(answer.blocks) == 1)
-    assert answer.shown == "An answer"
-
-
-async def test_a_message_that_has_changed_since_the_press_is_not_put_back(at: Table) -> None:
-    answer = await shown(at, custom_ids.stop("0" * 32), text="Half of")
-    whole = [{"type": "markdown", "text": "Half of it, and the rest."}]
-    client = await at.bot.workspaces.client(at.space)
-    at.slack.fail("conversations.replies", delay=0.05)
-    await press(at, at.ana, answer, "stop")
-    await client.chat_update(channel=at.channel.id, ts=answer.ts, text="x", blocks=whole)
-    await at.slack.until(lambda: "conversations.replies" in [one.method for one in at.slack.calls[-3:]])
-    await press(at, at.ana, await shown(at, custom_ids.stop("0" * 32)), "stop")
-    await told(at, at.ana, 2)
-    assert answer.shown == "Half of it, and the rest."
-
-
 async def test_a_run_of_another_workspace_cannot_be_stopped_by_a_copied_button(at: Table) -> None:
     run = (await live(at, space=ELSEWHERE)).id
     answer = await shown(at, custom_ids.stop(run))

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters import custom_ids
-from bot.adapters.pen import Later
 from bot.adapters.slack.page import TEXT, Page
 from bot.adapters.slack.refusals import Conflict, Unsure, fault_of
 from bot.adapters.slack.surface import sent_as
-from bot.adapters.surface import Form, Full, Gone, Refused, Shut
+from bot.adapters.surface import Form, Full, Gone, Later, Refused, Shut
 
 RUN = "c0ffee" + "0" * 26
 STOP = {

@@ -149,9 +149,9 @@ def test_a_long_answer_is_rendered_in_little_time() -> None:
     text = "".join(block.replace("Heading", f"Part {n}") for n in range(60))[:40_000]
     took = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         render.pages(Sheet("answer", "Answer", text), FACTS)
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
     assert min(took) < 0.15
 
 
@@ -161,9 +161,9 @@ def test_one_more_row_of_a_long_table_costs_little() -> None:
     took = []
     for more in range(8):
         text = "\n".join(["| a | b | c |", "|---|---|---|", *rows[: 392 + more], ""])
-        start = time.perf_counter()
+        start = time.process_time()
         render.pages(Sheet("answer", "", text), FACTS)
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
     assert min(took[1:]) < 0.8 * took[0]
 
 

@@ -51,6 +51,7 @@ async def test_who_has_ended_before_there_was_room_is_not_said_to_work(bench: De
 async def test_that_it_is_over_is_said_however_full_the_workspace_is(bench: Desk) -> None:
     """What only goes on is given up where there is no room: then Slack would show a stop button for ever."""
     asked: list[int] = []
+    passing: list[int] = []
 
     class Hearing(Known):
         async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
@@ -59,7 +60,11 @@ async def test_that_it_is_over_is_said_however_full_the_workspace_is(bench: Desk
             async def status(**told: Any) -> None:
                 asked.append(urgency.get())
 
+            async def line(**told: Any) -> None:
+                passing.append(urgency.get())
+
             there.agents_sessions_setStatus = status  # type: ignore[method-assign, assignment]
+            there.assistant_threads_setStatus = line  # type: ignore[method-assign, assignment]
             return there
 
     usual, bench.workspaces = bench.workspaces, Hearing(bench.fake)
@@ -70,5 +75,6 @@ async def test_that_it_is_over_is_said_however_full_the_workspace_is(bench: Desk
     await bench.fake.until(lambda: len(asked) == 2)
     await bench.workspaces.session.close()
     bench.workspaces = usual
+    assert passing == [Rank.PASSING]
     assert asked[0] == Rank.PASSING
     assert asked[1] < Rank.PASSING

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.pen import Later, NotSent
 from bot.adapters.slack.access import Access
 from bot.adapters.slack.clients import Clients
 from bot.adapters.slack.limits import Limits
@@ -16,7 +15,7 @@ from bot.adapters.slack.page import Page
 from bot.adapters.slack.stream import LONGEST_S, Streams
 from bot.adapters.slack.surface import EVENT, Thread
 from bot.adapters.stage_message import StageMessage
-from bot.adapters.surface import Mark
+from bot.adapters.surface import Later, Mark, NotSent
 from bot.config import SlackConfig
 from tests.adapters.paper import PaperHome
 from tests.adapters.slack.desk import Desk, Known

@@ -9,11 +9,10 @@ import pytest
 import pytest_asyncio
 
 from bot.adapters import custom_ids
-from bot.adapters.pen import Later
 from bot.adapters.slack.page import Page
 from bot.adapters.slack.stream import Streams
 from bot.adapters.slack.surface import Thread
-from bot.adapters.surface import Form, Full, Gone, Mark, Refused
+from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 

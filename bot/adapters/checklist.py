@@ -1,0 +1,57 @@
+"""What is in place for the bot where somebody asks: the list, and its lines that no platform changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.config import DEMO
+from bot.words import Words
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.house import House
+
+MARKS = {True: "✓", False: "✗", None: "–"}
+SHELVES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line. `well` None is neither good nor bad: a choice, or a thing to come."""
+
+    well: bool | None
+    text: str
+
+
+def listed(checks: Sequence[Check], say: Words, *, well: str, broken: str) -> str:
+    """The list as people read it, in Markdown; `well` or `broken` is the key of its end."""
+    lines = [f"{MARKS[check.well]} {check.text}" for check in checks]
+    count = sum(check.well is False for check in checks)
+    end = say(broken, n=count) if count else say(well)
+    return "\n".join([say("welcome.check_title"), "", *lines, "", end])
+
+
+async def books(
+    house: House, space: str, say: Words, *, none: str, escaped: Callable[[str], str] = str
+) -> Check:
+    """What the library holds; `none` is the key of the sentence that tells how to begin one."""
+    found = await house.documents.list(space)
+    if not found:
+        return Check(False, say(none))
+    shelves = list(dict.fromkeys(book.shelf for book in found))
+    names = ", ".join(map(escaped, shelves[:SHELVES])) + ("…" if len(shelves) > SHELVES else "")
+    return Check(True, say("welcome.check_books", n=len(found), shelves=names))
+
+
+def model(config: Config, say: Words) -> Check:
+    """Who writes the answers."""
+    answers = config.roles.chain("answerer")
+    if not answers:
+        return Check(None, say("welcome.check_model_none"))
+    if answers[0] == DEMO:
+        return Check(None, say("welcome.check_model_demo"))
+    if variable := config.key_missing(answers[0]):
+        return Check(False, say("welcome.check_model_key", model=answers[0], variable=variable))
+    return Check(True, say("welcome.check_model", model=answers[0]))

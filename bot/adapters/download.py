@@ -1,0 +1,80 @@
+"""Fetches a file from where a platform keeps it: no more of it than a limit, and from nowhere else.
+
+Knows no platform: which address may be asked, with which headers, and what a refusal means is the caller's to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+from yarl import URL
+
+from bot.events import File, Sorry
+from bot.retrieval.files import megabytes
+
+TIMEOUT: Final = aiohttp.ClientTimeout(total=120, connect=10, sock_read=30)
+TRIES: Final = 3
+_PIECE: Final = 1 << 16
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Downloads:
+    """A platform's files.
+
+    `refusal` gives the key of the sentence that says why an answer is not the file of that name, "" where it is.
+    What is `unreachable`, the key for a file that may come another time, is tried again.
+    """
+
+    refusal: Callable[[aiohttp.ClientResponse, str], str]
+    unreachable: str
+    pause_s: float
+
+    async def fetch(
+        self, url: URL, file: File, path: Path, limit: int, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Write the file's bytes to `path`, at most `limit` of them. Raises Sorry."""
+        _within(file.name, file.size, limit)
+        tries = 1
+        while (
+            key := await self._once(url, file.name, path, limit, headers)
+        ) == self.unreachable and tries < TRIES:
+            _log.info("a file could not be fetched, trying again")
+            await asyncio.sleep(tries * self.pause_s)
+            tries += 1
+        if key:
+            raise Sorry(key, name=file.name)
+
+    async def _once(
+        self, url: URL, name: str, path: Path, limit: int, headers: Mapping[str, str] | None
+    ) -> str:
+        """The key of the sentence that says why it is not all there, "" when it is."""
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=TIMEOUT, cookie_jar=aiohttp.DummyCookieJar()) as session,
+                session.get(url, headers=headers, allow_redirects=False) as answer,
+            ):
+                if key := self.refusal(answer, name):
+                    return key
+                size = 0
+                with path.open("wb") as out:
+                    async for piece in answer.content.iter_chunked(_PIECE):
+                        size += len(piece)
+                        _within(name, size, limit)
+                        out.write(piece)
+        except (aiohttp.ClientError, TimeoutError) as fault:
+            _log.info("fetching a file: %s", type(fault).__name__)
+            return self.unreachable
+        return ""
+
+
+def _within(name: str, size: int, limit: int) -> None:
+    if size > limit:
+        raise Sorry("library.file_large", name=name, mb=megabytes(size), limit=limit // 1_000_000)

@@ -1,0 +1,57 @@
+"""How long a model service is waited for: to connect, to begin, between the events of its answer, in all."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bot.llm.answer import Answer
+
+AFTER_FINISH_S = 3.0
+"""How long the usage may lag behind the finish reason before it is estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds: to connect; until the first event (a local model reads its prompt); between events; in all."""
+
+    connect: float = 10.0
+    first: float = 120.0
+    idle: float = 45.0
+    total: float = 600.0
+
+    def bearing(self, patience: float | None) -> Timeouts:
+        """These, and none but `connect` shorter than `patience`: see Prompt."""
+        if patience is None:
+            return self
+        first, idle, total = (max(limit, patience) for limit in (self.first, self.idle, self.total))
+        return replace(self, first=first, idle=idle, total=total)
+
+
+class Deadlines:
+    """Those of one question, all its attempts together, from now on."""
+
+    def __init__(self, timeouts: Timeouts, patience: float | None) -> None:
+        self._limits = timeouts.bearing(patience)
+        now = asyncio.get_running_loop().time()
+        self._end = now + self._limits.total
+        # Who was waited for as long as was said is not waited for once more.
+        self._last_attempt = self._end if patience is None else now + patience
+
+    def beginning(self, *, whole: bool) -> asyncio.Timeout:
+        """For the answer to begin; for the `whole` of it where it is not streamed."""
+        return self._within(self._limits.total if whole else self._limits.first)
+
+    def going_on(self, answer: Answer) -> asyncio.Timeout:
+        """For the next event of `answer`."""
+        idle = self._limits.idle if answer.events else self._limits.first
+        return self._within(min(idle, AFTER_FINISH_S) if answer.finish else idle)
+
+    def allow(self, wait: float) -> bool:
+        """Whether there may be another attempt in `wait` seconds."""
+        return asyncio.get_running_loop().time() + wait < self._last_attempt
+
+    def _within(self, seconds: float) -> asyncio.Timeout:
+        return asyncio.timeout_at(min(asyncio.get_running_loop().time() + seconds, self._end))

@@ -1,0 +1,233 @@
+"""Chroma, embedded in a folder or on a server: its client, its collections, and what goes wrong with them.
+
+Knows no model: vectors are always passed in, so Chroma never fetches one of its own. Knows no shelf either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import gc
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlsplit
+
+from storage.faults import FaultKind, StorageFault, fault_of
+
+if TYPE_CHECKING:
+    from chromadb.api.client import Client
+    from chromadb.api.models.Collection import Collection
+    from numpy import float32
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+_SIGNS: tuple[tuple[str, FaultKind], ...] = (
+    ("disk is full", "full"),
+    ("no space left", "full"),
+    ("database is locked", "locked"),
+    ("not a database", "damaged"),
+    ("malformed", "damaged"),
+)
+
+
+class Shard:
+    """One collection: vectors under ids, each with the document that it is of."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What was said of it when it was begun."""
+        return self._collection.metadata or {}
+
+    def count(self) -> int:
+        return self._collection.count()
+
+    def known(self, ids: list[str]) -> set[str]:
+        """Those of `ids` (at least one) that it holds. Loads its graph into memory."""
+        return set(self._collection.get(ids=ids, include=[])["ids"])
+
+    def put(self, ids: list[str], vectors: NDArray[float32], document_id: str) -> None:
+        """Keep `vectors` [n, dimensions] under `ids`; ids that are there already get the new ones."""
+        if ids:
+            self._collection.upsert(
+                ids=ids, embeddings=vectors, metadatas=[{"document": document_id} for _ in ids]
+            )
+
+    def nearest(self, vector: NDArray[float32], k: int) -> list[tuple[str, float]]:
+        """The `k` nearest ids, each with its cosine similarity."""
+        found = self._collection.query(
+            query_embeddings=vector.reshape(1, -1), n_results=max(1, k), include=["distances"]
+        )
+        distances = found["distances"]
+        if not distances:
+            return []
+        # Chroma's cosine distance is one minus the similarity.
+        return [(id, 1.0 - far) for id, far in zip(found["ids"][0], distances[0], strict=True)]
+
+    def forget(self, document_id: str) -> None:
+        self._collection.delete(where={"document": document_id})
+
+
+class Chroma:
+    """A client that is opened by the first who needs it. Its shards are asked for, and used, within `run`."""
+
+    def __init__(self, where: Path | str) -> None:
+        """`where` is a folder for the embedded store, or a server's address (http or https)."""
+        self._where = where
+        self.embedded = isinstance(where, Path)
+        self._client: Client | None = None
+        # The embedded client is synchronous and used from one thread; a server takes several at a time.
+        self._threads = ThreadPoolExecutor(1 if self.embedded else 8, thread_name_prefix="vectors")
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """`call` in a thread. What it meets is raised as a StorageFault."""
+
+        def guarded() -> T:
+            with _faults(embedded=self.embedded):
+                return call()
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, guarded)
+
+    def untouched(self) -> bool:
+        """Whether there is no folder yet, so that nothing need be opened to know that it holds nothing."""
+        return isinstance(self._where, Path) and not self._where.exists()
+
+    def shard(self, name: str) -> Shard | None:
+        from chromadb.errors import NotFoundError
+
+        try:
+            # Without a function of its own a collection can never go and download a model.
+            return Shard(self._opened().get_collection(name, embedding_function=None))
+        except NotFoundError:
+            return None
+
+    def begin(self, name: str, about: Mapping[str, str | int]) -> Shard:
+        """A new shard, or the one that bears the name already. 3 to 512 of [a-zA-Z0-9._-] make a name."""
+        return Shard(
+            self._opened().get_or_create_collection(
+                name,
+                configuration={"hnsw": {"space": "cosine"}},
+                metadata=dict(about),
+                embedding_function=None,
+            )
+        )
+
+    def shards(self) -> list[Shard]:
+        """All there are."""
+        return [Shard(one) for one in self._opened().list_collections()]
+
+    def let_go(self) -> None:
+        """Give back what the client holds in memory; the next call opens it anew.
+
+        Its shards are of no use from then on, and have to be dropped before.
+        """
+        client, self._client = self._client, None
+        if client is None:
+            return
+        client.close()
+        del client
+        if self.embedded:
+            gc.collect()
+            _trim()
+
+    def close(self) -> None:
+        """End the threads; the client has been let go before."""
+        self._threads.shutdown()
+
+    def _opened(self) -> Client:
+        if self._client is None:
+            where = self._where
+            self._client = _in_folder(where) if isinstance(where, Path) else _at_server(where)
+        return self._client
+
+
+def vectors_fault() -> str | None:
+    """Why the vector store cannot be loaded, or None."""
+    try:
+        import chromadb  # noqa: F401
+    except (ImportError, RuntimeError, OSError) as error:  # a missing wheel, an old sqlite, a lost library
+        return str(error).splitlines()[0]
+    return None
+
+
+def _in_folder(folder: Path) -> Client:
+    import chromadb
+
+    _return_large_blocks()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        client = chromadb.PersistentClient(str(folder), settings=_settings())
+    except AttributeError:
+        # An earlier start on a damaged folder left a dead system in Chroma's cache, and this failure has
+        # thrown it out.
+        client = chromadb.PersistentClient(str(folder), settings=_settings())
+    return cast("Client", client)
+
+
+def _at_server(url: str) -> Client:
+    import chromadb
+
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    client = chromadb.HttpClient(
+        host=parts.hostname or "localhost",
+        port=parts.port or (443 if secure else 8000),
+        ssl=secure,
+        settings=_settings(),
+    )
+    return cast("Client", client)
+
+
+def _settings() -> Any:
+    from chromadb.config import Settings
+
+    return Settings(anonymized_telemetry=False)
+
+
+@contextmanager
+def _faults(*, embedded: bool) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, ValueError | RuntimeError | OSError) and not _from_chroma(error):
+            raise
+        fault = fault_of(error)
+        if fault.kind == "other":
+            words = str(error).casefold()
+            # What a folder cannot do for any other reason, it cannot do because its files are not in order.
+            rest: FaultKind = "damaged" if embedded else "other"
+            fault = StorageFault(next((kind for sign, kind in _SIGNS if sign in words), rest), fault.detail)
+        raise fault from error
+
+
+def _from_chroma(error: Exception) -> bool:
+    """Whether Chroma or its network raised it. Imported for an error only: a process may never need Chroma."""
+    import httpx
+    from chromadb.errors import ChromaError
+
+    return isinstance(error, ChromaError | httpx.HTTPError)
+
+
+def _return_large_blocks() -> None:
+    """Make glibc give blocks of 64 KiB and more back as soon as they are freed.
+
+    Otherwise it learns from Chroma's growing graphs to keep them (mallopt(3), M_MMAP_THRESHOLD).
+    """
+    if sys.platform == "linux":
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:
+            mallopt(-3, 64 * 1024)
+
+
+def _trim() -> None:
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

@@ -1,0 +1,28 @@
+"""What nobody waits for may fail; of our own faults the log says where."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.slack.unattended import unattended
+from bot.adapters.surface import Shut
+from storage.faults import StorageFault
+
+
+async def failing(fault: Exception) -> None:
+    raise fault
+
+
+@pytest.mark.parametrize("fault", [Shut("missing_scope"), StorageFault("locked")])
+async def test_a_refusal_is_one_line(fault: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    await unattended("a channel could not be welcomed", failing(fault))
+    assert caplog.messages == [f"a channel could not be welcomed: {fault}"]
+
+
+async def test_a_fault_of_our_own_says_where_and_nothing_secret(caplog: pytest.LogCaptureFixture) -> None:
+    await unattended("a channel could not be welcomed", failing(ZeroDivisionError("xoxb-secret")))
+    (line,) = caplog.records
+    assert line.levelname == "ERROR"
+    assert "ZeroDivisionError" in caplog.text
+    assert "in failing\n" in caplog.text
+    assert "xoxb-secret" not in caplog.text
