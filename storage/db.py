@@ -23,6 +23,8 @@ __all__ = ["Database", "FaultKind", "StorageFault", "new_id"]
 
 _WRITING = "sutradhar_writing"
 
+CLOSE_S = 5.0
+
 # Any number will do as long as every process of the program uses the same one.
 _NAMED_LOCKS = 0x5374
 
@@ -43,6 +45,9 @@ class Database:
         # SQLite has one writer at a time. Waiting here is fair and wakes at once; its own busy
         # handler polls and may starve somebody. Postgres locks rows, so writers go side by side.
         self._turn: AbstractAsyncContextManager[Any] = asyncio.Lock() if self._sqlite else nullcontext()
+        self._under_way = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     @classmethod
     async def open(
@@ -98,6 +103,8 @@ class Database:
         from sqlalchemy.exc import DBAPIError
         from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+        self._under_way += 1
+        self._idle.clear()
         try:
             async with self._engine.connect() as connection:
                 await connection.execution_options(**options)
@@ -107,6 +114,10 @@ class Database:
             raise StorageFault("locked", str(error)) from error
         except (DBAPIError, sqlite3.Error) as error:
             raise fault_of(error) from error
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._idle.set()
 
     async def alone(self, connection: AsyncConnection, name: str) -> None:
         """Let no other `write` be past this point with the same name until this one has ended.
@@ -136,6 +147,10 @@ class Database:
         return postgresql.insert(table).execution_options(preserve_rowcount=True)
 
     async def close(self) -> None:
+        """Close every connection. Transactions under way are waited for: theirs would stay open for ever."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await self._idle.wait()
         await self._engine.dispose()
 
 

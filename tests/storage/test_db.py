@@ -71,6 +71,23 @@ async def test_a_write_cancelled_at_any_moment_leaves_the_next_one_its_turn(tmp_
         await db.close()
 
 
+async def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
+    db = await Database.open(sqlite(tmp_path))
+    reading, found = asyncio.Event(), []
+
+    async def read() -> None:
+        async with db.read() as connection:
+            reading.set()
+            await asyncio.sleep(0.05)
+            found.append((await connection.exec_driver_sql("SELECT 1")).scalar_one())
+
+    under_way = asyncio.create_task(read())
+    await reading.wait()
+    await db.close()
+    assert found == [1]
+    await under_way
+
+
 async def test_a_full_disk_is_told_and_nothing_is_half_written(tmp_path: Path) -> None:
     db = await Database.open(sqlite(tmp_path), max_page_count=150)
     documents = Documents(db)
