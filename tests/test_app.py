@@ -71,6 +71,7 @@ async def test_ordered_runs_of_one_place_wait_for_each_other_and_free_ones_do_no
         first = await app.perform(asked("first", "slow"))
         second = await app.perform(asked("second", "hello"))
         await recorder.until("first", Text("begun"))
+        await recorder.until("second", in_line(2))
         elsewhere = await app.perform(asked("elsewhere", "hello", thread="other"))
         free = await app.perform(asked("free", "hello", verb="roll"))
         assert await elsewhere.wait() == await free.wait() == "done"
@@ -98,6 +99,7 @@ async def test_stop_ends_what_runs_and_what_waits_and_later_steps_never_start(
         first = await app.perform(asked("first", "slow"))
         second = await app.perform(asked("second", "hello"))
         await recorder.until("first", Text("begun"))
+        await recorder.until("second", in_line(2))
         assert await app.stop(first_place := asked("x", "").place) == 2
         assert [await first.wait(), await second.wait()] == ["stopped", "stopped"]
         assert await app.stop(first_place) == 0

@@ -67,9 +67,9 @@ def job(
 
 @pytest.fixture(scope="session")
 def adding(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
-    """Two new books of 150 passages, into an empty data folder: the migration is struck too."""
+    """Two new books of 100 passages, into an empty data folder: the migration is struck too."""
     folder = tmp_path_factory.mktemp("adding")
-    made = (books.write(folder / "north.md", 100), books.write(folder / "south.md", 50))
+    made = (books.write(folder / "north.md", 70), books.write(folder / "south.md", 30))
     return job((*ADD, *map(str, made)), None, folder, made, config)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import time
+import resource
 from pathlib import Path
 
 import pytest
@@ -54,24 +54,30 @@ def seven(folder: Path) -> dict[str, str]:
     return said
 
 
+def children_s() -> float:
+    """Processor time of the processes that have ended: a machine with much else to do takes no more of it."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_a_folder_of_500_files_with_7_broken_ones(tmp_path: Path, plain: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
     for n in range(493):
         (folder / f"book-{n:03}.md").write_text(text(f"book {n}"), encoding="utf-8")
     said = seven(folder)
-    began = time.monotonic()
+    began = children_s()
     done = bot(
         "library", "add", str(folder), "--shelf", "rules", "--json", data=tmp_path / "data", config=plain
     )
-    took = time.monotonic() - began
+    took = children_s() - began
     events = heard(done)
     assert done.returncode == 1
     assert status(events) == "failed"
     assert sorted(one["text"] for one in of(events, "notice")) == sorted(said.values())
     assert "493" in texts(events)
     assert texts(events, "failed").startswith("Not added: 7 of 500")
-    assert took < 40
+    assert took < 20
     listed = heard(bot("library", "list", "--json", data=tmp_path / "data", config=plain))
     assert sum(".md" in line for line in texts(listed).splitlines()) == 493
 

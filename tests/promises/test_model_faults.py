@@ -156,7 +156,7 @@ async def test_a_turn_that_the_service_pauses_goes_on(stocked: Path) -> None:
 
 
 async def test_an_endless_answer_is_ended(wire: Wire, stocked: Path) -> None:
-    async with wire.service([Reply(text="on and on and on ", endless=True)]) as service:
+    async with wire.service([Reply(pieces=["on and on and on " * 10], endless=True)]) as service:
         events, (row,) = await asked(settings(stocked, service))
         async with asyncio.timeout(10):
             await service.closed.wait()

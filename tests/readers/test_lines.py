@@ -32,6 +32,6 @@ def test_a_row_without_pipes_has_no_rule() -> None:
 @pytest.mark.parametrize("blanks", ["\t" * 100_000, "-" + "\t" * 100_000])
 def test_a_long_line_of_blanks_is_soon_seen_to_be_no_rule(blanks: str) -> None:
     """A pattern that tries every way to share them out takes a minute and more, and the whole bot waits."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     read("book.md", f"a | b\n{blanks}x|\n".encode())
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5

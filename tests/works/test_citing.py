@@ -136,9 +136,9 @@ def test_a_paragraph_ends_a_quotation_and_the_text_goes_on() -> None:
 
 
 def test_a_hostile_text_is_read_in_no_time() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     through('[1 "a",' * 4_000, '[1 "1 ' * 4_000, "[" * 20_000, '[1,"]' * 4_000)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 ANSWERS = st.lists(

@@ -11,6 +11,7 @@ from pathlib import Path
 from bot.adapters.discord.client import Sutradhar
 from bot.app import App
 from bot.config import DiscordConfig, load
+from tests.adapters.discord.wire import soon_ready
 from tests.fakes.discord import Channel, FakeDiscord, Guild, User
 from tests.fakes.house import Recorder, Script, open_scripted
 
@@ -46,6 +47,7 @@ async def line(data: Path, scripts: Mapping[str, Script], *, free_chat: bool = F
         app = await open_scripted(data, scripts, Recorder())
         config = replace(load(data=data, environ={}), discord=settings)
         async with Sutradhar(app, config) as client:
+            soon_ready(client)
             await client.login(discord.token)
             await app.start()
             connected = asyncio.create_task(client.connect())

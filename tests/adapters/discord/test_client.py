@@ -19,6 +19,7 @@ from bot.adapters.discord.faults import in_words
 from bot.app import App
 from bot.config import Config, DiscordConfig, load
 from bot.events import Sorry
+from tests.adapters.discord.wire import soon_ready
 from tests.fakes.discord import FakeDiscord
 
 GUILDS, GUILD_MESSAGES, DM_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
@@ -35,6 +36,7 @@ async def here(fake: FakeDiscord, data: Path, **settings: object) -> AsyncIterat
     """A client that has logged in and connects."""
     app = await App.open(config(fake, data, **settings))
     async with Sutradhar(app, app.house.config) as client:
+        soon_ready(client)
         await client.login(fake.token)
         await app.start()
         connecting = asyncio.create_task(client.connect())

@@ -32,6 +32,13 @@ from storage.threads import Threads
 from tests.fakes.discord import Asked, Channel, FakeDiscord, User
 from tests.fakes.house import Recorder, Script, open_scripted
 
+READY_S = 0.1
+"""How long after the last server a client waits for one more before it is ready; discord.py's is two seconds."""
+
+
+def soon_ready(client: discord.Client) -> None:
+    client._connection.guild_ready_timeout = READY_S
+
 
 @asynccontextmanager
 async def bot(
@@ -42,6 +49,7 @@ async def bot(
     config = replace(load(data=data, environ={}), discord=replace(told, **settings))  # type: ignore[arg-type]
     app: App = await open_scripted(data, scripts, Recorder())
     client = Sutradhar(app, config)
+    soon_ready(client)
     connecting: asyncio.Task[None] | None = None
     try:
         await client.login(fake.token)
@@ -66,7 +74,9 @@ class Bench:
         self.fake, self.database = fake, database
         self.outbox, self.offers, self.threads = Outbox(database), Offers(database), Threads(database)
         self.pens = Pens(PACE)
-        self.client = discord.Client(intents=intents_of(False), max_messages=None)
+        self.client = discord.Client(
+            intents=intents_of(False), max_messages=None, guild_ready_timeout=READY_S
+        )
         self._asked: dict[int, discord.Interaction] = {}
         tree = discord.app_commands.CommandTree(
             self.client, allowed_installs=discord.app_commands.AppInstallationType(guild=True, user=True)
