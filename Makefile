@@ -11,6 +11,8 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # --no-compile: only what is used gets compiled, when it is used (a third of the time saved).
 # --no-deps: the lock is complete, nothing is left to resolve.
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes
+# … and that is kept, also where the surroundings say otherwise: else every process would compile it anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-kill test-extras check bench lock models clean
