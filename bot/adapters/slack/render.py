@@ -62,13 +62,14 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
     growing = sheet.growing and not facts.ended
     *full, last = _texts(sheet, growing)
     made = [_text_page(one) for one in full]
-    notes, fixed = _notes(sheet, facts), [*_failed(sheet, facts)]
+    # What failed is told at the end: beside a text that grows, with its passing line, there may be no room for it.
+    notes, fixed = _notes(sheet, facts), [] if growing else _failed(sheet, facts)
     offered = [] if growing else _offered(sheet, facts.run)
     room = TEXT - SPARE - _length([*fixed, *(one.prompt for one in offered)])
     files = [] if growing or facts.no_files else _files(sheet)
     if growing:
         notes_shown = _as_fit(notes, room - cost(last.closed) - PASSING)
-        return [*made, _last(sheet, facts, last, notes_shown, fixed, [], [])]
+        return [*made, _last(sheet, facts, last, notes_shown, [], [], [])]
     if cost(last.text) + _length(notes) > room:  # then what stands below goes on in messages of its own
         made += [_text_page(last)] if last.text else []
         *packed, notes = _packed(notes, room)
