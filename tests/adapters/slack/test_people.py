@@ -120,7 +120,7 @@ async def test_a_name_is_no_reason_to_fail(fault: Exception) -> None:
 
 
 async def test_nor_is_a_connection_that_breaks(town: Town) -> None:
-    town.slack.fail("users.info", status=0, times=2)
+    town.slack.fail("users.info", status=0, times=10)
     assert await town.people().of(town.spot(town.team.user("Ana"))) == Person()
 
 
