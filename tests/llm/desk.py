@@ -37,7 +37,7 @@ SEARCH = Tool(
 WITH_TOOLS = replace(PROMPT, tools=(SEARCH,))
 both = pytest.mark.parametrize("whole", [False, True], ids=["streamed", "whole"])
 PATIENT = Timeouts(connect=10, first=20, idle=20, total=40)
-QUICK = Timeouts(connect=5, first=0.8, idle=0.6, total=20)
+QUICK = Timeouts(connect=5, first=1.5, idle=1.0, total=20)
 """For what has to time out: a busy machine is slower than that at times."""
 
 

@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-" + "promise" * 6
 NAMES = ("fake", "second", "third")
 PATIENCE_S = 40.0
-QUICK = Timeouts(connect=2, first=0.8, idle=1.0, total=10)
+QUICK = Timeouts(connect=5, first=1.5, idle=1.2, total=15)
 
 BOOK = """# The Keeper's Handbook
 

@@ -20,9 +20,13 @@ async def test_one_model_stands_in_for_another(names: str, stocked: Path) -> Non
         quick(settings(stocked, silent, speaks)) as talk,
     ):
         events = await talk.say(ASK)
+        # On a busy machine a try may be over before its request has arrived.
+        asked_in_vain = silent.calls
+        assert 0 < asked_in_vain <= 3
         assert answer(events) == answer(await talk.say(ASK)) == ANSWER
         assert EXTRACTIVE not in texts(events, "notice")
-        assert (silent.calls, speaks.calls) == (3, 2), "who did not answer is left alone for a while"
+        left_alone = silent.calls == asked_in_vain
+        assert (left_alone, speaks.calls) == (True, 2), "who did not answer is left alone for a while"
         rows = await ledger_of(talk)
     assert [(row.model, row.state) for row in rows] == [
         ("fake:small", "failed"),
