@@ -136,7 +136,7 @@ async def test_it_leaves_in_order_when_told_to(tmp_path: Path, sent: signal.Sign
     async with FakeDiscord() as fake, started(tmp_path, api=fake.api, token=fake.token) as process:
         await fake.connected()
         process.send_signal(sent)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             left, said = await outcome(process)
         assert left == code
         assert fake.gateway.sessions == {}  # it said goodbye
@@ -161,7 +161,7 @@ async def test_slack_alone_is_enough(tmp_path: Path) -> None:
         said = await until_said(process, "On Slack as sutradhar, in Chair.")
         assert "calling Slack…" in said
         process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             left, more = await outcome(process)
         assert left == 143
         assert not slack.sockets.all

@@ -34,7 +34,7 @@ Events = list[dict[str, Any]]
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-" + "promise" * 6
 NAMES = ("fake", "second", "third")
-PATIENCE_S = 40.0
+PATIENCE_S = 90.0
 QUICK = Timeouts(connect=5, first=1.5, idle=1.2, total=15)
 
 BOOK = """# The Keeper's Handbook

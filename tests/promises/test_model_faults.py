@@ -160,7 +160,7 @@ async def test_a_turn_that_the_service_pauses_goes_on(stocked: Path) -> None:
 async def test_an_endless_answer_is_ended(wire: Wire, stocked: Path) -> None:
     async with wire.service([Reply(pieces=["on and on and on " * 10], endless=True)]) as service:
         events, (row,) = await asked(settings(stocked, service))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await service.closed.wait()
     assert status(events) == "done"
     assert [one for one in of(events, "notice") if "length limit" in one["text"]]

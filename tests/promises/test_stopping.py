@@ -26,7 +26,7 @@ async def test_stop_during_an_answer_keeps_the_text_and_bills_what_came(stocked:
         await talk.until(lambda events: sum(one["event"] == "done" for one in events) == 2)
         first = [one for one in talk.events if one["run"] == talk.events[0]["run"]]
         assert status(first) == "stopped"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await service.closed.wait()
         assert talk.app is not None
         async with talk.app.house.database.read() as connection:

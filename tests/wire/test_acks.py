@@ -18,8 +18,8 @@ from tests.wire.stories import ANA, QUESTION
 pytestmark = [pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="module")]
 
 AT_ONCE = 100
-LIMIT_S = 1.5
-"""Discord waits three. `make bench ARGS=discord` holds the bot to 0.3 on a machine that does nothing else."""
+LIMIT_S = 3.0
+"""As long as Discord waits. `make bench ARGS=discord` holds the bot to 0.3 on a machine that does nothing else."""
 COMPLETED_S = 0.1
 
 
@@ -55,7 +55,7 @@ async def test_questions_are_acknowledged_while_others_are_being_answered(driver
     )
     more = await rolls(d, people)
     took = [one.acked for one in asked] + more
-    assert all(one is not None and one < 2 * LIMIT_S for one in took), took
+    assert all(one is not None and one < LIMIT_S for one in took), took
     await d.rest(40)
     d.check()
 

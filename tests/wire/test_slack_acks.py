@@ -18,8 +18,8 @@ from tests.wire.stories import ANA, QUESTION, count
 pytestmark = [pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="module")]
 
 AT_ONCE = 100
-LIMIT_S = 1.5
-"""Slack waits three. `make bench ARGS=slack` holds the bot to 0.3 on a machine that does nothing else."""
+LIMIT_S = 3.0
+"""As long as Slack waits. `make bench ARGS=slack` holds the bot to 0.3 on a machine that does nothing else."""
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -65,7 +65,7 @@ async def test_mentions_are_acknowledged_while_others_are_being_answered(d: OnSl
     more = await rolls(d, people)
     took = [sent.acked for one in said for sent in one.sent] + more
     assert len(took) == 3 * len(people), "each mention is told of twice"
-    assert all(one is not None and one < 2 * LIMIT_S for one in took), took
+    assert all(one is not None and one < LIMIT_S for one in took), took
     await d.rest(2 * len(people))
     for one in said:
         assert count(shown(d, one), "the Night takes the next turn") == 1

@@ -70,7 +70,7 @@ async def test_without_the_intent_free_chat_says_what_to_click(tmp_path: Path) -
         async with Sutradhar(app, app.house.config) as client:
             await client.login(fake.token)
             with pytest.raises(Sorry) as caught:
-                async with in_words(client.settings), asyncio.timeout(10):
+                async with in_words(client.settings), asyncio.timeout(30):
                     await client.connect()
             await app.close()
     assert caught.value.key == "discord_run.intent_off"
