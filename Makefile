@@ -6,6 +6,7 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := .venv-extras
+BENCH := .venv-bench
 # Tests at once: one more than there are cores, since they wait for processes and pauses as often as they compute.
 WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # --no-compile: only what is used gets compiled, when it is used (a third of the time saved).
@@ -43,7 +44,8 @@ check: $(VENV)/dev ## lint, format, strict types, import rules, Dockerfile
 	say $(BIN)/python -m pytest -q tests/test_imports.py tests/test_dependencies.py; \
 	test -z "$$failed"
 
-bench: $(VENV)/dev models ## measure; data sets are looked for in SUTRADHAR_BENCH_DATA
+# A venv of its own, and only for the parts that need it: what ours is compared with wants other versions than ours.
+bench: $(VENV)/dev models $(if $(ARGS),$(if $(filter formats seeds,$(ARGS)),$(BENCH)/ready),$(BENCH)/ready) ## measure; data sets are looked for in SUTRADHAR_BENCH_DATA
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 lock: $(VENV)/dev ## resolve the dependencies anew (ARGS=--upgrade for newer ones)
@@ -52,9 +54,20 @@ lock: $(VENV)/dev ## resolve the dependencies anew (ARGS=--upgrade for newer one
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header $(ARGS) --group dev --constraint requirements.lock pyproject.toml \
 	  --output-file requirements-dev.lock
+	@# The same versions as ours, but for uuid-utils, of which LangChain wants an older one.
+	@sed -n '/^uuid-utils/!s/^\([A-Za-z0-9].*==.*\) \\$$/\1/p' requirements.lock | $(BIN)/uv pip compile --quiet \
+	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header $(ARGS) --group bench \
+	  --constraint /dev/stdin --output-file requirements-bench.lock
 
 models: $(VENV)/run
 	@$(BIN)/python -m bot models pull </dev/null >&2 || true
+
+$(BENCH)/ready: requirements-bench.lock | $(BIN)/python
+	@echo "Installing what two parts of the bench need into $(BENCH)." >&2
+	@$(PYTHON) -m venv $(BENCH) </dev/null >&2
+	@$(BENCH)/bin/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes \
+	  -r requirements-bench.lock </dev/null >&2
+	@touch $@
 
 # Outside the lock: which build of torch is right depends on the machine. Another one: TORCH=torch==2.13.0+cpu.
 TORCH ?= torch==2.13.0
@@ -70,7 +83,7 @@ $(EXTRAS)/ready: requirements-dev.lock | $(BIN)/python
 	@touch $@
 
 clean: ## remove the virtual environment and the caches; data and model files stay
-	rm -rf $(VENV) $(EXTRAS) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(EXTRAS) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

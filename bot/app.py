@@ -10,9 +10,10 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from bot import commands, watch
+from bot import commands
 from bot.arrivals import Arrivals
 from bot.doorway import Doorway
 from bot.engine import Engine
@@ -23,7 +24,8 @@ from bot.live import LiveRuns
 from bot.order import Order
 from bot.past import Past
 from bot.patience import wait_a_while
-from bot.requests import line_of, ordered, request_from_json
+from bot.requests import WATCH, line_of, ordered, request_from_json
+from bot.watch import Watch, logged
 from storage.faults import StorageFault
 from storage.inbox import Inbox
 
@@ -68,7 +70,7 @@ class App:
         self._arrivals = Arrivals(self._inbox, self._arrived)
         self._door = Doorway()
         self._begun: set[asyncio.Task[Ticket]] = set()
-        self._views: dict[str, Views] = {}
+        self._views: dict[str, Views] = {WATCH: logged}
         self._live = LiveRuns(self._inbox)
         self._past = Past(self._inbox, house.sessions, house.withdrawals)
         self._execution = Execution(
@@ -81,6 +83,15 @@ class App:
             past=self._past,
         )
         self._engine = Engine(engine_url, self._execution.body, busy_timeout_s=busy_timeout_s)
+        library = house.config.library
+        self._watch = Watch(
+            library.watch,
+            library.watch_space,
+            house.documents,
+            self.perform,
+            self.live,
+            house.jobs.refused,
+        )
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> App:
@@ -119,6 +130,7 @@ class App:
             return await self._start()
 
     async def _start(self) -> list[Request]:
+        await self._house.tracing.start()
         unfinished = []
         rows = await self._inbox.unfinished()
         for row in rows:
@@ -147,22 +159,13 @@ class App:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
                     await self._execution.end(self._live.expect(request, 0), "failed")
         await self._engine.purge()
-        return unfinished + await self._take_in_watched()
+        return unfinished + await self._watch.start(unfinished)
 
     async def _clear_library(self) -> None:
         try:
-            await self._house.intake.clear()
+            await self._house.intake.clear(grace=timedelta())
         except StorageFault as fault:  # tried again at the next start, and after the next job
             _log.warning("what is left of removed books could not be cleared away: %s", fault)
-
-    async def _take_in_watched(self) -> list[Request]:
-        if "terminal" not in self._views:
-            return []
-        intake = self._house.intake
-        due = await watch.requests(self._house.config.library.watch, self._house.documents, intake.max_bytes)
-        for request in due:
-            await self.perform(request)
-        return due
 
     async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
         """Persist the request, acknowledge it, then start it. One that came before is not done twice.
@@ -225,6 +228,8 @@ class App:
 
     async def stop_run(self, space: str, run: str) -> int:
         """Stop one run; 0 when it is over, or of another space."""
+        if not self._started:  # then nothing runs, but what an earlier process left would go on at a start
+            return int(await self._live.give_up(space, run))
         one = self._live.of(space, run)
         return int(one is not None and await self._live.stop_one(one))
 
@@ -278,6 +283,7 @@ class App:
     async def close(self) -> None:
         """Leave in order. Runs that are still going are taken up at the next start."""
         self._execution.leaving = True
+        await self._watch.close()
         if self._begun:
             await asyncio.wait(set(self._begun))
         tasks = [one.task for one in self._live.all() if one.task is not None]

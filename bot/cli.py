@@ -118,6 +118,8 @@ def parser(say: Words) -> argparse.ArgumentParser:
     reindexing = add(library, "reindex", "verbs.library_reindex", space, as_json)
     reindexing.add_argument("--shelf", help=say("verbs.option_shelf"))
     add(library, "jobs", "verbs.library_jobs", space, as_json)
+    cancelling = add(library, "cancel", "verbs.library_cancel", space, as_json)
+    cancelling.add_argument("name", metavar="JOB", nargs="?", default="", help=say("verbs.arg_job"))
     evaluation = add(commands, "eval", "cli.eval").add_subparsers(dest="verb", metavar="WHAT", required=True)
     retrieval = add(evaluation, "library", "cli.eval_library", as_json)
     retrieval.add_argument("questions", metavar="QUESTIONS.jsonl", help=say("cli.questions"))

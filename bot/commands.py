@@ -150,6 +150,13 @@ TABLE: tuple[Verb, ...] = (
         options=(_SHELF,),
     ),
     Verb("library", "jobs", "verbs.library_jobs", "/library jobs"),
+    Verb(
+        "library",
+        "cancel",
+        "verbs.library_cancel",
+        "/library cancel 4f6a1c",
+        argument=Argument("job", "verbs.arg_job", required=False, completes="job"),
+    ),
     Verb("prompts", "list", "verbs.prompts_list", "/prompts list"),
     Verb(
         "prompts",

@@ -139,9 +139,10 @@ class RetrievalConfig:
 
 @dataclass(frozen=True, slots=True)
 class LibraryConfig:
-    """Folders that are kept in step with the library, and how large one file may be (megabytes)."""
+    """Folders that are kept in step with the library of a space, and how large one file may be (megabytes)."""
 
     watch: tuple[Path, ...] = ()
+    watch_space: str = "local"
     max_mb: int = within(20, 1, 1_000)
 
 
@@ -151,6 +152,13 @@ class StorageConfig:
 
     url: str | None = None
     chroma_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TracingConfig:
+    """The base URL of a collector that takes OpenTelemetry's traces over HTTP; None for no traces."""
+
+    endpoint: str | None = None
 
 
 class Secrets:
@@ -201,6 +209,7 @@ class Config:
     retrieval: RetrievalConfig = RetrievalConfig()
     library: LibraryConfig = LibraryConfig()
     storage: StorageConfig = StorageConfig()
+    tracing: TracingConfig = TracingConfig()
     discord: DiscordConfig = DiscordConfig()  # noqa: RUF009 (frozen, like the others)
     slack: SlackConfig = SlackConfig()  # noqa: RUF009
     secrets: Secrets = field(default=Secrets({}, {}), repr=False, compare=False)

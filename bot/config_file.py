@@ -27,6 +27,7 @@ from bot.config import (
     RolesConfig,
     SlackConfig,
     StorageConfig,
+    TracingConfig,
 )
 from bot.config_text import VARIABLES, line_of, nearest, password, secret, secret_setting, shown, variable
 from bot.events import Sorry
@@ -39,6 +40,7 @@ TABLES: Final[Mapping[str, type]] = {
     "retrieval": RetrievalConfig,
     "library": LibraryConfig,
     "storage": StorageConfig,
+    "tracing": TracingConfig,
     "discord": DiscordConfig,
     "slack": SlackConfig,
 }
@@ -48,6 +50,7 @@ _URLS: Final = {
     "base_url": ("http://", "https://"),
     "chroma_url": ("http://", "https://"),
     "api_base": ("http://", "https://"),
+    "endpoint": ("http://", "https://"),
     "gateway_url": ("ws://", "wss://"),
     "url": ("sqlite+aiosqlite:///", "postgresql+psycopg://"),
 }

@@ -70,6 +70,7 @@ def examine(
     yield from _roles(settings, say)
     yield from _providers(settings, say)
     yield from _chroma(say)
+    yield from _watched(settings, say)
     yield from _discord(settings, say)
     yield from _slack(settings, say)
 
@@ -208,6 +209,21 @@ def _chroma(say: Words) -> Iterator[Finding]:
     yield Finding(
         reason is None, say("doctor.chroma") if reason is None else say("doctor.chroma_bad", reason=reason)
     )
+
+
+def _watched(settings: Config, say: Words) -> Iterator[Finding]:
+    from bot.watch import look
+
+    library = settings.library
+    for folder in library.watch:
+        try:
+            n = len(look(folder))
+        except OSError as error:
+            yield Finding(False, say("doctor.watch_gone", folder=folder, reason=error.strerror))
+        else:
+            well = True if n else None
+            values = {"folder": folder, "shelf": folder.name, "space": library.watch_space}
+            yield Finding(well, say("doctor.watch", n=n, **values))
 
 
 def _discord(settings: Config, say: Words) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from bot import tracing
 from bot.events import Completion, Request, Sorry
 from storage.faults import StorageFault, fault_of
 
@@ -215,8 +216,6 @@ class DurableRun:
         return self.request.id
 
     async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
-        from dbos import DBOS
-
         adapter: TypeAdapter[T] = _adapter(cast("Hashable", of))
 
         async def body() -> dict[str, Any]:
@@ -225,7 +224,7 @@ class DurableRun:
             except Sorry as sorry:
                 return {"sorry": _sorry_kept(sorry)}
 
-        kept = await DBOS.run_step_async({"name": name}, body)
+        kept = await _kept(name, body)
         if "sorry" in kept:
             raise _sorry_again(kept["sorry"])
         return adapter.validate_python(kept["value"])
@@ -233,8 +232,6 @@ class DurableRun:
     async def stream(
         self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
     ) -> AsyncGenerator[str | Completion, None]:
-        from dbos import DBOS
-
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
 
         async def body() -> dict[str, Any]:
@@ -252,7 +249,7 @@ class DurableRun:
                 kept["sorry"] = _sorry_kept(sorry)
             return kept | {"text": "".join(text)}
 
-        task = asyncio.ensure_future(DBOS.run_step_async({"name": name}, body))
+        task = asyncio.ensure_future(_kept(name, body))
         task.add_done_callback(lambda _: pieces.put_nowait(None))
         live = False
         try:
@@ -270,6 +267,13 @@ class DurableRun:
             raise _sorry_again(kept["sorry"])
         if "completion" in kept:
             yield _adapter(Completion).validate_python(kept["completion"])
+
+
+async def _kept(name: str, body: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    """What `body` returns, or returned before a crash."""
+    from dbos import DBOS
+
+    return await tracing.step(name, functools.partial(DBOS.run_step_async, {"name": name}), body)
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
+from bot import tracing
 from bot.engine import DurableRun
 from bot.events import Ended, Failed, Request, Status, View, Work
 from bot.faults import failure
@@ -88,17 +89,19 @@ class Execution:
         if view is None:
             await self.end(live, "failed")
             return "failed"
-        live.task = asyncio.create_task(self._show(request, row.seq, view))
-        try:
-            if live.stopping:
-                live.task.cancel()
-            status = await live.task
-        except asyncio.CancelledError:
-            if not live.stopping:  # the process is leaving: the run stays unfinished
-                live.task.cancel()
-                raise
-            status = "stopped"
-        await self.end(live, status, view)
+        with self._house.tracing.run(request, row.created_at, resumed=row.state == "running") as traced:
+            live.task = asyncio.create_task(self._show(request, row.seq, view))
+            try:
+                if live.stopping:
+                    live.task.cancel()
+                status = await live.task
+            except asyncio.CancelledError:
+                if not live.stopping:  # the process is leaving: the run stays unfinished
+                    live.task.cancel()
+                    raise
+                status = "stopped"
+            await self.end(live, status, view)
+            traced.outcome = status
         return status
 
     async def end(self, one: Live, status: Ended, view: View | None = None) -> None:
@@ -121,6 +124,9 @@ class Execution:
                 await wait_a_while(view.close(status), VIEW_S, f"the view of run {run} was not closed")
             if kept:
                 await self._house.incoming.clear(run)
+                if one.request.work == "library":
+                    with suppress(StorageFault):  # tried again after the next job, and at the next start
+                        await self._house.intake.clear()  # of what it had not finished
         finally:
             self._leave(one, status)
 
@@ -145,6 +151,7 @@ class Execution:
                     await view.show(event)
         except Exception as error:
             status = "failed"
+            tracing.failed(error)
             with suppress(OSError):  # nobody may be there to read it
                 await view.show(failure(request, error))
         return status

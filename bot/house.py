@@ -14,6 +14,7 @@ from bot.retrieval.intake import Intake
 from bot.retrieval.library import Library
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.reranking import Reranking
+from bot.tracing import Tracing
 from bot.verb import HOUSE
 from bot.works.earlier import EarlierWords
 from bot.works.incoming import Incoming
@@ -75,6 +76,7 @@ class House:
     prompts: Prompts
     incoming: Incoming
     earlier: EarlierWords
+    tracing: Tracing
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = 30.0) -> House:
@@ -125,6 +127,7 @@ class House:
             prompts=Prompts(prompts, Overrides(database)),
             incoming=Incoming(config.data_dir / "incoming"),
             earlier=EarlierWords(),
+            tracing=Tracing(config),
         )
 
     @property
@@ -159,7 +162,7 @@ class House:
         return {
             "rules": Rules(asking, self.library, self.sessions),
             "council": self._council(),
-            "library": LibraryWork(self.library, self.intake, self.jobs, self.incoming),
+            "library": LibraryWork(self.library, self.intake, self.jobs, self.incoming, app.stop_run),
             "prompts": PromptsWork(self.prompts, self.incoming),
             "sessions": SessionsWork(self.sessions, self.owned),
             HOUSE: Desk(self.sessions, app.stop, self.accounts),
@@ -183,8 +186,8 @@ class House:
     async def complete(
         self, space: str, kind: str, prefix: str, shelf: str | None, author: str = ""
     ) -> list[str]:
-        """Names that begin like `prefix`: kind "section", "book", "shelf", "prompt" or "session"; for a council
-        "research" (categories) or "council" (what it can show).
+        """Names that begin like `prefix`: kind "section", "book", "shelf", "prompt", "session" or "job" (of the
+        library, still going); for a council "research" (categories) or "council" (what it can show).
 
         Sessions are `author`'s own.
         """
@@ -192,6 +195,10 @@ class House:
             from bot.works import sessions
 
             return sessions.names(await self.owned.all(space, author), prefix)
+        if kind == "job":
+            from bot.works import jobs
+
+            return await jobs.names(self.jobs, space, prefix)
         if kind == "prompt":
             names = [one.text.name for one in await self.prompts.all(space)]
             return [name for name in names if name.startswith(prefix.lower())]
@@ -208,10 +215,12 @@ class House:
         return await self.library.complete(space, kind, prefix, shelf)
 
     async def close(self) -> None:
+        await self.intake.close()
         await self.models.close()
         await self.vectors.close()
         await self.database.close()
         self.lock.release()
+        await self.tracing.close()
 
 
 async def _locked(config: Config) -> Lock:

@@ -15,6 +15,7 @@ from bot import commands
 from bot.events import Ended, Place, Request
 from bot.requests import ended_as
 from storage.faults import StorageFault
+from storage.inbox import UNFINISHED
 
 if TYPE_CHECKING:
     from storage.inbox import Inbox
@@ -95,6 +96,14 @@ class LiveRuns:
             await self.keep(one.request.id, "stopped")
         if one.task is not None:
             one.task.cancel()
+        return True
+
+    async def give_up(self, space: str, run: str) -> bool:
+        """Stop a run of an earlier process that none has taken up; whether there was one. Raises StorageFault."""
+        row = await self._inbox.get(run)
+        if row is None or row.space != space or row.state not in UNFINISHED:
+            return False
+        await self.keep(run, "stopped")
         return True
 
     async def keep(self, run: str, state: State) -> None:

@@ -1,13 +1,18 @@
 """Waiting for somebody else's code, but neither for ever nor for it to be well.
 
-Knows no platform: what is waited for is a view, or an acknowledgement.
+Knows no platform: what is waited for is a view, an acknowledgement, a file system.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -27,3 +32,29 @@ async def wait_a_while(waited: Awaitable[object], seconds: float, what: str) -> 
         _log.warning("%s", what, exc_info=fault)
         return False
     return True
+
+
+def aside(call: Callable[[], T]) -> asyncio.Future[T]:
+    """The call in a thread that leaving does not wait for."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[T] = loop.create_future()
+
+    def hand(value: T | None, error: BaseException | None) -> None:
+        if found.done():
+            return
+        if error is not None:
+            found.set_exception(error)
+        else:
+            found.set_result(value)  # type: ignore[arg-type]
+
+    def work() -> None:
+        value, error = None, None
+        try:
+            value = call()
+        except BaseException as fault:
+            error = fault
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(hand, value, error)
+
+    threading.Thread(target=work, name="aside", daemon=True).start()
+    return found

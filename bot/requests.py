@@ -11,6 +11,12 @@ from bot import commands
 from bot.events import Author, Ended, File, Place, Request
 from storage.inbox import NewRequest
 
+WATCH = "watch"
+"""The platform of requests that no person made: those of watched folders."""
+
+ONLY = "only"
+"""The option of theirs that names which of a folder's files are due."""
+
 
 def event_id(platform: str, space: str, event: str) -> str:
     """The id of the request that a platform's event makes: the same however often it is delivered."""
@@ -39,7 +45,7 @@ def ordered(request: Request) -> bool:
 def line_of(request: Request) -> Hashable:
     """Which line a run stands in: library jobs queue per shelf, everything else per place."""
     if commands.verb(request.work, request.verb).background:
-        return "shelf", request.place.space, request.options.get("shelf")
+        return "shelf", request.place.space, str(request.options.get("shelf") or "").strip()
     return request.place
 
 

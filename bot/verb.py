@@ -12,7 +12,7 @@ HOUSE = "house"
 """The work of the verbs that steer the conversation itself; they are typed without a work's name."""
 
 Completes = Literal[
-    "", "section", "book", "shelf", "path", "command", "prompt", "session", "research", "council"
+    "", "section", "book", "shelf", "path", "command", "prompt", "session", "job", "research", "council"
 ]
 
 

@@ -1,57 +1,296 @@
-"""`[library] watch`: folders whose new and changed files are taken in when the bot starts.
+"""`[library] watch`: folders whose new and changed files are taken in, at the start and while the bot runs.
 
-Looks at names, sizes and times only; taking in is an ordinary `library add`, on a shelf named like the folder.
+Looks at names, sizes and times only, every few seconds; taking in is an ordinary `library add`, on a shelf named like
+the folder. Nothing is taken off a shelf because a file or a folder has gone away.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
 import os
-from collections.abc import Iterable, Sequence
+import stat
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.events import Author, Place, Request
-from bot.retrieval.files import gather
+from bot.events import Author, Ended, Event, Failed, Notice, Place, Request, Sorry, Text, View
+from bot.patience import aside
+from bot.requests import ONLY, WATCH
+from bot.retrieval.files import sayable, walk
 from bot.words import locale_from
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from storage.document_rows import DocumentRow
     from storage.documents import Documents
+    from storage.outbox import Outbox
 
-SPACE = "local"
+ROUND_S = 10.0
+"""Between two looks; a file that was written to since the last one may still be being written."""
 
+PASSING = ("library.file_missing", "library.file_unguarded")
+"""Reasons that are not the file's own: its folder was away, or the machine too busy to read it."""
 
-async def requests(folders: Iterable[Path], documents: Documents, max_bytes: int) -> list[Request]:
-    """One request for each folder that holds something the library does not have as it is now."""
-    due = []
-    for folder in folders:
-        rows = await documents.list(SPACE, folder.name)
-        if await asyncio.to_thread(_has_news, folder, rows, max_bytes):
-            due.append(_request(folder))
-    return due
+LONGEST = 60
+"""Rounds left out, at most, before what failed is tried again: ten minutes."""
 
+PATIENCE_S = 5.0
+"""For one look: a file system that has gone away may not answer at all."""
 
-def _has_news(folder: Path, rows: Sequence[DocumentRow], max_bytes: int) -> bool:
-    known = {row.source: row for row in rows}
-    for file in gather([str(folder)], max_bytes)[0]:
-        row = known.get(file.name)
-        if row is None or row.size != file.size:
-            return True
-        if Path(file.path).stat().st_mtime > row.created_at.timestamp():
-            return True
-    return False
+Stamp = tuple[int, int]
+"""A file's size in bytes, and when it was written to, in nanoseconds."""
+
+_log = logging.getLogger(__name__)
 
 
-def _request(folder: Path) -> Request:
+def look(folder: Path) -> dict[str, Stamp]:
+    """The files in the folder that can be read, by their path within it; blocking.
+
+    Not hidden ones, empty ones, links. Raises OSError where the folder itself can't be listed.
+    """
+    if folder.is_symlink():
+        raise NotADirectoryError(errno.ENOTDIR, "it is a symbolic link", str(folder))
+
+    def unreadable(within: str, error: OSError) -> None:
+        if not within:
+            raise error
+
+    found: dict[str, Stamp] = {}
+    for name, entry in walk(folder, unreadable):
+        with suppress(OSError):  # it has gone meanwhile
+            at = entry.stat(follow_symlinks=False)
+            if stat.S_ISREG(at.st_mode) and at.st_size and sayable(name):
+                found[name] = (at.st_size, at.st_mtime_ns)
+    return found
+
+
+@dataclass(slots=True)
+class _Folder:
+    """`settled` are the files as they were offered, or are in the library; `last` as they were at the last look.
+
+    `offered` is what `run` was begun for. After `failures` of them, one behind the other, `pause` rounds are left out.
+    """
+
+    path: Path
+    run: str = ""
+    offered: Mapping[str, Stamp] = field(default_factory=dict)
+    failures: int = 0
+    pause: int = 0
+    last: Mapping[str, Stamp] = field(default_factory=dict)
+    settled: dict[str, Stamp] = field(default_factory=dict)
+    looking: asyncio.Future[dict[str, Stamp]] | None = None
+    troubles: dict[str, str] = field(default_factory=dict)
+
+    def tell(self, about: str, trouble: str = "") -> None:
+        """Say once what is wrong about something, and once that it is over."""
+        before = self.troubles.get(about, "")
+        if trouble and trouble != before:
+            _log.warning("watched folder %s: %s", self.path, trouble)
+        elif before and not trouble:
+            _log.warning("watched folder %s: %s again", self.path, about)
+        self.troubles[about] = trouble
+
+
+class Watch:
+    """One per process. One job per folder at a time; `perform` starts it, `going` says whether it still runs.
+
+    `refused` says which files a job that failed could not read (None: it did not fail). What else it has not brought
+    in is tried again.
+    """
+
+    def __init__(
+        self,
+        folders: Iterable[Path],
+        space: str,
+        documents: Documents,
+        perform: Callable[[Request], Awaitable[object]],
+        going: Callable[[str, str], bool],
+        refused: Callable[[str, str], Awaitable[Mapping[str, str] | None]],
+        *,
+        looks: Callable[[Path], dict[str, Stamp]] = look,
+        patience_s: float = PATIENCE_S,
+        round_s: float = ROUND_S,
+    ) -> None:
+        self._folders = [_Folder(path) for path in dict.fromkeys(folders)]
+        self._space = space
+        self._documents = documents
+        self._perform = perform
+        self._going = going
+        self._refused = refused
+        self._look = looks
+        self._patience_s = patience_s
+        self._round_s = round_s
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self, taken_up: Iterable[Request]) -> list[Request]:
+        """Look for the first time, then again and again; what goes on now. `taken_up`: what an earlier process left."""
+        runs = {one.place.thread: one.id for one in taken_up if one.place.platform == WATCH}
+        for folder in self._folders:
+            folder.run = runs.get(str(folder.path), "")
+        due = await self.round()
+        if self._folders:
+            self._task = asyncio.create_task(self._on())
+        return due
+
+    async def close(self) -> None:
+        """Look no more. Jobs go on."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def round(self) -> list[Request]:
+        """Look at every folder once: the jobs that began."""
+        ready = [folder for folder in self._folders if await self._ready(folder)]
+        seen = await asyncio.gather(*(self._seen(folder) for folder in ready))
+        found = [await self._visit(*one) for one in zip(ready, seen, strict=True)]
+        return [one for one in found if one is not None]
+
+    async def _on(self) -> None:
+        while True:
+            await asyncio.sleep(self._round_s)
+            try:
+                await self.round()
+            except Exception:  # the next round may fare better
+                _log.exception("watched folders could not be looked at")
+
+    async def _ready(self, folder: _Folder) -> bool:
+        """Whether its last job has ended, and no pause is made after that."""
+        if folder.run and self._going(self._space, folder.run):
+            return False
+        if folder.run:
+            try:
+                await self._look_back(folder)
+            except StorageFault as fault:
+                folder.tell("taken in", f"it can't be told what was taken in ({fault})")
+                return False
+        folder.pause, paused = max(folder.pause - 1, 0), folder.pause
+        return not paused
+
+    async def _visit(self, folder: _Folder, seen: dict[str, Stamp] | None) -> Request | None:
+        if seen is None:
+            return None
+        last, folder.last = folder.last, seen
+        if twice := sorted(seen.keys() & self._before(folder)):
+            seen = {name: stamp for name, stamp in seen.items() if name not in twice}
+            names = ", ".join(twice[:3]) + " …" * bool(twice[3:])
+            folder.tell("alone", f"an earlier one of this name has these, too, so they stay out: {names}")
+        news = {
+            name: stamp
+            for name, stamp in seen.items()
+            if stamp != folder.settled.get(name) and (stamp == last.get(name) or self._quiet(stamp))
+        }
+        if not news:
+            return None
+        try:
+            due = await self._due(folder, news, folder.settled)
+            request = _request(folder.path, self._space, due) if due else None
+            if request is not None:
+                await self._perform(request)
+                folder.run, folder.offered = request.id, news
+        except (Sorry, StorageFault) as fault:
+            folder.tell("taken in", f"what is new could not be taken in, and is tried again ({fault})")
+            return None
+        folder.settled |= news
+        folder.tell("taken in")
+        return request
+
+    def _before(self, folder: _Folder) -> set[str]:
+        """What folders that come before this one have on the same shelf."""
+        earlier = self._folders[: self._folders.index(folder)]
+        return {name for one in earlier if one.path.name == folder.path.name for name in one.last}
+
+    async def _look_back(self, folder: _Folder) -> None:
+        """Offer anew what the last job has left although nothing is wrong with it, after pauses that grow."""
+        refused = await self._refused(self._space, folder.run)
+        left: list[str] = []
+        if refused is not None:
+            bad = {name for name, why in refused.items() if why not in PASSING}
+            good = {name: at for name, at in folder.offered.items() if name not in bad}
+            left = await self._due(folder, good, settled=())
+            for name in left:
+                folder.settled.pop(name, None)
+        folder.failures = folder.failures + 1 if left else 0
+        folder.pause = min(2 ** (folder.failures - 1), LONGEST) if left else 0
+        folder.run, folder.offered = "", {}
+        if left:
+            seconds = int(folder.pause * self._round_s)
+            _log.warning("watched folder %s: tried again in %d s", folder.path, seconds)
+
+    async def _seen(self, folder: _Folder) -> dict[str, Stamp] | None:
+        """None where it can't be told now."""
+        if folder.looking is None:
+            folder.looking = aside(lambda: self._look(folder.path))
+        if not (await asyncio.wait({folder.looking}, timeout=self._patience_s))[0]:
+            folder.tell("there", "it does not answer; its books stay")
+            return None
+        looking, folder.looking = folder.looking, None
+        try:
+            seen = looking.result()
+        except OSError as error:
+            folder.tell("there", f"it cannot be read ({error.strerror}); its books stay")
+            return None
+        if not seen and folder.last:  # a mount that is gone leaves an empty folder
+            folder.tell("there", "its files are gone; their books stay")
+            return None
+        folder.tell("there")
+        return seen
+
+    def _quiet(self, stamp: Stamp) -> bool:
+        """Whether its own time says that nobody is writing to it; one in the future says nothing."""
+        return time.time() - stamp[1] / 1e9 >= self._round_s
+
+    async def _due(self, folder: _Folder, news: Mapping[str, Stamp], settled: Collection[str]) -> list[str]:
+        """Of what is new here, what the library does not have as it is now; of `settled` files all."""
+        rows: Sequence[DocumentRow] = []
+        if any(name not in settled for name in news):
+            rows = await self._documents.list(self._space, folder.path.name)
+        known = {row.source: row for row in rows}
+
+        def had(name: str, stamp: Stamp) -> bool:
+            row = known.get(name)
+            if name in settled or row is None or row.size != stamp[0]:
+                return False
+            return stamp[1] / 1e9 <= row.created_at.timestamp()
+
+        return sorted(name for name, stamp in news.items() if not had(name, stamp))
+
+
+def _request(folder: Path, space: str, due: list[str]) -> Request:
     from uuid_utils import uuid7
 
     return Request(
         id=str(uuid7()),
-        place=Place("terminal", SPACE, "library", "watch"),
-        author=Author("watch", "watch", admin=True),
+        place=Place(WATCH, space, "library", str(folder)),
+        author=Author(WATCH, WATCH, admin=True),
         work="library",
         verb="add",
-        options={"paths": [str(folder)], "shelf": folder.name, "replace": True},
+        options={"paths": [str(folder)], ONLY: due, "shelf": folder.name, "replace": True},
         locale=locale_from(os.environ),
     )
+
+
+class Logged:
+    """The view of a job that nobody looks at: how it ended is in the log."""
+
+    def __init__(self, run: str, request: Request, outbox: Outbox) -> None:
+        self._folder = request.place.thread
+
+    async def show(self, event: Event) -> None:
+        if isinstance(event, Text | Notice | Failed):
+            level = logging.WARNING if isinstance(event, Failed) else logging.INFO
+            _log.log(level, "%s: %s", self._folder, " ".join(event.text.split()))
+
+    async def flush(self, status: Ended) -> None:
+        return
+
+    async def close(self, status: Ended) -> None:
+        return
+
+
+def logged(run: str, request: Request, outbox: Outbox) -> View:
+    return Logged(run, request, outbox)

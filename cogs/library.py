@@ -49,3 +49,7 @@ class Library(commands.GroupCog, **group("library")):
     @verb("library", "jobs")
     async def jobs(self, interaction: discord.Interaction) -> None:
         await self._reception.perform(interaction, "library", "jobs")
+
+    @verb("library", "cancel")
+    async def cancel(self, interaction: discord.Interaction, job: str | None = None) -> None:
+        await self._reception.perform(interaction, "library", "cancel", text=job or "")

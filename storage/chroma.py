@@ -9,11 +9,11 @@ import asyncio
 import ctypes
 import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
 from storage.faults import FaultKind, StorageFault, fault_of
@@ -21,6 +21,7 @@ from storage.faults import FaultKind, StorageFault, fault_of
 if TYPE_CHECKING:
     from chromadb.api.client import Client
     from chromadb.api.models.Collection import Collection
+    from chromadb.base_types import Where
     from numpy import float32
     from numpy.typing import NDArray
 
@@ -60,10 +61,15 @@ class Shard:
                 ids=ids, embeddings=vectors, metadatas=[{"document": document_id} for _ in ids]
             )
 
-    def nearest(self, vector: NDArray[float32], k: int) -> list[tuple[str, float]]:
-        """The `k` nearest ids, each with its cosine similarity."""
+    def nearest(
+        self, vector: NDArray[float32], k: int, without: Sequence[str] = ()
+    ) -> list[tuple[str, float]]:
+        """The `k` nearest ids, each with its cosine similarity; none of the documents `without`."""
         found = self._collection.query(
-            query_embeddings=vector.reshape(1, -1), n_results=max(1, k), include=["distances"]
+            query_embeddings=vector.reshape(1, -1),
+            n_results=max(1, k),
+            where=_of("$nin", without) if without else None,
+            include=["distances"],
         )
         distances = found["distances"]
         if not distances:
@@ -71,8 +77,13 @@ class Shard:
         # Chroma's cosine distance is one minus the similarity.
         return [(id, 1.0 - far) for id, far in zip(found["ids"][0], distances[0], strict=True)]
 
-    def forget(self, document_id: str) -> None:
-        self._collection.delete(where={"document": document_id})
+    def forget(self, document_ids: Sequence[str]) -> None:
+        self._collection.delete(where=_of("$in", document_ids))
+
+
+def _of(operator: Literal["$in", "$nin"], documents: Sequence[str]) -> Where:
+    ids: list[str | int | float | bool] = list(documents)
+    return {"document": {operator: ids}}
 
 
 class Chroma:

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
+
+VISIBLE: Final = ("lexical", "ready")
+"""The states of documents that are on their shelf."""
 
 
 class NewSection(Protocol):
@@ -73,11 +76,17 @@ class NewDocument:
     chunks: Sequence[NewChunk]
     links: Sequence[NewLink]
     segment: bytes
+    pages: Sequence[int] = ()
+    """Where each page begins, in characters of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """`embedded` chunks, from the first on, have vectors of `embedder`; "ready" once all have."""
+    """`embedded` chunks, from the first on, have vectors of `embedder`; "ready" once all have.
+
+    "building": not on its shelf yet, and `built_by` says for which run; "retired": off it since `retired_at`, and
+    read only by whoever holds its passages.
+    """
 
     id: str
     space: str
@@ -87,12 +96,14 @@ class DocumentRow:
     language: str
     sha256: str
     size: int
-    state: Literal["lexical", "ready"]
+    state: Literal["building", "lexical", "ready", "retired"]
     section_count: int
     chunk_count: int
     embedded: int
     embedder: str | None
     created_at: datetime
+    built_by: str | None
+    retired_at: datetime | None
 
     @property
     def alias(self) -> str:
@@ -117,7 +128,7 @@ class ChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class PassageRow:
-    """A chunk with what a citation says of it: its document's source and title, its headings and page."""
+    """A chunk with what a citation says of it: its document's source and title, its headings, the page it begins on."""
 
     chunk: ChunkRow
     shelf: str
@@ -125,6 +136,18 @@ class PassageRow:
     title: str
     path: tuple[str, ...]
     page: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRow:
+    """A whole section with its document's names; `path` are its headings, `page` is the one it begins on."""
+
+    source: str
+    document: str
+    title: str
+    path: tuple[str, ...]
+    page: int | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,22 +12,25 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from storage.db import Database
-from storage.document_rows import DocumentRow, Leftover, NewChunk, NewDocument, NewSection
+from storage.document_rows import VISIBLE, DocumentRow, Leftover, NewChunk, NewDocument, NewSection
+from storage.inbox import UNFINISHED
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select, Table
     from sqlalchemy.ext.asyncio import AsyncConnection
+
+ROWS = 2_000
+"""Written at once: while the statement for them is made ready, nobody else is served."""
 
 
 class Documents:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def add(self, new: NewDocument, *, replaces: Collection[str] = ()) -> bool:
-        """Put a whole document on its shelf, and take the documents `replaces` (ids) off it, in one go.
+    async def add(self, new: NewDocument, *, built_by: str | None = None) -> bool:
+        """Put a whole document on its shelf in one go; False, changing nothing, if one of this id is there.
 
-        False, changing nothing, if a document of this id is there already. Vectors are not touched: what
-        was replaced is among the `leftovers`.
+        With the id of a run, which it is `built_by`, it is kept beside the shelf until it is swapped in.
         """
         from storage import tables as t
 
@@ -40,7 +43,8 @@ class Documents:
             language=new.language,
             sha256=new.sha256,
             size=new.size,
-            state="lexical" if new.chunks else "ready",
+            state="building" if built_by is not None else "lexical" if new.chunks else "ready",
+            built_by=built_by,
             section_count=len(new.sections),
             chunk_count=len(new.chunks),
             embedded=0,
@@ -51,6 +55,13 @@ class Documents:
             (t.segments, [{"document_id": new.id, "data": new.segment}]),
             (t.sections, [_section_values(new.id, section) for section in new.sections]),
             (t.chunks, [_chunk_values(new.id, chunk) for chunk in new.chunks]),
+            (
+                t.pages,
+                [
+                    {"document_id": new.id, "number": n, "start": start}
+                    for n, start in enumerate(new.pages, 1)
+                ],
+            ),
             (
                 t.links,
                 [
@@ -63,14 +74,79 @@ class Documents:
             if (await connection.execute(head.on_conflict_do_nothing())).rowcount != 1:
                 return False
             for table, rows in parts:
-                if rows:
-                    await connection.execute(table.insert(), rows)
-            if replaces:
-                d = t.documents.c
-                gone = (d.space == new.space, d.shelf == new.shelf, d.id.in_(list(replaces)))
-                await self._take_off(connection, *gone)
-            await self._bump(connection, new.space, new.shelf)
+                for first in range(0, len(rows), ROWS):
+                    await connection.execute(table.insert(), rows[first : first + ROWS])
+            if built_by is None:
+                await self._bump(connection, new.space, new.shelf)
         return True
+
+    async def swap(self, space: str, shelf: str, pairs: Sequence[tuple[str, str]]) -> set[str]:
+        """Put documents that were built on the shelf, all in one moment; the ids of those that are on it then.
+
+        A pair is a new document's id and that of the one whose place it takes, or "" for whatever bears its
+        source's name by now. What is replaced is retired. Where the one to replace has left the shelf, the new
+        one goes as well, to the `leftovers`. Done again it changes nothing.
+        """
+        from sqlalchemy import case, select
+
+        from storage.tables import documents
+
+        d, changed = documents.c, False
+        here = (d.space == space, d.shelf == shelf)
+        mine = (*here, d.id.in_([new for new, _ in pairs]))
+        on_it = case((d.chunk_count <= d.embedded, "ready"), else_="lexical")
+        async with self._db.write() as connection:
+            await self._db.alone(connection, f"shelf:{space}:{shelf}")
+            built = select(d.id, d.source).where(*mine, d.state == "building")
+            sources = {row.id: row.source for row in await connection.execute(built)}
+            for new, old in pairs:
+                if new not in sources:
+                    continue
+                place = d.id == old if old else d.source == sources[new]
+                retiring = documents.update().where(*here, d.state.in_(VISIBLE), place)
+                now = datetime.now(UTC)
+                retired = await connection.execute(retiring.values(state="retired", retired_at=now))
+                if old and not retired.rowcount:
+                    await self._take_off(connection, d.id == new)
+                    continue
+                putting = documents.update().where(d.id == new)
+                await connection.execute(putting.values(state=on_it, built_by=None))
+                changed = True
+            if changed:
+                await self._bump(connection, space, shelf)
+            there = await connection.execute(select(d.id).where(*mine, d.state.in_(VISIBLE)))
+            return set(there.scalars())
+
+    async def sweep(self, before: datetime) -> None:
+        """Take off, in all spaces, what nobody wants any more: what was retired `before`, and what was built for
+        runs that have ended.
+        """
+        from sqlalchemy import and_, exists, or_
+
+        from storage.tables import documents, inbox
+
+        d, i = documents.c, inbox.c
+        going_on = exists().where(i.id == d.built_by, i.space == d.space, i.state.in_(UNFINISHED))
+        dead = or_(and_(d.state == "retired", d.retired_at < before), and_(d.state == "building", ~going_on))
+        async with self._db.read() as connection:
+            if (await connection.execute(documents.select().where(dead).limit(1))).first() is None:
+                return
+        async with self._db.write() as connection:
+            await self._take_off(connection, dead)
+
+    async def unseen(self, space: str, shelf: str) -> set[str]:
+        """The ids of what is not on the shelf although its vectors may lie there: being built, retired, left over."""
+        from sqlalchemy import select, union
+
+        from storage.tables import documents, leftovers
+
+        d, o = documents.c, leftovers.c
+        query = union(
+            select(d.id).where(d.space == space, d.shelf == shelf, d.state.not_in(VISIBLE)),
+            select(o.document_id).where(o.space == space, o.shelf == shelf),
+        )
+        async with self._db.read() as connection:
+            return set((await connection.execute(query)).scalars())
 
     async def remove(self, space: str, document_id: str) -> bool:
         """Take a document off its shelf with all that hangs on it; whether it was there.
@@ -93,15 +169,16 @@ class Documents:
         async with self._db.read() as connection:
             return [Leftover(**row._mapping) for row in await connection.execute(leftovers.select())]
 
-    async def cleared(self, space: str, document_id: str) -> None:
-        """Nothing is left of a document that was taken off its shelf."""
+    async def cleared(self, space: str, document_ids: Collection[str]) -> None:
+        """Nothing is left of documents that were taken off their shelves."""
         from storage.tables import leftovers
 
-        mine = (leftovers.c.space == space, leftovers.c.document_id == document_id)
+        mine = (leftovers.c.space == space, leftovers.c.document_id.in_(document_ids))
         async with self._db.write() as connection:
             await connection.execute(leftovers.delete().where(*mine))
 
     async def get(self, space: str, document_id: str) -> DocumentRow | None:
+        """A document in any state; the others here give those that are on their shelf."""
         from storage.tables import documents
 
         rows = await self._documents(
@@ -113,7 +190,7 @@ class Documents:
         """By shelf, then title."""
         from storage.tables import documents
 
-        query = documents.select().where(documents.c.space == space)
+        query = documents.select().where(documents.c.space == space, documents.c.state.in_(VISIBLE))
         if shelf is not None:
             query = query.where(documents.c.shelf == shelf)
         return await self._documents(query.order_by(documents.c.shelf, documents.c.title, documents.c.id))
@@ -142,8 +219,8 @@ class Documents:
         from storage.tables import documents
 
         c = documents.c
-        query = documents.select().where(c.space == space, c.shelf == shelf, c.sha256 == sha256)
-        rows = await self._documents(query.order_by(c.id).limit(1))
+        mine = (c.space == space, c.shelf == shelf, c.sha256 == sha256, c.state.in_(VISIBLE))
+        rows = await self._documents(documents.select().where(*mine).order_by(c.id).limit(1))
         return rows[0] if rows else None
 
     async def mark_embedded(self, space: str, document_id: str, upto: int, embedder: str | None) -> bool:
@@ -157,16 +234,11 @@ class Documents:
         from storage.tables import documents
 
         c = documents.c
+        # One that is not on its shelf does not get there by its vectors.
+        state = case((c.state.not_in(VISIBLE), c.state), (c.chunk_count <= upto, "ready"), else_="lexical")
+        mine = documents.update().where(c.space == space, c.id == document_id)
         async with self._db.write() as connection:
-            result = await connection.execute(
-                documents.update()
-                .where(c.space == space, c.id == document_id)
-                .values(
-                    embedded=upto,
-                    embedder=embedder,
-                    state=case((c.chunk_count <= upto, "ready"), else_="lexical"),
-                )
-            )
+            result = await connection.execute(mine.values(embedded=upto, embedder=embedder, state=state))
             return result.rowcount == 1
 
     async def _take_off(self, connection: AsyncConnection, *which: ColumnElement[bool]) -> Sequence[str]:

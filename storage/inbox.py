@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
 InboxState = Literal["received", "running", "done", "failed", "stopped"]
-_UNFINISHED = ("received", "running")
+UNFINISHED = ("received", "running")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,9 @@ class Inbox:
         from storage.tables import inbox
 
         changed = inbox.update().where(inbox.c.id == bindparam("of")).values(state=bindparam("to"))
-        begun = changed.where(or_(*(inbox.c.state == one for one in _UNFINISHED)))
-        running = [{"of": id, "to": state} for id, state in states.items() if state in _UNFINISHED]
-        ended = [{"of": id, "to": state} for id, state in states.items() if state not in _UNFINISHED]
+        begun = changed.where(or_(*(inbox.c.state == one for one in UNFINISHED)))
+        running = [{"of": id, "to": state} for id, state in states.items() if state in UNFINISHED]
+        ended = [{"of": id, "to": state} for id, state in states.items() if state not in UNFINISHED]
         async with self._db.write() as connection:
             for change, rows in ((begun, running), (changed, ended)):
                 if rows:
@@ -103,7 +103,7 @@ class Inbox:
         """Requests received or running, of all spaces: what a start has to go on with, in order."""
         from storage.tables import inbox
 
-        return await self._rows(inbox.c.state.in_(_UNFINISHED))
+        return await self._rows(inbox.c.state.in_(UNFINISHED))
 
     async def waiting_at(self, space: str, platform: str, channel: str, thread: str) -> bool:
         """Whether an ordered request of this place is received or running."""
@@ -113,7 +113,7 @@ class Inbox:
             inbox.select()
             .with_only_columns(inbox.c.seq)
             .where(
-                inbox.c.state.in_(_UNFINISHED),
+                inbox.c.state.in_(UNFINISHED),
                 inbox.c.space == space,
                 inbox.c.platform == platform,
                 inbox.c.channel == channel,

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from storage.db import Database
+from storage.inbox import UNFINISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,9 @@ class JobErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """`done` of `total` are units of the present `phase`; files are counted over the whole job.
+    """`done` of `total` are units of the present `phase`: bytes read, vectors made. Files: those of the whole job.
 
-    `state` is that of the job's request where the inbox has one: it is right even after a crash.
+    `state` minds that of the job's run where the inbox has one: it is right even after a crash.
     """
 
     id: str
@@ -42,6 +43,27 @@ class JobRow:
     created_at: datetime
     updated_at: datetime
     errors: tuple[JobErrorRow, ...] = ()
+
+    @property
+    def run(self) -> str:
+        """The run that it is a part of: a reindex has a job for each shelf."""
+        return run_of(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class JobRunRow:
+    """A run of jobs that is going, or waits for its turn and has no job yet. `payload` is its request."""
+
+    id: str
+    kind: str
+    author_id: str
+    payload: str
+    created_at: datetime
+
+
+def run_of(job: str) -> str:
+    """The run's id in a job's: all of it, or what follows the shelf."""
+    return job.rpartition(":")[2]
 
 
 class Jobs:
@@ -97,22 +119,18 @@ class Jobs:
 
     async def list(self, space: str, limit: int = 20) -> Sequence[JobRow]:
         """The latest jobs, newest first, each with its errors."""
-        from sqlalchemy import case, func, select
-
         from storage.tables import inbox, job_errors, jobs
 
-        asked = case((inbox.c.state == "received", "running"), else_=inbox.c.state)
-        columns = [one for one in jobs.c if one is not jobs.c.state]
-        query = (
-            select(*columns, func.coalesce(asked, jobs.c.state).label("state"))
-            .outerjoin(inbox, (inbox.c.id == jobs.c.id) & (inbox.c.space == jobs.c.space))
-            .where(jobs.c.space == space)
-        )
+        query = jobs.select().where(jobs.c.space == space)
         query = query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
         async with self._db.read() as connection:
-            rows = list(await connection.execute(query))
+            rows = [dict(row._mapping) for row in await connection.execute(query)]
+            runs = {run_of(row["id"]) for row in rows}
+            asked = inbox.select().with_only_columns(inbox.c.id, inbox.c.state)
+            asked = asked.where(inbox.c.space == space, inbox.c.id.in_(runs))
+            states = {row.id: row.state for row in await connection.execute(asked)}
             wrong = job_errors.select().where(
-                job_errors.c.space == space, job_errors.c.job_id.in_([row.id for row in rows])
+                job_errors.c.space == space, job_errors.c.job_id.in_([row["id"] for row in rows])
             )
             errors: dict[str, list[JobErrorRow]] = {}
             for error in await connection.execute(wrong.order_by(job_errors.c.created_at, job_errors.c.name)):
@@ -120,7 +138,42 @@ class Jobs:
                 errors.setdefault(mapping["job_id"], []).append(
                     JobErrorRow(mapping["name"], mapping["key"], mapping["values"])
                 )
-        return [JobRow(**row._mapping, errors=tuple(errors.get(row.id, ()))) for row in rows]
+        for row in rows:
+            row["state"] = _state(row["state"], states.get(run_of(row["id"])))
+        return [JobRow(**row, errors=tuple(errors.get(row["id"], ()))) for row in rows]
+
+    async def runs(self, space: str, kinds: Sequence[str]) -> Sequence[JobRunRow]:
+        """The runs of these verbs of the library that have not ended, in the order in which they came."""
+        from storage.tables import inbox
+
+        query = inbox.select().where(
+            inbox.c.space == space,
+            inbox.c.work == "library",
+            inbox.c.verb.in_(kinds),
+            inbox.c.state.in_(UNFINISHED),
+        )
+        async with self._db.read() as connection:
+            rows = await connection.execute(query.order_by(inbox.c.seq))
+            return [JobRunRow(row.id, row.verb, row.author_id, row.payload, row.created_at) for row in rows]
+
+    async def refused(self, space: str, run: str) -> dict[str, str] | None:
+        """The files that a failed run could not read, by name, each with why (a key of the catalogue); None for a
+        run that was done, or stopped.
+
+        What is neither among them nor in the library is due to something else.
+        """
+        from sqlalchemy import or_
+
+        from storage.tables import inbox, job_errors
+
+        i, e = inbox.c, job_errors.c
+        ended = inbox.select().with_only_columns(i.state).where(i.space == space, i.id == run)
+        mine = or_(e.job_id == run, e.job_id.endswith(f":{run}", autoescape=True))
+        names = job_errors.select().with_only_columns(e.name, e.key).where(e.space == space, mine)
+        async with self._db.read() as connection:
+            if await connection.scalar(ended) in ("done", "stopped"):
+                return None
+            return {row.name: row.key for row in await connection.execute(names)}
 
     async def _update(self, space: str, id: str, values: dict[str, object]) -> None:
         from storage.tables import jobs
@@ -131,3 +184,10 @@ class Jobs:
                 .where(jobs.c.space == space, jobs.c.id == id)
                 .values(**values, updated_at=datetime.now(UTC))
             )
+
+
+def _state(job: str, run: str | None) -> str:
+    """What a job's own note and its run's come to. A job that a leaving process cut off notes "stopped", too."""
+    if run is None or job in ("done", "failed"):
+        return job
+    return "running" if run in UNFINISHED else run

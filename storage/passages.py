@@ -6,13 +6,19 @@ Only reads; `documents` put it there.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from storage.db import Database
-from storage.document_rows import ChunkRow, PassageRow
+from storage.document_rows import ChunkRow, PassageRow, SectionRow
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Table
 
 
 class Passages:
+    """Of documents in any state: whoever holds a passage of one that was replaced reads on in it."""
+
     def __init__(self, db: Database) -> None:
         self._db = db
 
@@ -40,9 +46,9 @@ class Passages:
 
     async def get(self, space: str, ids: Iterable[str]) -> dict[str, PassageRow]:
         """Chunks by id, with what a citation needs. Unknown ids (replaced meanwhile) are left out."""
-        from sqlalchemy import and_, or_, select
+        from sqlalchemy import and_, func, or_, select
 
-        from storage.tables import chunks, documents, sections
+        from storage.tables import chunks, documents, pages, sections
 
         ordinals: dict[str, list[int]] = {}
         for id in ids:
@@ -59,8 +65,9 @@ class Passages:
         )
         d, s = documents.c, sections.c
         same_section = and_(s.document_id == chunks.c.document_id, s.ordinal == chunks.c.section)
+        page = _page_at(pages, chunks.c.document_id, chunks.c.start)
         query = (
-            select(chunks, d.shelf, d.source, d.title, s.path, s.page)
+            select(chunks, d.shelf, d.source, d.title, s.path, func.coalesce(page, s.page))
             .join(documents, d.id == chunks.c.document_id)
             .outerjoin(sections, same_section)
             .where(d.space == space, wanted)
@@ -74,22 +81,55 @@ class Passages:
                 result[chunk.id] = PassageRow(chunk, shelf, source, title, headings, page)
         return result
 
-    async def section_text(self, space: str, document_id: str, ordinal: int) -> str | None:
-        """A section's text, cut out by the database."""
-        from sqlalchemy import and_, func, select
+    async def turns(
+        self, space: str, spans: Collection[tuple[str, int, int]]
+    ) -> dict[str, list[tuple[int, int]]]:
+        """Where pages begin within spans, but for their first characters: (start, number) in order, by document.
 
-        from storage.tables import documents, sections, texts
+        A span is a document's id and the characters start … end-1.
+        """
+        from sqlalchemy import and_, or_, select
 
-        s = sections.c
+        from storage.tables import documents, pages
+
+        p = pages.c
+        if not spans:
+            return {}
+        within = (and_(p.document_id == id, p.start > start, p.start < end) for id, start, end in spans)
         query = (
-            select(func.substr(texts.c.text, s.start + 1, s.end - s.start))
+            select(p.document_id, p.start, p.number)
+            .join(documents)
+            .where(documents.c.space == space, or_(*within))
+            .order_by(p.document_id, p.number)
+        )
+        found: dict[str, list[tuple[int, int]]] = {}
+        async with self._db.read() as connection:
+            for document, start, number in await connection.execute(query):
+                found.setdefault(document, []).append((start, number))
+        return found
+
+    async def section(self, space: str, document_id: str, ordinal: int) -> SectionRow | None:
+        """A whole section, its text cut out by the database."""
+        from sqlalchemy import func, select
+
+        from storage.tables import documents, pages, sections, texts
+
+        d, s = documents.c, sections.c
+        page = _page_at(pages, s.document_id, s.start)
+        text = func.substr(texts.c.text, s.start + 1, s.end - s.start)
+        query = (
+            select(d.source, d.title, s.title, s.path, func.coalesce(page, s.page), text)
             .select_from(sections)
             .join(texts, texts.c.document_id == s.document_id)
-            .join(documents, documents.c.id == s.document_id)
-            .where(and_(documents.c.space == space, s.document_id == document_id, s.ordinal == ordinal))
+            .join(documents, d.id == s.document_id)
+            .where(d.space == space, s.document_id == document_id, s.ordinal == ordinal)
         )
         async with self._db.read() as connection:
-            return (await connection.execute(query)).scalar()
+            row = (await connection.execute(query)).first()
+        if row is None:
+            return None
+        source, document, title, path, number, words = row
+        return SectionRow(source, document, title, tuple(json.loads(path)), number, words)
 
     async def span(self, space: str, document_id: str, start: int, end: int) -> str | None:
         """The characters start … end-1 of a document, cut out by the database."""
@@ -104,3 +144,12 @@ class Passages:
         )
         async with self._db.read() as connection:
             return (await connection.execute(query)).scalar()
+
+
+def _page_at(pages: Table, document_id: ColumnElement[str], start: ColumnElement[int]) -> Any:
+    """The page of a document's character, NULL where it has no pages."""
+    from sqlalchemy import func, select
+
+    p = pages.c
+    query = select(func.max(p.number)).where(p.document_id == document_id, p.start <= start)
+    return query.scalar_subquery()

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from storage.db import Database
+from storage.document_rows import VISIBLE
 
 
 @dataclass(frozen=True, slots=True)
 class ShelfRow:
-    """`version` grows with every document added to or removed from the shelf, and never goes back."""
+    """`version` grows with every document put on the shelf or taken off it, and never goes back."""
 
     name: str
     version: int
@@ -53,7 +54,7 @@ class Shelves:
         query = (
             select(s.name, s.version, func.count())
             .join(documents, and_(d.space == s.space, d.shelf == s.name))
-            .where(s.space == space)
+            .where(s.space == space, d.state.in_(VISIBLE))
             .group_by(s.name, s.version)
             .order_by(s.name)
         )
@@ -77,7 +78,7 @@ class Shelves:
         from storage import tables as t
 
         d = t.documents.c
-        here = (d.space == space, d.shelf == shelf)
+        here = (d.space == space, d.shelf == shelf, d.state.in_(VISIBLE))
         heads = (
             select(d.id, d.title, d.language, t.segments.c.data, d.embedder, d.embedded)
             .join(t.segments, t.segments.c.document_id == d.id)

@@ -49,6 +49,8 @@ documents = Table(
     Column("embedded", Integer, nullable=False),
     Column("embedder", String),
     Column("created_at", Moment, nullable=False),
+    Column("built_by", String),
+    Column("retired_at", Moment),
     Index(None, "space", "shelf", "sha256"),
 )
 
@@ -97,6 +99,17 @@ sections = Table(
     Column("end", Integer, nullable=False),
     Column("page", Integer),
     PrimaryKeyConstraint("document_id", "ordinal"),
+)
+
+# Where the pages begin, of documents that have pages.
+pages = Table(
+    "pages",
+    metadata,
+    _document_id(),
+    Column("number", Integer, nullable=False),
+    Column("start", Integer, nullable=False),
+    PrimaryKeyConstraint("document_id", "number"),
+    Index(None, "document_id", "start"),
 )
 
 chunks = Table(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,18 +68,26 @@ class Vectors:
         await self._chroma.run(lambda: self._add((space, shelf, embedder), list(ids), vectors, document_id))
 
     async def search(
-        self, space: str, shelf: str, embedder: str, vector: NDArray[float32], k: int
+        self,
+        space: str,
+        shelf: str,
+        embedder: str,
+        vector: NDArray[float32],
+        k: int,
+        *,
+        without: Collection[str] = (),
     ) -> list[tuple[str, float]]:
         """The `k` nearest chunks, nearest first, each with its cosine similarity (-1 … 1).
 
-        Raises StorageFault, "missing" if there is no such collection at all.
+        None of the documents `without` takes a place among them. Raises StorageFault, "missing" if there is no
+        such collection at all.
         """
-        return await self._chroma.run(lambda: self._search((space, shelf, embedder), vector, k))
+        return await self._chroma.run(lambda: self._search((space, shelf, embedder), vector, k, without))
 
-    async def remove_document(self, space: str, shelf: str, document_id: str) -> None:
-        """Forget a document's vectors, whichever embedder made them."""
-        if not await asyncio.to_thread(self._chroma.untouched):
-            await self._chroma.run(lambda: self._remove(space, shelf, document_id))
+    async def remove(self, space: str, shelf: str, document_ids: Collection[str]) -> None:
+        """Forget the vectors of documents, whichever embedder made them."""
+        if document_ids and not await asyncio.to_thread(self._chroma.untouched):
+            await self._chroma.run(lambda: self._remove(space, shelf, document_ids))
 
     async def count(self, space: str, shelf: str, embedder: str) -> int:
         key = (space, shelf, embedder)
@@ -143,19 +151,21 @@ class Vectors:
                 batch, made = [batch[n] for n in left], made[left]
             shards[-1].put(batch, made, document_id)
 
-    def _search(self, key: Key, vector: NDArray[float32], k: int) -> list[tuple[str, float]]:
+    def _search(
+        self, key: Key, vector: NDArray[float32], k: int, without: Collection[str]
+    ) -> list[tuple[str, float]]:
         shards = self._all(key)
         if not shards:
             raise StorageFault("missing", f"no vectors of {key[2]} for the shelf {key[1]}")
         found: dict[str, float] = {}
         for shard in shards:
-            found.update(shard.nearest(vector, k))
+            found.update(shard.nearest(vector, k, sorted(without)))
         return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:k]
 
-    def _remove(self, space: str, shelf: str, document_id: str) -> None:
+    def _remove(self, space: str, shelf: str, document_ids: Collection[str]) -> None:
         for shard in self._chroma.shards():
             if (shard.about.get("space"), shard.about.get("shelf")) == (space, shelf):
-                shard.forget(document_id)
+                shard.forget(sorted(document_ids))
 
 
 def _renewed(older: list[Shard], ids: list[str], vectors: NDArray[float32], document_id: str) -> set[str]:

@@ -68,10 +68,17 @@ def test_global_options_stand_before_or_after_the_command() -> None:
 
 def test_doctor_names_what_is_missing_and_tells_no_secret(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
-    config.write_text('[roles]\nanswerer = "openai:some-model"\n', encoding="utf-8")
+    config.write_text(
+        '[roles]\nanswerer = "openai:some-model"\n[library]\nwatch = ["books", "gone"]\nwatch_space = "1234"\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "books").mkdir()
+    (tmp_path / "books" / "a.pdf").write_text("A.")
     done = bot("doctor", "--config", str(config), data=tmp_path / "data", OPENAI_API_KEY="sk-very-secret")
     assert "models pull" in done.stdout
     assert "OPENAI_API_KEY is set" in done.stdout
+    assert "books: 1 file for the shelf “books” of the library “1234”" in done.stdout
+    assert f"✗ Watched folder {tmp_path / 'gone'}: No such file or directory. Its books stay" in done.stdout
     assert "secret" not in done.stdout + done.stderr
     assert done.returncode == 1
 

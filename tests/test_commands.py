@@ -193,7 +193,7 @@ def test_help_names_every_verb_and_every_option(locale: str) -> None:
         assert usage(row) in everything
         one = help_text(say, row.path)
         assert all(f"--{option.name}" in one for option in row.options)
-    assert help_text(say, "library").count("/library") == 5
+    assert help_text(say, "library").count("/library") == 6
     assert help_text(say, "no such thing") == everything
 
 

@@ -314,6 +314,7 @@ def test_a_wrong_key_is_refused_with_its_line_and_the_nearest_right_one(file: Pa
         ('[storage]\nurl = "postgresql+psycopg://me:hush@host/db"\n', 2, "holds a password"),
         ('[storage]\nurl = "mysql://host/db"\n', 2, "has to begin with one of sqlite+aiosqlite:///"),
         ('[library]\nwatch = "books"\n', 2, "has to be a list of texts"),
+        ("[library]\nwatch_space = 1234\n", 2, "has to be a text"),
         ('[discord]\ntoken = "abc"\n', 2, "write the variable's name as token_env"),
         (f'[discord]\ntoken_env = "{"M" * 24}.Gx_Y-z.{"hush-" * 8}"\n', 2, "looks like a secret"),
         (f'[discord]\ntoken_env = "Bot {"M" * 24}.Gx_Y-z.{"hush-" * 8}"\n', 2, "looks like a secret"),

@@ -23,7 +23,19 @@ LAYERS = (
     ("bot.watch",),
     ("bot.works",),
     ("bot.strategies",),
-    ("bot.llm", "bot.retrieval", "bot.readers", "bot.budget", "bot.prompts", "bot.engine", "bot.fence"),
+    (
+        "bot.llm",
+        "bot.retrieval",
+        "bot.readers",
+        "bot.budget",
+        "bot.prompts",
+        "bot.engine",
+        "bot.fence",
+        "bot.tracing",
+        "bot.tracing_gen_ai",
+        "bot.tracing_otlp",
+        "bot.tracing_settings",
+    ),
     ("bot.doorway", "bot.order", "bot.patience", "bot.requests", "storage"),
     ("bot.command_line", "bot.manual", "bot.commands", "bot.verb"),
     ("bot.config", "bot.config_file", "bot.config_roles", "bot.models", "bot.model_fetch"),
@@ -45,6 +57,7 @@ HOMES = {
     "genai_prices": ("bot.llm.prices",),
     "dbos": ("bot.engine",),
     "chromadb": ("storage.chroma",),
+    "opentelemetry": ("bot.tracing_otlp",),
     "apscheduler": ("bot.schedules",),
     "sqlalchemy": ("storage", "bot.engine"),
     "alembic": ("storage.migrations",),
@@ -52,6 +65,14 @@ HOMES = {
     "onnxruntime": ("bot.retrieval",),
     "tokenizers": ("bot.retrieval",),
     "xllamacpp": ("bot.llm.demo_process",),
+    "lxml": (
+        "bot.readers.archive",
+        "bot.readers.web.markup",
+        "bot.readers.docx.xml",
+        "bot.readers.web.epub",
+        "bot.readers.web.epub_contents",
+    ),
+    "pypdfium2": ("bot.readers.pdf.reader", "bot.readers.pdf.page"),
     "prompt_toolkit": ("bot.adapters",),
     "rich": ("bot.adapters", "bot.cli"),
     "platformdirs": ("bot.config",),
@@ -60,7 +81,7 @@ HOMES = {
 HEAVY = {
     "sqlalchemy", "chromadb", "dbos", "anthropic", "openai", "onnxruntime", "tokenizers", "numpy", "alembic",
     "pydantic", "rich", "prompt_toolkit", "yaml", "d20", "discord", "aiohttp", "matplotlib",
-    "slack_bolt", "slack_sdk",
+    "slack_bolt", "slack_sdk", "lxml", "pypdfium2", "opentelemetry",
 }  # fmt: skip
 
 

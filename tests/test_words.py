@@ -98,3 +98,11 @@ def test_a_sentence_counts_and_survives_what_was_forgotten() -> None:
     assert say("a.files", n=0, place="{n}") == "0 files in {n}"
     assert say("a.files", n=2) == "2 files in {place}"
     assert say("a.lost", n=2) == "a.lost n=2"
+
+
+@pytest.mark.parametrize(
+    "key", ["verbs.library_add", "discord.option_file", "welcome.server", "slack_welcome.installer"]
+)
+def test_who_is_asked_for_a_book_hears_of_every_kind_that_is_read(key: str) -> None:
+    for said in (ENGLISH[key], PORTUGUESE[key]):
+        assert not {kind for kind in ("PDF", "Word", "EPUB", "HTML", "Markdown", "text") if kind not in said}

@@ -17,6 +17,7 @@ from bot.adapters.conversation import Application, Conversation, House, new_id
 from bot.adapters.stages import Claims
 from bot.command_line import parse
 from bot.events import Request, Sorry, View
+from bot.requests import WATCH
 
 
 class Output(Protocol):
@@ -94,7 +95,8 @@ class Feed:
         try:
             try:
                 self._app = await opening
-                self._app.attach("terminal", self._output.view)
+                for platform in ("terminal", WATCH):
+                    self._app.attach(platform, self._output.view)
                 resumed = await self._app.start()
             except Sorry as sorry:
                 closed = sorry

@@ -19,6 +19,7 @@ from bot.adapters.terminal_markdown import Ink
 from bot.adapters.terminal_plain import PlainOutput, PlainScreen
 from bot.commands import verb
 from bot.events import Completion, Ended, Failed, OptionValue, Request, Sorry
+from bot.requests import WATCH
 
 if TYPE_CHECKING:
     from bot.adapters.feed import Output
@@ -102,7 +103,8 @@ def _plain(config: Config, conversation: Conversation) -> PlainOutput:
 
 async def _durable(app: App, request: Request, output: Output) -> str:
     """Through the engine: what a crash cut off earlier is taken up, and waited for, too."""
-    app.attach("terminal", output.view)
+    for platform in ("terminal", WATCH):
+        app.attach(platform, output.view)
     resumed = await app.start()
     status = await (await app.perform(request)).wait()
     for other in resumed:

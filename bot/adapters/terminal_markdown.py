@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from bot.adapters.draft import clean
+from bot.adapters.tables import cells as cells_of
 
 _INLINE = re.compile(
     r"(`[^`]+`)|\*\*(.+?)\*\*|~~(.+?)~~|(?<![\w*])[*_](?! )([^*_]+?)[*_](?![\w*])|(\[\d{1,3}\])"
@@ -129,8 +130,8 @@ class MarkdownStream:
         return ink.wrap(ink.inline(line))
 
     def _rows(self) -> list[str]:
-        """The table that has ended, its columns aligned; too wide for the screen, it stays as it came."""
-        rows = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in self._table]
+        """The table that has ended, its columns aligned; too wide for the screen, it is a list of its rows."""
+        rows = [cells_of(row) for row in self._table]
         raw, self._table = self._table, []
         if not rows:
             return []
@@ -141,7 +142,9 @@ class MarkdownStream:
             max((width_of(row[at]) for row, rule in zip(cells, ruled, strict=True) if not rule), default=0)
             for at in range(columns)
         ]
-        if sum(widths) + 3 * columns > self.ink.width:
+        if sum(widths) + 3 * (columns - 1) > self.ink.width:
+            if ruled[1:2] == [True] and len(rows) > 2:
+                return self._records(cells[0], cells[2:])
             return [self.ink.wrap(self.ink.inline(line)) for line in raw]
         shown = []
         for number, (row, rule) in enumerate(zip(cells, ruled, strict=True)):
@@ -152,4 +155,16 @@ class MarkdownStream:
                 cell + " " * (width - width_of(cell)) for cell, width in zip(row, widths, strict=True)
             )
             shown.append(self.ink(line, BOLD) if number == 0 and len(rows) > 1 else line.rstrip())
+        return shown
+
+    def _records(self, header: list[str], rows: list[list[str]]) -> list[str]:
+        """Each row as an item: its first cell, then the others under the names of their columns."""
+        shown = []
+        for title, *others in rows:
+            told = [
+                f"{name}: {cell}" if name else cell
+                for name, cell in zip(header[1:], others, strict=True)
+                if cell
+            ]
+            shown.append(self.ink.wrap(" · ".join([self.ink(title, BOLD), *told]), "• ", "  "))
         return shown

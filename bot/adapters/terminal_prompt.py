@@ -32,6 +32,7 @@ from bot.adapters.terminal_view import TerminalView
 from bot.command_line import Parsed, parse
 from bot.commands import verb
 from bot.events import Request, Sorry, View
+from bot.requests import WATCH
 
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _WIDEST = 100
@@ -127,7 +128,8 @@ class Prompt:
         try:
             app = await opening
             self._app = app
-            app.attach("terminal", self._view)
+            for platform in ("terminal", WATCH):
+                app.attach(platform, self._view)
             for request in await app.start():
                 self._note(request)
                 self._spawn(self._end(request.id, app, request))

@@ -15,6 +15,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from bot import tracing_gen_ai
 from bot.budget import Budget
 from bot.events import Completion, Run, Sorry, Usage
 from bot.llm import json_answers, prices
@@ -235,7 +236,8 @@ class Models:
         sent = _own_blocks(prompt, named)
 
         def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
-            return provider.stream(model, sent, meter)
+            pieces = provider.stream(model, sent, meter)
+            return tracing_gen_ai.called(pieces, role, settings, model, sent, meter)
 
         price: Callable[[Usage], Awaitable[Decimal | None]] = partial(prices.cost, settings, model)
         async with aclosing(self._budget.paid(run, key, named, sent, ask, price)) as pieces:

@@ -1,31 +1,30 @@
-"""Files into Documents: one entry, `read`, by the kind that the file's name says.
+"""Files into Documents, by the kind that the file's name says.
 
-Knows no storage and no library; it is given bytes.
+`read` is for text; what has to be parsed is read by `guarded.read`, in a process of its own. Knows no storage and no
+library; it is given bytes.
 """
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 from bot.events import Sorry
 from bot.readers.document import Document, Link, Section
+from bot.readers.kinds import PLAIN, SUFFIXES, suffix_of
 
 __all__ = ["SUFFIXES", "Document", "Link", "Section", "read"]
 
-SUFFIXES = frozenset({".md", ".markdown", ".txt"})
-
 
 def read(name: str, data: bytes) -> Document:
-    """The document in `data`, read as what the suffix of `name` says.
+    """The document in `data`, a text or Markdown; blocking.
 
-    Raises Sorry: "library.file_kind", "library.file_empty", "library.file_binary", "library.file_encoding",
-    each with `name`.
+    Raises Sorry: "library.file_kind", "library.file_binary", "library.file_encoding", and what `sniff.check` raises.
     """
-    suffix = PurePath(name).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise Sorry("library.file_kind", name=name, kinds=", ".join(sorted(SUFFIXES)))
+    suffix = suffix_of(name)
+    if suffix not in PLAIN:
+        raise Sorry("library.file_kind", name=name, kinds=", ".join(SUFFIXES))
+    from bot.readers import sniff
     from bot.readers.decode import decode
 
+    sniff.check(name, data)
     text = decode(name, data)
     if suffix == ".txt":
         from bot.readers.text import read_text

@@ -1,6 +1,6 @@
 """Bytes of an unknown encoding into text, or a sentence saying why not.
 
-Knows no file format beyond telling text from what is none.
+Knows no file format; `sniff` has looked for those that a text could be mistaken for.
 """
 
 from __future__ import annotations
@@ -10,16 +10,6 @@ import re
 
 from bot.events import Sorry
 
-_SIGNATURES = (
-    b"%PDF-",
-    b"PK\x03\x04",
-    b"\x89PNG",
-    b"\xff\xd8\xff",
-    b"GIF8",
-    b"\x1f\x8b",
-    b"\x7fELF",
-    b"{\\rtf",
-)
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
@@ -40,8 +30,6 @@ def decode(name: str, data: bytes) -> str:
     """
     if not data.strip(b"\x00 \t\r\n"):
         raise Sorry("library.file_empty", name=name)
-    if data.startswith(_SIGNATURES):
-        raise Sorry("library.file_binary", name=name)
     text = _text(name, data).replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip("\ufeff \t\n"):
         raise Sorry("library.file_empty", name=name)

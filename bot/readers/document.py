@@ -5,7 +5,11 @@ Knows no file format and no storage.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many pages, or parts, have been read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +40,15 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file as read. `text` is the file's own text, only its newlines made alike; `language` is ISO 639-1."""
+    """A file as read. `language` is ISO 639-1; a parsed file's is judged last, "" until then.
+
+    `text` is a text file's own, only its newlines made alike; of other formats, their words as Markdown. `pages` are
+    the offsets of the pages' first characters, where the format has pages.
+    """
 
     title: str
     text: str
     language: str
     sections: tuple[Section, ...]
     links: tuple[Link, ...] = ()
+    pages: tuple[int, ...] = ()

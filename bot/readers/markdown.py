@@ -12,6 +12,7 @@ from pathlib import PurePath
 from bot.readers.document import Document, Section
 from bot.readers.lines import Line, blocks, split_lines
 from bot.readers.links import links
+from bot.readers.outline import Mark, one_line, sectioned
 from bot.retrieval.language import detect
 
 _ATX = re.compile(r"((?: {0,3}>)* {0,3})(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*$")
@@ -38,7 +39,7 @@ def read_markdown(name: str, text: str) -> Document:
             for line in lines[: block.last]:
                 found = _MATTER_TITLE.match(line.text)
                 if found:
-                    title = found.group(1)
+                    title = one_line(found.group(1))
     headings = _headings(lines, covered)
     sections = _sections(text, lines, headings, matter)
     tops = [section for section in sections if section.level == 1]
@@ -96,7 +97,7 @@ def _headings(lines: list[Line], covered: bytearray) -> list[tuple[int, int, str
 def _sections(
     text: str, lines: list[Line], headings: list[tuple[int, int, str, bool]], matter: int
 ) -> tuple[Section, ...]:
-    marks: list[tuple[int, int, str, tuple[str, ...]]] = []  # start, level, title, path
+    marks: list[Mark] = []  # start, level, title, path
     trail: list[tuple[int, str]] = []
     for number, (at, level, words, quoted) in enumerate(headings):
         outer = [step for step in trail if step[0] < level or quoted]
@@ -114,11 +115,4 @@ def _sections(
             names = tuple(step[1] for step in trail)
             around = trail[-1] if trail else (0, "")
             marks.append((lines[after].start, around[0], around[1], names))
-    first = marks[0][0] if marks else len(text)
-    if text[matter:first].strip() or not marks:
-        marks.insert(0, (matter if text[matter:].strip() else 0, 0, "", ()))
-    ends = [mark[0] for mark in marks[1:]] + [len(text)]
-    return tuple(
-        Section(ordinal, level, words, path, start, end)
-        for ordinal, ((start, level, words, path), end) in enumerate(zip(marks, ends, strict=True))
-    )
+    return sectioned(text, marks, matter)

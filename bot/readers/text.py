@@ -11,6 +11,7 @@ from bot.readers.document import Document, Section
 from bot.readers.lines import Line, blocks, split_lines
 from bot.readers.links import links
 from bot.readers.markdown import title_from_name
+from bot.readers.outline import Mark, sectioned
 from bot.retrieval.language import detect
 
 _NUMBERED = re.compile(
@@ -79,16 +80,9 @@ def _shouted(words: str) -> bool:
 
 
 def _sections(text: str, lines: list[Line], headings: list[tuple[int, int, str]]) -> tuple[Section, ...]:
-    marks: list[tuple[int, int, str, tuple[str, ...]]] = []
+    marks: list[Mark] = []
     trail: list[tuple[int, str]] = []
     for at, level, words in headings:
         trail = [*(step for step in trail if step[0] < level), (level, words)]
         marks.append((lines[at].start, level, words, tuple(step[1] for step in trail)))
-    first = marks[0][0] if marks else len(text)
-    if text[:first].strip() or not marks:
-        marks.insert(0, (0, 0, "", ()))
-    ends = [mark[0] for mark in marks[1:]] + [len(text)]
-    return tuple(
-        Section(ordinal, level, words, path, start, end)
-        for ordinal, ((start, level, words, path), end) in enumerate(zip(marks, ends, strict=True))
-    )
+    return sectioned(text, marks)

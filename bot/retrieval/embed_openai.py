@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bot import tracing_gen_ai
 from bot.events import Sorry
 from bot.retrieval.confidence import Likeness
 
@@ -81,6 +82,10 @@ class OpenAIEmbedder:
         return made
 
     def _made(self, client: Any, batch: list[str]) -> Vectors:
+        with tracing_gen_ai.embeddings(self._model):
+            return self._asked(client, batch)
+
+    def _asked(self, client: Any, batch: list[str]) -> Vectors:
         import numpy as np
 
         try:

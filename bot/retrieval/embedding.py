@@ -1,4 +1,4 @@
-"""The configured embedder, loaded once, on first use, off the event loop."""
+"""The configured embedder, loaded once, on first use, off the event loop; and those that were configured before."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from bot import models
 from bot.events import Sorry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.config import Config
     from bot.retrieval.embed import Embedder
 
@@ -24,6 +26,9 @@ class Embedding:
         self._loading = asyncio.Lock()
         self._loaded = False
         self._embedder: Embedder | None = None
+        self._former: Embedder | None = None
+        self.load: Callable[[str], Embedder | None] = self._load
+        """How the model of a name is loaded; blocking. Raises Sorry."""
         self.missing: Sorry | None = None
         """Why there is no embedder although one is configured; None when all is well, or none is wanted."""
 
@@ -31,12 +36,33 @@ class Embedding:
     def wanted(self) -> bool:
         return self._config.embedding.model != "none"
 
+    async def maker(self, name: str | None) -> Embedder | None:
+        """The embedder of a shelf whose vectors `name` made: its questions need the same.
+
+        The configured one where nobody has made any yet. None like `get`, and where an embedder that was
+        configured once can't be loaded any more.
+        """
+        if name is None or not self.wanted or name == self._config.embedding.model:
+            return await self.get()
+        async with self._loading:
+            if self._former is None or self._former.name != name:
+                self._former = None  # one is enough in memory
+                try:
+                    self._former = await asyncio.to_thread(self.load, name)
+                except Sorry as sorry:
+                    _log.warning("no embedder of before: %s", sorry)
+        return self._former
+
+    def is_former(self, name: str | None) -> bool:
+        """Whether vectors are wanted, but others than `name` made."""
+        return self.wanted and name not in (None, self._config.embedding.model)
+
     async def get(self) -> Embedder | None:
         """The embedder, or None where none is configured or its files are not to be had."""
         async with self._loading:
             if not self._loaded:
                 try:
-                    self._embedder = await asyncio.to_thread(self._load)
+                    self._embedder = await asyncio.to_thread(self.load, self._config.embedding.model)
                     self.missing = None
                     self._loaded = True
                 except Sorry as sorry:  # tried again next time: the files may have come meanwhile
@@ -59,15 +85,15 @@ class Embedding:
             except Sorry as sorry:
                 self.missing = sorry
 
-    def _load(self) -> Embedder | None:
+    def _load(self, model: str) -> Embedder | None:
         from bot.retrieval.embed import embedder
 
-        for name in models.needed(self._config.embedding.model):
+        for name in models.needed(model):
             models.check(self._config.models_dir, name)  # hashing takes a tenth of a second, once
         # Only "openai:NAME" asks for these.
         openai = self._config.providers["openai"]
         return embedder(
-            self._config.embedding.model,
+            model,
             self._config.models_dir,
             api_key=self._config.secret(openai.api_key_env) if openai.api_key_env else None,
             base_url=openai.base_url,

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from bot.events import Sorry
-
-SUFFIXES = (".md", ".markdown", ".txt")
+from bot.readers.kinds import SUFFIXES, readable
 
 _ORDINARY = (
     os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -50,10 +49,53 @@ def gather(paths: Iterable[str], max_bytes: int) -> tuple[list[Candidate], list[
     for text in paths:
         root = Path(text).expanduser()
         if root.is_dir() and not root.is_symlink():
-            _walk(root, root, taken, refused, max_bytes)
+
+            def unreadable(within: str, error: OSError, root: Path = root) -> None:
+                name = _shown(f"{root.name}/{within}".rstrip("/"))
+                refused.append(Refused(name, "library.file_unreadable", {"name": name}))
+
+            for name, entry in walk(root, unreadable):
+                _one(Path(entry.path), name, taken, refused, max_bytes)
         else:
             _one(root, root.name, taken, refused, max_bytes)
     return taken, refused
+
+
+def walk(root: Path, unreadable: Callable[[str, OSError], None]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """The entries below a folder that are called like a file of a readable kind, by their paths within it, in order
+    of name; blocking.
+
+    Hidden ones are left out, links to folders not followed. `unreadable` is told of each folder that can't be listed,
+    by its path within the root ("" for that itself).
+    """
+    folders = [("", iter(_entries(str(root), "", unreadable)))]
+    while folders:
+        within, entries = folders[-1]
+        if (entry := next(entries, None)) is None:
+            folders.pop()
+        elif entry.is_dir(follow_symlinks=False):
+            below = f"{within}{entry.name}/"
+            folders.append((below, iter(_entries(entry.path, below, unreadable))))
+        elif entry.name.lower().endswith(SUFFIXES):
+            yield within + entry.name, entry
+
+
+def _entries(folder: str, within: str, unreadable: Callable[[str, OSError], None]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted((one for one in entries if not one.name.startswith(".")), key=lambda one: one.name)
+    except OSError as error:
+        unreadable(within.rstrip("/"), error)
+        return []
+
+
+def sayable(name: str) -> bool:
+    """Not where its bytes are no UTF-8: that could neither be kept nor shown."""
+    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
+
+
+def _shown(name: str) -> str:
+    return name if sayable(name) else os.fsencode(name).decode(errors="replace")
 
 
 def read_whole(path: str, max_bytes: int) -> bytes:
@@ -74,28 +116,13 @@ def read_whole(path: str, max_bytes: int) -> bytes:
     return data
 
 
-def _walk(root: Path, folder: Path, taken: list[Candidate], refused: list[Refused], max_bytes: int) -> None:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        refused.append(
-            Refused(str(folder.relative_to(root.parent)), "library.file_unreadable", {"name": folder.name})
-        )
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        path = Path(entry.path)
-        if entry.is_dir(follow_symlinks=False):
-            _walk(root, path, taken, refused, max_bytes)
-        elif path.suffix.lower() in SUFFIXES:
-            _one(path, path.relative_to(root).as_posix(), taken, refused, max_bytes)
-
-
 def _one(path: Path, name: str, taken: list[Candidate], refused: list[Refused], max_bytes: int) -> None:
     def no(key: str, **values: str | int) -> None:
         refused.append(Refused(name, f"library.{key}", {"name": name, **values}))
 
+    if not sayable(str(path)):
+        name = _shown(name)
+        return no("file_name")
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -106,7 +133,7 @@ def _one(path: Path, name: str, taken: list[Candidate], refused: list[Refused], 
         return no("file_symlink")
     if not stat.S_ISREG(found.st_mode):
         return no("file_special")
-    if path.suffix.lower() not in SUFFIXES:
+    if not readable(path.name):
         return no("file_kind", kinds=", ".join(SUFFIXES))
     if found.st_size > max_bytes:
         return no("file_large", mb=megabytes(found.st_size), limit=max_bytes // 1_000_000)

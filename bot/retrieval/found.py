@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage as the answerer gets it. `heading` is the breadcrumb; `text` is verbatim."""
+    """A passage as the answerer gets it. `heading` is the breadcrumb; `text` is verbatim.
+
+    It begins on `page`; `turns` are the pages that begin within it, each with the character of `text` it begins at.
+    """
 
     chunk: str
     document: str
@@ -17,6 +20,12 @@ class Passage:
     page: int | None
     text: str
     score: float
+    turns: tuple[tuple[int, int], ...] = ()
+
+    def page_of(self, quote: str) -> int | None:
+        """The page that a stretch of the text begins on; the passage's own for what does not stand in it."""
+        at = self.text.find(quote.strip())
+        return next((page for start, page in reversed(self.turns) if start <= at), self.page)
 
 
 @dataclass(frozen=True, slots=True)

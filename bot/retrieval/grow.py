@@ -7,6 +7,7 @@ that no heading bears are grown.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.retrieval.chunk import parents
@@ -22,15 +23,35 @@ REACH = 12
 """How many chunks before and after a passage may be taken in."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The characters start … end-1 of a passage's document; a table's repeated heading may stand before them."""
+
+    row: PassageRow
+    text: str
+    start: int
+    end: int
+
+    @property
+    def head(self) -> int:
+        """The characters of `text` that stand before those of the document."""
+        return len(self.text) - (self.end - self.start)
+
+
+def stretch(row: PassageRow) -> Stretch:
+    """A passage as it is."""
+    return Stretch(row, row.chunk.text, row.chunk.start, row.chunk.end)
+
+
 async def grown(
     passages: Passages, space: str, rows: Sequence[PassageRow], parent_chars: int
-) -> list[tuple[PassageRow, str]]:
-    """Each passage with its text grown within its section to at most `parent_chars` characters.
+) -> list[Stretch]:
+    """Each passage grown within its section to at most `parent_chars` characters.
 
     A passage that an earlier one has grown over is left out.
     """
     taken: set[str] = set()
-    found: list[tuple[PassageRow, str]] = []
+    found: list[Stretch] = []
     for row in rows:
         chunk = row.chunk
         if chunk.id in taken:
@@ -46,5 +67,5 @@ async def grown(
         taken.update(one.id for one in near if start <= one.start and one.end <= end)
         wide = (start, end) != (chunk.start, chunk.end)
         text = await passages.span(space, chunk.document_id, start, end) if wide else None
-        found.append((row, chunk.text if text is None else text))
+        found.append(stretch(row) if text is None else Stretch(row, text, start, end))
     return found

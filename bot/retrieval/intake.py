@@ -1,6 +1,7 @@
 """Takes documents in: read, cut, counted and stored first, vectors afterwards.
 
-Each call is idempotent, so that a durable run may repeat the one that a crash cut off. Knows no run.
+Each call is idempotent, so that a durable run may repeat the one that a crash cut off. What takes an older book's
+place is built beside it and then swapped in. Knows of runs only their ids.
 """
 
 from __future__ import annotations
@@ -9,17 +10,22 @@ import asyncio
 import hashlib
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.events import Sorry
+from bot.readers.guarded import Guarded
+from bot.retrieval.clearing import GRACE, Clearing
 from bot.retrieval.files import read_whole
 from bot.retrieval.language import may_vote
-from storage.faults import fault_of
+from storage.faults import StorageFault, fault_of
 
 if TYPE_CHECKING:
     from bot.config import Config
+    from bot.readers.document import Document, Progress
     from bot.retrieval.embedding import Embedding
     from storage.document_rows import ChunkRow, NewDocument
     from storage.documents import Documents
@@ -40,7 +46,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What became of one file: a new document, a known one (`known`), or a refusal (`key` is not empty)."""
+    """What became of one file: a new document, a known one (`known`), or a refusal (`key` is not empty).
+
+    A `staged` one is on no shelf before it is swapped in, in place of the document with the id `replaces`, or of
+    those that bear its name.
+    """
 
     name: str
     document: str = ""
@@ -48,6 +58,8 @@ class Taken:
     sections: int = 0
     language: str = ""
     known: bool = False
+    staged: bool = False
+    replaces: str = ""
     key: str = ""
     values: dict[str, str | int | float | bool | None] = field(default_factory=dict)
 
@@ -70,46 +82,61 @@ class Intake:
         self._passages = passages
         self._vectors = vectors
         self._embedding = embedding
+        self._reading = Guarded()
+        self._clearing = Clearing(documents, vectors, self._originals)
 
     @property
     def max_bytes(self) -> int:
         """How large one file may be."""
         return self._max_bytes
 
-    async def take(self, space: str, shelf: str, item: Item, key: str, *, replace: bool) -> Taken:
+    async def take(
+        self,
+        space: str,
+        shelf: str,
+        item: Item,
+        key: str,
+        *,
+        replace: bool,
+        run: str = "",
+        progress: Progress | None = None,
+    ) -> Taken:
         """Read one file and put it on the shelf, searchable by its words from then on.
 
-        `key` names the file within its job and must be the same on a repeat. A file that cannot be
-        read is refused by name; only the storage's own faults are raised.
+        Where it replaces something it is only staged, for `swap`, and goes away should `run` end before that.
+        `key` names the file within its job and must be the same on a repeat; `progress` is told how many of how
+        many pages have been read. A file that cannot be read is refused by name; only the storage's own faults
+        are raised.
         """
         try:
             document_id = str(uuid.uuid5(_NAMESPACE, key))
             # Before the file is looked at: after a crash a reindex may find that its source was replaced by then.
             if (done := await self._documents.get(space, document_id)) is not None:
-                return Taken(item.name, done.id, done.chunk_count, done.section_count, done.language)
-            data = await asyncio.to_thread(read_whole, item.path, self._max_bytes)
-            sha256 = hashlib.sha256(data).hexdigest()
-            old = await self._in_the_way(space, shelf, item, sha256, replace=replace)
-            if isinstance(old, Taken):
-                return old
-            new = await asyncio.to_thread(self._read, document_id, space, shelf, item.name, data, sha256)
+                beside = done.state == "building"
+                return _taken(item, done.id, done.chunk_count, done.section_count, done.language, beside)
+            data, sha256 = await asyncio.to_thread(self._bytes, item.path)
+            in_the_way = await self._in_the_way(space, shelf, item, sha256, replace=replace)
+            if isinstance(in_the_way, Taken):
+                return in_the_way
+            document = await self._reading.read(item.name, data, progress)
+            new = await asyncio.to_thread(
+                self._cut, document_id, space, shelf, item.name, data, sha256, document
+            )
         except Sorry as sorry:
             return Taken(item.name, key=sorry.key, values=_plain(sorry.values | {"name": item.name}))
-        await asyncio.to_thread(self._keep_original, document_id, item.name, data)
-        await self._documents.add(new, replaces=old)
-        return Taken(item.name, document_id, len(new.chunks), len(new.sections), new.language)
+        await self._add(new, data, run if in_the_way else None)
+        return _taken(item, document_id, len(new.chunks), len(new.sections), new.language, in_the_way)
 
     async def _in_the_way(
         self, space: str, shelf: str, item: Item, sha256: str, *, replace: bool
-    ) -> list[str] | Taken:
-        """Ids that the new document replaces, or what to answer instead of taking it in."""
+    ) -> bool | Taken:
+        """Whether the new document replaces anything, or what to answer instead of taking it in."""
         if item.replaces:
-            if await self._documents.get(space, item.replaces) is None:
+            old = await self._documents.get(space, item.replaces)
+            if old is None or old.state == "retired":
                 return Taken(item.name, known=True)  # replaced or removed by somebody else meanwhile
-            return [item.replaces]
-        named = [
-            one.id for one in await self._documents.find(space, shelf, item.name) if one.source == item.name
-        ]
+            return True
+        named = any(one.source == item.name for one in await self._documents.find(space, shelf, item.name))
         same = await self._documents.by_sha(space, shelf, sha256)
         if same is not None and (same.source == item.name or not named):
             return Taken(item.name, same.id, same.chunk_count, same.section_count, same.language, known=True)
@@ -117,15 +144,24 @@ class Intake:
             raise Sorry("library.name_taken", name=item.name, shelf=shelf)
         return named
 
-    def _read(
-        self, document_id: str, space: str, shelf: str, name: str, data: bytes, sha256: str
+    def _bytes(self, path: str) -> tuple[bytes, str]:
+        data = read_whole(path, self._max_bytes)
+        return data, hashlib.sha256(data).hexdigest()
+
+    def _cut(
+        self,
+        document_id: str,
+        space: str,
+        shelf: str,
+        name: str,
+        data: bytes,
+        sha256: str,
+        document: Document,
     ) -> NewDocument:
-        from bot.readers import read
         from bot.retrieval.chunk import chunks
         from bot.retrieval.lexical import Segment
         from storage.document_rows import NewDocument
 
-        document = read(name, data)
         parts = chunks(
             document, child_chars=self._retrieval.child_chars, parent_chars=self._retrieval.parent_chars
         )
@@ -143,10 +179,24 @@ class Intake:
             chunks=parts,
             links=document.links,
             segment=Segment.build(parts, document.language).to_bytes(),
+            pages=document.pages,
         )
 
-    def _keep_original(self, document_id: str, name: str, data: bytes) -> None:
-        kept = self.original(document_id, name)
+    async def _add(self, new: NewDocument, data: bytes, built_by: str | None) -> None:
+        """The original first: there is no document without one, also after a crash. And none without a document."""
+        kept = self.original(new.id, new.source)
+        keeping = asyncio.ensure_future(asyncio.to_thread(self._keep_original, kept, data))
+        try:
+            await asyncio.shield(keeping)
+            await self._documents.add(new, built_by=built_by)
+        except BaseException:
+            await asyncio.wait({keeping})
+            with suppress(StorageFault):
+                if await self._documents.get(new.space, new.id) is None:
+                    await asyncio.to_thread(kept.unlink, missing_ok=True)
+            raise
+
+    def _keep_original(self, kept: Path, data: bytes) -> None:
         try:
             self._originals.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(data)
@@ -158,12 +208,22 @@ class Intake:
         """Where the bytes of a document are kept, so that a reindex needs no expired address."""
         return self._originals / f"{document_id}{Path(name).suffix.lower()}"
 
-    async def ready_for_vectors(self) -> str:
-        """Fetch and load the embedder; "" when it is there, "none" when none is wanted, else "absent"."""
+    async def ready_for_vectors(self, space: str, replaced: Sequence[str] = ()) -> str:
+        """Fetch and load the embedder; "" when it is there, "none" when none is wanted, else "absent".
+
+        Raises Sorry instead of "absent" if any of the documents `replaced` (ids) has vectors: without it, they are
+        the better ones.
+        """
         if not self._embedding.wanted:
             return "none"
         await self._embedding.fetch()
-        return "" if await self._embedding.get() is not None else "absent"
+        if await self._embedding.get() is not None:
+            return ""
+        for one in replaced:
+            old = await self._documents.get(space, one)
+            if old is not None and old.embedder is not None and self._embedding.missing is not None:
+                raise self._embedding.missing
+        return "absent"
 
     async def do_without_vectors(self, space: str, taken: Sequence[Taken]) -> list[str]:
         """Call those documents ready whose language the embedder does not speak; the ids of the others."""
@@ -194,7 +254,22 @@ class Intake:
             )
             at += len(mine)
             if not await self._documents.mark_embedded(space, document, past, embedder.name):
-                await self._vectors.remove_document(space, shelf, document)  # taken off its shelf meanwhile
+                await self._vectors.remove(space, shelf, [document])  # taken off its shelf meanwhile
+
+    async def swap(self, space: str, shelf: str, staged: Sequence[Taken]) -> list[str]:
+        """Put what was staged on the shelf, all in one moment; the ids of what is there then.
+
+        What they replace is no longer found, but can be read for a while (GRACE) by whoever has found it before.
+        """
+        pairs = [(one.document, one.replaces) for one in staged]
+        there = await self._documents.swap(space, shelf, pairs)
+        self._clearing.later()
+        return [id for id, _ in pairs if id in there]
+
+    async def mixed(self, space: str, shelf: str) -> bool:
+        """Whether the books of a shelf were embedded by different models: then a question asks only one of them."""
+        makers = {one.embedder for one in await self._documents.list(space, shelf)} - {None}
+        return len(makers) > 1
 
     async def rest(self) -> None:
         """Give back the memory that adding vectors took, at the end of a job."""
@@ -205,15 +280,17 @@ class Intake:
         await self._documents.remove(space, document_id)
         await self.clear()
 
-    async def clear(self) -> None:
-        """Remove the vectors and kept originals of what was removed or replaced, also before a crash."""
-        for left in await self._documents.leftovers():
-            await self._vectors.remove_document(left.space, left.shelf, left.document_id)
-            for file in await asyncio.to_thread(
-                lambda id: list(self._originals.glob(f"{id}*")), left.document_id
-            ):
-                await asyncio.to_thread(file.unlink, missing_ok=True)
-            await self._documents.cleared(left.space, left.document_id)
+    async def clear(self, grace: timedelta = GRACE) -> None:
+        """Remove what nobody reads any more, see `Clearing.clear`."""
+        await self._clearing.clear(grace)
+
+    async def close(self) -> None:
+        await self._clearing.close()
+
+
+def _taken(item: Item, document: str, chunks: int, sections: int, language: str, staged: bool) -> Taken:
+    replaces = item.replaces if staged else ""
+    return Taken(item.name, document, chunks, sections, language, staged=staged, replaces=replaces)
 
 
 def _plain(values: dict[str, object]) -> dict[str, str | int | float | bool | None]:

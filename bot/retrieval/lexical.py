@@ -10,7 +10,8 @@ import struct
 import threading
 import unicodedata
 import zlib
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -91,7 +92,8 @@ class Segment:
         """The postings of a document's chunks, in ordinal order."""
         import numpy as np
 
-        postings: dict[str, list[tuple[int, int, int]]] = {}
+        # Flat, three numbers a posting: numpy would hold the interpreter for seconds over as many tuples as a book has.
+        postings: defaultdict[str, array[int]] = defaultdict(lambda: array("i"))
         lengths = []
         heads: dict[str, Counter[str]] = {}
         for chunk in chunks:
@@ -102,15 +104,15 @@ class Segment:
             body = Counter(found)
             lengths.append(len(found))
             for term, count in body.items():
-                postings.setdefault(term, []).append((chunk.ordinal, count, head.get(term, 0)))
+                postings[term].extend((chunk.ordinal, count, head.get(term, 0)))
             for term, count in head.items():
                 if term not in body:
-                    postings.setdefault(term, []).append((chunk.ordinal, 0, count))
+                    postings[term].extend((chunk.ordinal, 0, count))
         vocabulary = sorted(postings)
-        rows = [row for term in vocabulary for row in postings[term]]
-        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        flat = b"".join(postings[term] for term in vocabulary)
+        table = np.frombuffer(flat, dtype=np.intc).reshape(-1, 3)
         offsets = np.zeros(len(vocabulary) + 1, dtype=np.int32)
-        np.cumsum([len(postings[term]) for term in vocabulary], out=offsets[1:])
+        np.cumsum([len(postings[term]) // 3 for term in vocabulary], out=offsets[1:])
         return cls(
             language,
             vocabulary,

@@ -6,19 +6,22 @@ Brings together the shelf in memory, the vectors and the rows; writing is `intak
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot import tracing_gen_ai
 from bot.events import Sorry
 from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
+from bot.retrieval.editions import Current, Editions, Pinned
 from bot.retrieval.found import Book, Found, Passage, SectionText
-from bot.retrieval.grow import NAME_CHARS, grown
+from bot.retrieval.grow import NAME_CHARS, Stretch, grown, stretch
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import fold
 from bot.retrieval.open_shelf import SEE_ALSO, OpenShelf
-from bot.retrieval.ranked import Hit, Options
+from bot.retrieval.ranked import Hit, Options, Ranked
 from bot.retrieval.variety import varied
 
 if TYPE_CHECKING:
@@ -30,9 +33,6 @@ if TYPE_CHECKING:
     from storage.documents import Documents
     from storage.passages import Passages
     from storage.shelves import Shelves
-
-SHELVES_KEPT = 8
-"""How many shelves' statistics stay in memory; the least recently searched goes first."""
 
 NEAREST = 3
 """How many headings are offered, and how many passages' references are followed."""
@@ -64,8 +64,13 @@ class Library:
         self._nearest = nearest
         self._embedding = embedding
         self._reranking = reranking
-        self._open: OrderedDict[tuple[str, str], OpenShelf] = OrderedDict()
-        self._loading = asyncio.Lock()
+        self._editions: Editions = Current(shelves)
+
+    def pinned(self) -> Library:
+        """The same library, but each shelf stays as it is first asked for: of one request, all searches agree."""
+        pinned = copy.copy(self)
+        pinned._editions = Pinned(self._editions)
+        return pinned
 
     async def shelf_for(self, space: str, wanted: str | None, default: str) -> str:
         """The shelf that a question goes to: the one named, else `default`, else the only one there is.
@@ -87,8 +92,9 @@ class Library:
 
     async def languages(self, space: str, shelf: str) -> list[str]:
         """The languages of a shelf's books, as ISO 639-1."""
-        return (await self._shelf(space, shelf)).shelf.languages
+        return (await self._editions.of(space, shelf)).shelf.languages
 
+    @tracing_gen_ai.retrieval
     async def search(
         self,
         space: str,
@@ -105,40 +111,29 @@ class Library:
         `rerank` False leaves out the second look, `mmr_lambda` takes the place of the configured one.
         Works by words alone, with a notice, where vectors are missing or cannot be read.
         """
-        opened = await self._shelf(space, shelf)
-        embedder = await self._embedding.get()
-        language = await asyncio.to_thread(detect_question, question, opened.shelf.languages)
-        notices: list[str] = []
-        dense = None
-        if embedder is not None:
-            spoken = opened.shelf.languages
-            dense = await self._nearest.chunks(space, shelf, question, language, spoken, embedder, notices)
         limit = k or self._settings.k
         trade = self._settings.mmr_lambda if mmr_lambda is None else mmr_lambda
         second_look = rerank and self._reranking.wanted
         candidates = limit * VARIETY if trade < 1 else limit
         if second_look:  # behind those that titles brought
             candidates = max(candidates, limit + self._settings.rerank_top)
-        options = Options(
-            k=candidates,
-            lookup=lookup,
-            model_languages=embedder.languages if embedder is not None else None,
-            likeness=embedder.likeness if embedder is not None else None,
-        )
-        ranked = await asyncio.to_thread(opened.shelf.search, question, dense, options, language=language)
-        rows = await self._passages.get(space, [hit.chunk_id for hit in ranked.hits])
+        for newest in (False, True):
+            opened = await self._editions.of(space, shelf, newest=newest)
+            notices: list[str] = []
+            ranked = await self._ranked(space, shelf, opened, question, candidates, notices, lookup=lookup)
+            rows = await self._passages.get(space, [hit.chunk_id for hit in ranked.hits])
+            if all(hit.chunk_id in rows for hit in ranked.hits):
+                break  # else a book was removed a moment ago
         hits = [hit for hit in ranked.hits if hit.chunk_id in rows]
         if second_look:
             texts = {name: f"{_heading(row)}\n{row.chunk.text}" for name, row in rows.items()}
-            hits = await self._reranking.reordered(question, ranked, opened.shelf, texts, notices)
+            there = replace(ranked, hits=tuple(hits))
+            hits = await self._reranking.reordered(question, there, opened.shelf, texts, notices)
         if trade < 1:
             hits = await asyncio.to_thread(varied, hits, opened.shelf.terms_of, limit, trade)
         hits = hits[:limit]
         width = max(self._settings.parent_chars, NAME_CHARS if ranked.nameless else 0)
         passages = await self._grown(space, hits, rows, width)
-        # Vectors are only asked for where their model reads the question and a book.
-        if language is not None and language not in opened.shelf.languages and not dense:
-            notices.append("rules.other_language")
         return Found(
             passages=passages,
             confident=ranked.confident and bool(passages),
@@ -148,21 +143,56 @@ class Library:
             notices=notices,
         )
 
+    async def _ranked(
+        self,
+        space: str,
+        shelf: str,
+        opened: OpenShelf,
+        question: str,
+        k: int,
+        notices: list[str],
+        *,
+        lookup: bool,
+    ) -> Ranked:
+        embedder = await self._embedding.maker(opened.embedder)
+        if embedder is None and self._embedding.is_former(opened.embedder):
+            notices.append("rules.vectors_other")
+        spoken = opened.shelf.languages
+        language = await asyncio.to_thread(detect_question, question, spoken)
+        dense = None
+        if embedder is not None:
+            dense = await self._nearest.chunks(space, shelf, opened, question, language, embedder, notices)
+        # Vectors are only asked for where their model reads the question and a book.
+        if language is not None and language not in spoken and not dense:
+            notices.append("rules.other_language")
+        options = Options(
+            k=k,
+            lookup=lookup,
+            model_languages=embedder.languages if embedder is not None else None,
+            likeness=embedder.likeness if embedder is not None else None,
+        )
+        return await asyncio.to_thread(opened.shelf.search, question, dense, options, language=language)
+
     async def _grown(
         self, space: str, hits: Sequence[Hit], rows: Mapping[str, PassageRow], width: int
     ) -> list[Passage]:
         scores = {hit.chunk_id: hit.score for hit in hits}
         there = [rows[hit.chunk_id] for hit in hits]
         if width <= self._settings.child_chars:
-            return [_passage(row, row.chunk.text, scores[row.chunk.id]) for row in there]
-        wide = await grown(self._passages, space, there, width)
-        return [_passage(row, text, scores[row.chunk.id]) for row, text in wide]
+            found = [stretch(row) for row in there]
+        else:
+            found = await grown(self._passages, space, there, width)
+        spans = [(one.row.chunk.document_id, one.start, one.end) for one in found]
+        turns = await self._passages.turns(space, spans)
+        return [
+            _passage(one, scores[one.row.chunk.id], turns.get(one.row.chunk.document_id, ())) for one in found
+        ]
 
     async def sections_named(self, space: str, shelf: str | None, name: str) -> list[SectionText]:
         """Sections called `name` (exactly, by an alias, or nearly), homonyms of several books all."""
         found: list[SectionText] = []
         for one in [shelf] if shelf else await self._names(space):
-            opened = await self._shelf(space, one)
+            opened = await self._editions.of(space, one)
             for match in await asyncio.to_thread(opened.shelf.lookup, name, 8):
                 text = await self._section(space, opened, match.document_id, match.section or 0)
                 if text is not None:
@@ -174,23 +204,20 @@ class Library:
         row = (await self._passages.get(space, [chunk])).get(chunk)
         if row is None:
             return None
-        opened = await self._shelf(space, row.shelf)
+        opened = await self._editions.of(space, row.shelf)
         return await self._section(space, opened, row.chunk.document_id, row.chunk.section)
 
     async def _section(
         self, space: str, opened: OpenShelf, document: str, ordinal: int
     ) -> SectionText | None:
-        text = await self._passages.section_text(space, document, ordinal)
-        row = await self._documents.get(space, document)
-        if text is None or row is None:
+        row = await self._passages.section(space, document, ordinal)
+        if row is None:
             return None
-        title, path = opened.sections(document)[ordinal]
-        level = len(path) if title else 0
-        start = body_start(text, Section(ordinal, level, title, path, 0, len(text)))
-        see = [*opened.see_also([(document, ordinal)]), *opened.children(document, path)]
-        return SectionText(
-            row.source, SEPARATOR.join(path) or row.title, None, text[start:].strip(), see[:SEE_ALSO]
-        )
+        level = len(row.path) if row.title else 0
+        start = body_start(row.text, Section(ordinal, level, row.title, row.path, 0, len(row.text)))
+        see = [*opened.see_also([(document, ordinal)]), *opened.children(document, row.path)]
+        heading = SEPARATOR.join(row.path) or row.document
+        return SectionText(row.source, heading, row.page, row.text[start:].strip(), see[:SEE_ALSO])
 
     async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
         """Names that begin like `prefix`, accents and capitals aside: kind "section", "book" or "shelf"."""
@@ -198,7 +225,7 @@ class Library:
             names = [shelf] if shelf else await self._names(space)
             titles: list[str] = []
             for name in names:
-                titles += (await self._shelf(space, name)).shelf.complete(prefix, COMPLETIONS)
+                titles += (await self._editions.of(space, name)).shelf.complete(prefix, COMPLETIONS)
             return list(dict.fromkeys(titles))[:COMPLETIONS]
         if kind == "book":
             found = [one.source for one in await self._documents.list(space, shelf)]
@@ -225,32 +252,23 @@ class Library:
     async def _names(self, space: str) -> list[str]:
         return [one.name for one in await self._shelves.all(space)]
 
-    async def _shelf(self, space: str, shelf: str) -> OpenShelf:
-        """The shelf in memory, made anew when it has changed since."""
-        key = (space, shelf)
-        async with self._loading:
-            version = await self._shelves.version(space, shelf)
-            opened = self._open.get(key)
-            if opened is None or opened.version != version:
-                version, rows = await self._shelves.contents(space, shelf)
-                opened = await asyncio.to_thread(OpenShelf, version, rows)
-                self._open[key] = opened
-                while len(self._open) > SHELVES_KEPT:
-                    self._open.popitem(last=False)
-            self._open.move_to_end(key)
-        return opened
 
-
-def _passage(row: PassageRow, text: str, score: float) -> Passage:
+def _passage(found: Stretch, score: float, turns: Sequence[tuple[int, int]]) -> Passage:
+    """`turns`: where pages begin in its document, (start, number), at least within it."""
+    row = found.row
+    within = [(start, page) for start, page in turns if found.start < start < found.end]
+    # Its chunk's page is known; it may have grown over pages before that.
+    before = sum(start <= row.chunk.start for start, _ in within)
     return Passage(
         chunk=row.chunk.id,
         document=row.chunk.document_id,
         source=row.source,
         title=row.title,
         heading=_heading(row),
-        page=row.page,
-        text=text,
+        page=None if row.page is None else row.page - before,
+        text=found.text,
         score=score,
+        turns=tuple((found.head + start - found.start, page) for start, page in within),
     )
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bot.events import Sorry
@@ -19,9 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bot.retrieval.embed import Embedder
+    from bot.retrieval.open_shelf import OpenShelf
     from storage.documents import Documents
     from storage.query_vectors import QueryVectors
     from storage.vectors import Vectors
+
+ROUNDS = 4
+"""How often the vectors are asked again for those that belong to no document of the shelf."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,21 +44,21 @@ class Nearest:
         self,
         space: str,
         shelf: str,
+        opened: OpenShelf,
         question: str,
         language: str | None,
-        spoken: Sequence[str],
         embedder: Embedder,
         notices: list[str],
     ) -> list[tuple[str, float]] | None:
         """(chunk id, cosine), nearest first; None where no vote would count or none can be had.
 
-        `language` is the question's, None where it cannot be told; `spoken` are the shelf's.
+        `language` is the question's, None where it cannot be told.
         """
-        if not any(may_vote(embedder.languages, language, one) for one in spoken):
+        if not any(may_vote(embedder.languages, language, one) for one in opened.shelf.languages):
             return None
         try:
             vector = await self._query_vector(space, embedder, question)
-            return await self._vectors.search(space, shelf, embedder.name, vector, self._count)
+            return await self._own(space, shelf, opened, embedder.name, vector)
         except StorageFault as fault:
             if fault.kind == "missing":
                 notices.append(await self._why_missing(space, shelf, embedder.name))
@@ -67,6 +70,25 @@ class Nearest:
             _log.warning("the question has no vector: %s", sorry)
             notices.append("rules.vectors_failed")
             return None
+
+    async def _own(
+        self, space: str, shelf: str, opened: OpenShelf, embedder: str, vector: NDArray[np.float32]
+    ) -> list[tuple[str, float]]:
+        """The nearest of the shelf as it was opened.
+
+        Vectors of what is being built, was replaced or came since lie among them, and must not take their places:
+        where any turn up, they are left out and the search is done again.
+        """
+        others: set[str] = set()
+        for _ in range(ROUNDS):
+            found = await self._vectors.search(space, shelf, embedder, vector, self._count, without=others)
+            strange = {_document(chunk) for chunk, _ in found} - opened.documents
+            if not strange:
+                return found
+            if not others:
+                others = await self._documents.unseen(space, shelf) - opened.documents
+            others |= strange
+        return [one for one in found if _document(one[0]) in opened.documents]
 
     async def _why_missing(self, space: str, shelf: str, embedder: str) -> str:
         """The notice for a shelf without vectors of the present embedder: not yet made, or made by another."""
@@ -82,3 +104,7 @@ class Nearest:
         vector = await asyncio.to_thread(embedder.query, question)
         await self._query_vectors.put(space, embedder.name, question, vector.tobytes())
         return vector
+
+
+def _document(chunk: str) -> str:
+    return chunk.rpartition(":")[0]

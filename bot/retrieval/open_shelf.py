@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -21,15 +22,18 @@ class OpenShelf:
     def __init__(self, version: int, rows: Sequence[ShelvedRow]) -> None:
         self.version = version
         self.shelf = Shelf([_shelved(row) for row in rows])
+        self.documents = frozenset(row.id for row in rows)
         self._sections = {row.id: row.sections for row in rows}
         self._links: dict[tuple[str, int], list[str]] = {}
         for row in rows:
             for section, target in row.links:
                 self._links.setdefault((row.id, section), []).append(target)
-
-    def sections(self, document: str) -> list[tuple[str, tuple[str, ...]]]:
-        """(title, path) of a document's sections by ordinal."""
-        return self._sections[document]
+        made: Counter[str] = Counter()
+        for row in rows:
+            if row.embedder is not None:
+                made[row.embedder] += row.embedded
+        self.embedder = max(made, key=lambda name: (made[name], name), default=None)
+        """Who made most of its vectors, as far as they were there when it was opened."""
 
     def see_also(self, sections: Sequence[tuple[str, int]]) -> list[str]:
         """Titles that exist and that the authors of these sections refer to."""
@@ -41,8 +45,8 @@ class OpenShelf:
         return list(titles)[:SEE_ALSO]
 
     def children(self, document: str, path: tuple[str, ...]) -> list[str]:
-        """Titles of the sections right below `path`."""
-        below = [title for title, one in self._sections[document] if path and one[:-1] == path]
+        """Titles of the sections right below `path`; none of a document that has left the shelf."""
+        below = [title for title, one in self._sections.get(document, ()) if path and one[:-1] == path]
         return list(dict.fromkeys(below))
 
 

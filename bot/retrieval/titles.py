@@ -16,7 +16,7 @@ from bot.retrieval.lexical import fold, terms
 MatchKind = Literal["exact", "alias", "fuzzy"]
 
 _EDGE = re.compile(r"^[\W_]+|[\W_]+$")
-_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*|[ivxlcdm]+)\s*[.):–—-]\s*", re.IGNORECASE)
+_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)+\s+|(?:\d+(?:\.\d+)*|[ivxlcdm]+)\s*[.):–—-]\s*)", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?|o|os|as|uma?|el|la|los|las|le|les)\s+")
 _ASIDE = re.compile(r"\s*(?:\([^)]*\)|\[[^\]]*\])\s*")
 _ASKING = re.compile(

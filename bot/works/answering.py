@@ -167,7 +167,9 @@ def _near_the_best(passages: list[Passage]) -> list[Passage]:
 
 
 def _citation(n: int, passage: Passage, quote: str) -> Citation:
-    return Citation(n=n, source=passage.source, heading=passage.heading, quote=quote, page=passage.page)
+    return Citation(
+        n=n, source=passage.source, heading=passage.heading, quote=quote, page=passage.page_of(quote)
+    )
 
 
 def _title(heading: str) -> str:

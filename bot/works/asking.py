@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from bot import tracing
 from bot.events import Choice, Choices, Event, Notice, Run, Stage, Status, Text
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.found import Found, Passage
@@ -37,13 +38,15 @@ class Asking:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
         snapshot = await run.step("snapshot", lambda: self._snapshots.take(request), Snapshot)
+        tracing.note("strategy", snapshot.strategy)
         say = words(snapshot.language if snapshot.language in ("en", "pt") else request.locale)
         yield Stage("search", say("rules.searching", shelf=snapshot.shelf))
         yield Status(say("rules.searching", shelf=snapshot.shelf))
         if snapshot.strategy != snapshot.wanted:
             yield Notice(say("strategies.needs_model", strategy=snapshot.wanted))
         found, said = None, set[Notice]()
-        chosen = strategy(snapshot.strategy, self._library, self._models)
+        # Searches that follow one another read the same editions, whatever is replaced meanwhile.
+        chosen = strategy(snapshot.strategy, self._library.pinned(), self._models)
         async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as told:
             async for one in told:
                 if isinstance(one, Found):

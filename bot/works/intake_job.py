@@ -6,18 +6,23 @@ Knows the run, the intake and the table of jobs; which files and why is its call
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import replace as changed
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from bot.events import Ended, Event, Failed, Notice, Run, Sorry, Status, Text
+from bot.readers.kinds import suffix_of
 from bot.retrieval.files import Refused
 from bot.retrieval.intake import Item, Taken
 from bot.words import Words, words
+from bot.works.pump import Pump
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.readers.document import Progress
     from bot.retrieval.intake import Intake
     from storage.jobs import Jobs
 
@@ -31,7 +36,11 @@ EMBED_CHUNKS = 64
 NAMED = 20
 """How many files that failed are named in the chat; `library jobs` names them all."""
 
+NOTE_S = 1.0
+"""Between two notes of how far a file is."""
+
 Span = tuple[str, int, int]
+Put = Callable[[tuple[int, int, int]], None]
 
 
 class IntakeJob:
@@ -47,6 +56,7 @@ class IntakeJob:
         # A reindex is one run but a job for each shelf.
         verb = run.request.verb
         self._id = run.id if verb == "add" else f"{shelf}:{run.id}"
+        self._noted = 0.0
 
     async def events(
         self, items: list[Item], sizes: list[int], refused: list[Refused], *, replace: bool
@@ -66,10 +76,14 @@ class IntakeJob:
             async with aclosing(self._embed(taken)) as events:
                 async for event in events:
                     yield event
+            taken = await self._swapped(taken)
+            await self._intake.rest()
             bad = [*refused, *(Refused(one.name, one.key, dict(one.values)) for one in taken if one.key)]
             state = "failed" if bad else "done"
             for event in _outcome(self._shelf, taken, bad, self._say):
                 yield event
+            if await self._mixed(taken):
+                yield Notice(self._say("library.two_models", shelf=self._shelf))
         except (Sorry, StorageFault):
             state = "failed"
             raise
@@ -82,23 +96,57 @@ class IntakeJob:
         run, space, shelf, say = self._run, self._space, self._shelf, self._say
         for first, past in _batches(sizes):
             yield Status(say("library.reading", name=items[first].name), first, len(items))
+            pump: Pump[tuple[int, int, int], list[Taken]] = Pump()
 
-            async def some(first: int = first, past: int = past) -> list[Taken]:
+            async def some(first: int = first, past: int = past, put: Put = pump.put) -> list[Taken]:
                 return [
-                    await self._intake.take(space, shelf, item, f"{run.id}:{shelf}:{n}", replace=replace)
+                    await self._intake.take(
+                        space,
+                        shelf,
+                        item,
+                        f"{run.id}:{shelf}:{n}",
+                        replace=replace,
+                        run=run.id,
+                        progress=_of_file(n, put),
+                    )
                     for n, item in enumerate(items[first:past], first)
                 ]
 
-            found = await run.step(f"read:{shelf}:{first}", some, list[Taken])
+            step = run.step(f"read:{shelf}:{first}", some, list[Taken])
+            async with aclosing(pump.news(step)) as news:
+                async for n, done, total in news:
+                    yield self._at(items, n, done, total)
+                    await self._note(n, sum(sizes[:n]) + sizes[n] * done // max(total, 1), sum(sizes))
+            found = pump.value
             taken += found
             for one in found:
                 if one.key:
                     await self._jobs.add_error(
                         self._space, self._id, one.name, one.key, json.dumps(one.values)
                     )
-            await self._intake.clear()
-            await self._jobs.progress(space, self._id, "reading", past, len(items), files_done=past)
+            await self._jobs.progress(
+                space, self._id, "reading", sum(sizes[:past]), sum(sizes), files_done=past
+            )
         yield Status(say("library.reading", name=""), len(items), len(items))
+
+    def _at(self, items: list[Item], n: int, done: int, total: int) -> Status:
+        """How far the reading of one file is: its own bar where it is the only one, else that of all files."""
+        paged = suffix_of(items[n].name) == ".pdf"
+        text = self._say(
+            "library.reading_page" if paged else "library.reading_part",
+            name=items[n].name,
+            page=done,
+            pages=total,
+            percent=100 * done // max(total, 1),
+        )
+        return Status(text, done, total) if len(items) == 1 else Status(text, n, len(items))
+
+    async def _note(self, files: int, done: int, total: int) -> None:
+        """For `library jobs`, once a second; bytes. A file is not given up because this can't be written now."""
+        if time.monotonic() - self._noted >= NOTE_S:
+            self._noted = time.monotonic()
+            with suppress(StorageFault):
+                await self._jobs.progress(self._space, self._id, "reading", done, total, files_done=files)
 
     async def _embed(self, taken: list[Taken]) -> AsyncGenerator[Event, None]:
         run, space, shelf, say = self._run, self._space, self._shelf, self._say
@@ -107,7 +155,9 @@ class IntakeJob:
             return
 
         async def ready() -> str:
-            return await self._intake.ready_for_vectors()
+            return await self._intake.ready_for_vectors(
+                space, [one.replaces for one in fresh if one.replaces]
+            )
 
         async def without() -> list[str]:
             return await self._intake.do_without_vectors(space, fresh)
@@ -121,7 +171,11 @@ class IntakeJob:
         total = sum(one.chunks for one in fresh)
         if not total:
             return
-        yield Notice(say("library.searchable", shelf=shelf))
+        beside = sum(one.staged for one in fresh)
+        if beside < len(fresh):
+            yield Notice(say("library.searchable", shelf=shelf))
+        if beside:
+            yield Notice(say("library.beside", n=beside))
         done = 0
         for n, spans in enumerate(_spans(fresh)):
             yield Status(say("library.vectors"), done, total)
@@ -132,8 +186,31 @@ class IntakeJob:
 
             done += await run.step(f"embed:{shelf}:{n}", some, int)
             await self._jobs.progress(space, self._id, "vectors", done, total)
-        await self._intake.rest()
         yield Status(say("library.vectors"), total, total)
+
+    async def _swapped(self, taken: list[Taken]) -> list[Taken]:
+        """Put what was built beside the shelf on it; what has nothing to replace any more counts as known."""
+        staged = [one for one in taken if one.staged]
+        if not staged:
+            return taken
+
+        async def swap() -> list[str]:
+            return await self._intake.swap(self._space, self._shelf, staged)
+
+        there = set(await self._run.step(f"swap:{self._shelf}", swap, list[str]))
+        return [one if not one.staged or one.document in there else changed(one, known=True) for one in taken]
+
+    async def _mixed(self, taken: list[Taken]) -> bool:
+        async def mixed() -> bool:
+            return await self._intake.mixed(self._space, self._shelf)
+
+        went_in = any(one.document and not one.known for one in taken)
+        return went_in and await self._run.step(f"models:{self._shelf}", mixed, bool)
+
+
+def _of_file(n: int, put: Put) -> Progress:
+    """Tells how far the file of that number is."""
+    return lambda done, total: put((n, done, total))
 
 
 def _batches(sizes: list[int]) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The library's verbs: add, list, remove, reindex, jobs. Jobs are durable runs in small steps.
+"""The library's verbs: add, list, remove, reindex, jobs, cancel. Jobs are durable runs in small steps.
 
 Words first, vectors afterwards: what was added can be found by its words within seconds.
 """
@@ -6,34 +6,37 @@ Words first, vectors afterwards: what was added can be found by its words within
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from bot.events import Event, Failed, Request, Run, Sorry, Stage, Status, Text
-from bot.retrieval.files import SUFFIXES, Candidate, Refused, gather
+from bot.readers.kinds import SUFFIXES
+from bot.requests import ONLY, WATCH
+from bot.retrieval.files import Candidate, Refused, gather
 from bot.retrieval.found import Book
 from bot.retrieval.intake import Item
-from bot.words import Words, words
+from bot.words import words
 from bot.works.intake_job import IntakeJob
+from bot.works.jobs import JobBoard, Stop
 from bot.works.rules import book_table
 
 if TYPE_CHECKING:
     from bot.retrieval.intake import Intake
     from bot.retrieval.library import Library
     from bot.works.incoming import Incoming
-    from storage.jobs import JobRow, Jobs
+    from storage.jobs import Jobs
 
 
 class LibraryWork:
     """Keeps books on shelves."""
 
-    def __init__(self, library: Library, intake: Intake, jobs: Jobs, incoming: Incoming) -> None:
+    def __init__(self, library: Library, intake: Intake, jobs: Jobs, incoming: Incoming, stop: Stop) -> None:
         self._library = library
         self._intake = intake
         self._jobs = jobs
         self._incoming = incoming
+        self._board = JobBoard(jobs, stop)
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -41,7 +44,8 @@ class LibraryWork:
             "list": self._list,
             "remove": self._remove,
             "reindex": self._reindex,
-            "jobs": self._show_jobs,
+            "jobs": self._board.show,
+            "cancel": self._board.cancel,
         }
         async with aclosing(verbs[run.request.verb](run)) as events:
             async for event in events:
@@ -52,11 +56,12 @@ class LibraryWork:
         shelf = _shelf(request.options.get("shelf"))
         named = _paths(request)
         if not named and not request.files:
-            raise Sorry("library.no_files")
+            raise Sorry("library.no_files", kinds=", ".join(SUFFIXES))
         replace = bool(request.options.get("replace"))
 
         async def gathered() -> tuple[list[Candidate], list[Refused]]:
-            return await asyncio.to_thread(gather, named, self._intake.max_bytes)
+            found = await asyncio.to_thread(gather, named, self._intake.max_bytes)
+            return _only(request, *found)
 
         files, refused = await run.step("files", gathered, tuple[list[Candidate], list[Refused]])
         if request.files:
@@ -65,7 +70,8 @@ class LibraryWork:
             files, refused = [*files, *brought], [*refused, *not_brought]
         yield Stage("job", say("library.adding", n=len(files) + len(refused), shelf=shelf))
         if not files and not refused:
-            yield Failed(say("library.nothing_there", paths=", ".join(named)))
+            kinds = ", ".join(SUFFIXES)
+            yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds))
             return
         items = [Item(one.name, one.path) for one in files]
         sizes = [one.size for one in files]
@@ -133,21 +139,26 @@ class LibraryWork:
         yield Stage("remove", "")
         yield Text(say("library.removed", name=name, shelf=shelf))
 
-    async def _show_jobs(self, run: Run) -> AsyncGenerator[Event, None]:
-        say = words(run.request.locale)
-        jobs = await self._jobs.list(run.request.place.space)
-        yield Stage("jobs", say("library.jobs", n=len(jobs)))
-        yield Text(_job_table(jobs, say) if jobs else say("library.no_jobs"))
-
 
 def _paths(request: Request) -> list[str]:
-    """Files and folders that were named; in the terminal only.
+    """Files and folders that were named; in the terminal and the configuration only.
 
     Anywhere else a path would be one of the server's, and whoever types it is not its owner.
     """
     paths = request.options.get("paths")
-    named = isinstance(paths, list) and request.place.platform == "terminal"
+    named = isinstance(paths, list) and request.place.platform in ("terminal", WATCH)
     return [str(one) for one in paths] if named and isinstance(paths, list) else []
+
+
+def _only(
+    request: Request, files: list[Candidate], refused: list[Refused]
+) -> tuple[list[Candidate], list[Refused]]:
+    """Of a watched folder, what is due in it."""
+    due = request.options.get(ONLY)
+    if not isinstance(due, list):
+        return files, refused
+    wanted = set(due)
+    return [one for one in files if one.name in wanted], [one for one in refused if one.name in wanted]
 
 
 def _shelf(value: object) -> str:
@@ -155,15 +166,3 @@ def _shelf(value: object) -> str:
     if not name or len(name) > 64 or not name.isprintable():
         raise Sorry("library.shelf_name")
     return name
-
-
-def _job_table(jobs: Sequence[JobRow], say: Words) -> str:
-    lines = [say("library.jobs_header"), "|---|---|---|---|---:|"]
-    for job in jobs:
-        phase = f" · {job.phase} {job.done}/{job.total}" if job.state == "running" and job.total else ""
-        lines.append(
-            f"| {job.id[-6:]} | {job.kind} | {job.shelf} | {say(f'library.state_{job.state}')}{phase} "
-            f"| {job.files_done}/{job.files_total} |"
-        )
-    lines += ["", *(f"- {say(one.key, **json.loads(one.values))}" for job in jobs for one in job.errors)]
-    return "\n".join(lines).strip()

@@ -220,6 +220,16 @@ def test_tables_are_aligned_and_lists_hang() -> None:
     ]
 
 
+def test_a_table_too_wide_for_the_screen_is_a_list_of_its_rows() -> None:
+    table = "| Job | Shelf | State |\n|---|---|---|\n| 1a2b3c | a\\|b | running |\n| 4d5e6f | | done |\n\n"
+    assert MarkdownStream(Ink(False, 22)).feed(table)[:3] == [
+        "• 1a2b3c · Shelf: a|b\n  · State: running",
+        "• 4d5e6f · State: done",
+        "",
+    ]
+    assert MarkdownStream(Ink(False, 24)).feed(table)[2] == "1a2b3c │ a|b   │ running"
+
+
 @given(st.text(alphabet="ab *_`#>|-\n[1]", max_size=80), st.lists(st.integers(1, 9), max_size=30))
 def test_however_it_is_cut_a_text_looks_the_same(text: str, cuts: list[int]) -> None:
     whole, parts = MarkdownStream(PLAIN), MarkdownStream(PLAIN)

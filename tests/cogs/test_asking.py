@@ -205,6 +205,13 @@ async def test_who_is_not_in_charge_adds_no_book(table: Table) -> None:
     assert table.requests == []
 
 
+async def test_a_job_is_named_or_left_to_be_the_only_one_there_is(table: Table) -> None:
+    for named in ({"job": "4f6a1c"}, {}):
+        await table.ana.slash(table.general, "library cancel", **named)
+        request = table.requests[-1]
+        assert (request.verb, request.text, request.author.admin) == ("cancel", named.get("job", ""), False)
+
+
 async def test_attachments_of_a_command_are_the_files_of_its_request(table: Table) -> None:
     await table.bia.slash(
         table.general,

@@ -66,7 +66,7 @@ class FakeApp:
         self._lines: dict[Place, asyncio.Lock] = {}
 
     def attach(self, platform: str, views: Callable[[str, Request, Claims], View]) -> None:
-        assert platform == "terminal"
+        assert platform in ("terminal", "watch")
         self._views = views
 
     async def start(self) -> list[Request]:

@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
+
 Events = list[dict[str, Any]]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,6 +118,17 @@ class Bot:
         self._process.kill()
         return self.wait()
 
+    def parsers(self) -> list[psutil.Process]:
+        """The processes that parse a file for it, also after its death."""
+        found = []
+        for one in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if one.cmdline()[2:3] == ["bot.readers.child"] and one.cmdline()[-1] == str(
+                    self._process.pid
+                ):
+                    found.append(one)
+        return found
+
     def complaints(self) -> str:
         """What it and its predecessors on the same data wrote to standard error."""
         self._complaints.seek(0)
@@ -167,5 +180,5 @@ class Course(NamedTuple):
 def course(bot: Bot) -> Course:
     """Let a process go to its end, undisturbed."""
     code = bot.end()
-    assert code == 0, bot.complaints()
+    assert code == 0, (bot.events[-3:], bot.complaints())
     return Course(bot.events, [time - bot.began for time in bot.times])

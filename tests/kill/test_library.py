@@ -7,10 +7,12 @@ import os
 import random
 import shutil
 import signal
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
 from bot import models
@@ -19,13 +21,15 @@ from storage.db import Database
 from storage.documents import Documents
 from tests.kill import books
 from tests.kill.instants import ALL, sequences
-from tests.kill.process import Bot, Course, Events, Instant, course
+from tests.kill.process import ROOT, Bot, Course, Events, Instant, course
 from tests.kill.remains import ends, inbox, live, rows, shown, steps, vectors
 
 ADD = ("library", "add", "--shelf", "rules", "--json")
 CHAT = ("chat", "--json", "--thread", "t")
-DOCUMENTS = "SELECT id, source, state, chunk_count, embedded FROM documents ORDER BY source"
+ON_A_SHELF = "FROM documents WHERE state IN ('lexical', 'ready')"
+DOCUMENTS = f"SELECT id, source, state, chunk_count, embedded {ON_A_SHELF} ORDER BY source"
 BATCH = 64
+FILES = ROOT / "tests" / "readers" / "files"
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -84,6 +88,16 @@ def replacing(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Referen
 
 
 @pytest.fixture(scope="session")
+def parsing(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    """Two new books that are parsed, each in a process of its own."""
+    folder = tmp_path_factory.mktemp("parsing")
+    made = tuple(
+        Path(shutil.copy(FILES / name, folder)) for name in ("libreoffice.docx", "libreoffice-plain.pdf")
+    )
+    return job((*ADD, *map(str, made)), None, folder, made, config)
+
+
+@pytest.fixture(scope="session")
 def reindexing(replacing: Reference, config: Path, tmp_path_factory: pytest.TempPathFactory) -> Reference:
     arguments = ("library", "reindex", "--shelf", "rules", "--json")
     return job(arguments, replacing.after, tmp_path_factory.mktemp("reindex"), replacing.books, config)
@@ -103,7 +117,9 @@ def check(data: Path, made: tuple[Path, ...]) -> None:
     chunks = sorted(f"{id}:{n}" for id, _, _, count, _ in found for n in range(count))
     assert vectors(data) == chunks
     kept = {file.name: file.read_bytes() for file in (data / "originals").iterdir()}
-    assert kept == {f"{row[0]}.md": file.read_bytes() for row, file in zip(found, sorted(made), strict=True)}
+    assert kept == {
+        f"{row[0]}{file.suffix}": file.read_bytes() for row, file in zip(found, sorted(made), strict=True)
+    }
     assert rows(data / "sutradhar.db", "SELECT * FROM leftovers") == []
 
 
@@ -124,6 +140,12 @@ def jobs(data: Path, config: Path) -> str:
     return "".join(one["text"] for one in bot.events if one["event"] == "text")
 
 
+def started(data: Path, config: Path) -> None:
+    """A start clears away the edition that was replaced."""
+    with Bot(*CHAT, data=data, config=config) as bot:
+        assert bot.end() == 0, bot.complaints()
+
+
 def written(data: Path) -> dict[str, int]:
     """When each vector was last written, as Chroma numbers its writes."""
     query = "SELECT embedding_id, seq_id FROM embeddings"
@@ -140,7 +162,7 @@ def strike_all(
     if reference.before is not None:
         shutil.copytree(reference.before, data)
     told: list[Events] = []
-    received = len(inbox(data))
+    received, before = len(inbox(data)), set(written(data))
     safe: dict[str, int] = {}
     finished: dict[tuple[str, str], int] = {}
     for share in shares:
@@ -156,21 +178,27 @@ def strike_all(
         assert {id: at for id, at in written(data).items() if id in safe} == safe
         finished = {key: at for key, at in now.items() if key[0] in {row[0] for row in mine}}
         batches = sum(name.startswith("embed:") for _, name in finished)
-        safe = batch_of(data, batches)
+        safe = batch_of(data, batches, before)
     return told
 
 
-def batch_of(data: Path, batches: int) -> dict[str, int]:
-    """The vectors of the first batches of an add, in the order in which they were written."""
-    at = written(data)
+def batch_of(data: Path, batches: int, before: set[str]) -> dict[str, int]:
+    """The vectors of the first batches of a job, in the order in which they were written."""
+    at = {id: at for id, at in written(data).items() if id not in before}
     return {id: at[id] for id in sorted(at, key=at.__getitem__)[: batches * BATCH]} if batches else {}
 
 
-@pytest.mark.parametrize(("seed", "shares"), sequences("indexing", kills=3, some=1, every=10))
+@pytest.mark.parametrize(
+    ("kind", "seed", "shares"),
+    [
+        *(("adding", *one) for one in sequences("indexing", kills=3, some=1, every=10)),
+        *(("parsing", *one) for one in sequences("parsing", kills=3, some=0, every=3)),
+    ],
+)
 def test_a_killed_job_goes_on_from_its_last_batch(
-    seed: int, shares: tuple[float, ...], tmp_path: Path, adding: Reference
+    kind: str, seed: int, shares: tuple[float, ...], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    data = tmp_path / "data"
+    data, adding = tmp_path / "data", request.getfixturevalue(kind)
     told = strike_all(adding, shares, data, random.Random(seed))
     # Who was cut off types the same again, or just comes back.
     again = adding.arguments if seed % 2 or not inbox(data) else CHAT
@@ -201,6 +229,7 @@ def test_a_replaced_book_is_the_old_one_or_the_new_one(
     with Bot(*again, data=data, config=reference.config) as bot:
         assert bot.end() == 0, bot.complaints()
     told.append(bot.events)
+    started(data, reference.config)
     check(data, reference.books)
     assert ends(told, inbox(data)[-1][0]) == ["done"]
     assert asked(data, reference.config) == asked(reference.after, reference.config)
@@ -209,12 +238,12 @@ def test_a_replaced_book_is_the_old_one_or_the_new_one(
 @pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.parametrize("verb", ["reindex", "add"] if ALL else ["reindex"])
 def test_a_stroke_between_two_books_of_one_step(verb: str, tmp_path: Path, adding: Reference) -> None:
-    """The first book is on the shelf, or replaced, but no step says so yet: neither lost nor taken in twice."""
+    """The first book is on the shelf, or beside it, but no step says so yet: neither lost nor taken in twice."""
     data = tmp_path / "data"
     arguments, sign = adding.arguments, "documents"
     if verb == "reindex":
         shutil.copytree(adding.after, data)
-        arguments, sign = ("library", "reindex", "--json"), "leftovers"
+        arguments, sign = ("library", "reindex", "--json"), "documents WHERE state = 'building'"
 
     def begun() -> bool:
         return bool(live(data / "sutradhar.db", f"SELECT 1 FROM {sign}"))
@@ -224,7 +253,68 @@ def test_a_stroke_between_two_books_of_one_step(verb: str, tmp_path: Path, addin
     with Bot(*CHAT, data=data, config=adding.config) as again:
         assert again.end() == 0, again.complaints()
     assert ends([bot.events, again.events], inbox(data)[-1][0]) == ["done"]
+    started(data, adding.config)
     check(data, adding.books)
+
+
+@pytest.mark.parametrize("verb", ["add", "replace", "reindex"] if ALL else ["add"])
+@pytest.mark.parametrize(
+    "name", ["libreoffice-plain.pdf", "libreoffice.docx"] if ALL else ["libreoffice.docx"]
+)
+def test_a_stroke_while_a_file_is_parsed(verb: str, name: str, tmp_path: Path, config: Path) -> None:
+    """Who parses leaves as well, and nothing of the file is anywhere but where it came from."""
+    data, file = tmp_path / "data", tmp_path / f"book{Path(name).suffix}"
+    shutil.copy(FILES / ("python-docx.docx" if file.suffix == ".docx" else "groff.pdf"), file)
+    arguments: tuple[str, ...] = (*ADD, str(file), "--replace")
+    if verb != "add":
+        with Bot(*arguments, data=data, config=config) as bot:
+            course(bot)
+    if verb == "reindex":
+        arguments = ("library", "reindex", "--json")
+    else:
+        shutil.copy(FILES / name, file)
+    before = rows(data / "sutradhar.db", "SELECT id FROM documents")
+    with Bot(*arguments, data=data, config=config) as bot:
+        assert bot.strike_once(lambda: bool(bot.parsers())) == -signal.SIGKILL, bot.complaints()
+        _, there = psutil.wait_procs(bot.parsers(), 10)
+        assert there == []
+    assert rows(data / "sutradhar.db", "SELECT id FROM documents") == before
+    with Bot(*CHAT, data=data, config=config) as again:
+        assert again.end() == 0, again.complaints()
+    assert ends([bot.events, again.events], inbox(data)[-1][0]) == ["done"]
+    started(data, config)
+    check(data, (file,))
+
+
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
+@pytest.mark.parametrize(("seed", "shares"), sequences("watching", kills=2, some=1, every=3))
+@pytest.mark.parametrize("edition", [1, 2])
+def test_a_watched_folders_job_goes_on(
+    edition: int, seed: int, shares: tuple[float, ...], tmp_path: Path, config: Path
+) -> None:
+    folder, data, calm = tmp_path / "rules", tmp_path / "data", tmp_path / "calm"
+    folder.mkdir()
+    watched = tmp_path / "watched.toml"
+    watched.write_text(f"[library]\nwatch = ['{folder}']\n{config.read_text(encoding='utf-8')}")
+    made = [books.write(folder / name, 30) for name in ("east.md", "west.md")]
+    for n in range(1, edition + 1):
+        for file in made:
+            books.write(file, 30 + 10 * n, edition=n)
+            os.utime(file, (time.time() - 60, time.time() - 60))
+        if n < edition:
+            with Bot(*CHAT, data=data, config=watched) as bot:
+                course(bot)
+            shutil.copytree(data, calm)
+    with Bot(*CHAT, data=calm, config=watched) as bot:
+        way = course(bot)
+    for share in shares:
+        with Bot(*CHAT, data=data, config=watched) as bot:
+            bot.strike(way.instant(share))
+    with Bot(*CHAT, data=data, config=watched) as again:
+        assert again.end() == 0, again.complaints()
+    started(data, watched)
+    check(data, tuple(made))
+    assert [state for *_, state in inbox(data)] == ["done"] * edition
 
 
 @pytest.mark.parametrize("through", ["command", "chat"])
@@ -264,7 +354,7 @@ async def test_a_stroke_in_the_middle_of_a_removal(tmp_path: Path, removing: Ref
     data = tmp_path / "data"
     assert removing.before is not None
     shutil.copytree(removing.before, data)
-    ((book,),) = rows(data / "sutradhar.db", "SELECT id FROM documents WHERE source = 'east.md'")
+    ((book,),) = rows(data / "sutradhar.db", f"SELECT id {ON_A_SHELF} AND source = 'east.md'")
     database = await Database.open(f"sqlite+aiosqlite:///{data / 'sutradhar.db'}")
     assert await Documents(database).remove("local", book)
     await database.close()

@@ -13,12 +13,18 @@ from bot.events import Sorry
 from bot.readers import read
 from bot.retrieval.files import gather, read_whole
 from tests.promises.talk import bot, heard, of, sentence, settings, status, talking, texts
+from tests.readers import hostile
 
 NO_VECTORS = '[embedding]\nmodel = "none"\n'
 
 EMPTY = "{name}: the file is empty."
 BINARY = (
-    "{name}: this is not a text file, whatever its name says. Save it as text or Markdown and add it again."
+    "{name}: this is neither text nor a document that I can read, whatever its name says. "
+    "Save it as text or Markdown and add it again."
+)
+PICTURE = (
+    "{name}: it is a picture, without text that could be searched. "
+    "Run it through text recognition (OCR) and add the result."
 )
 ENCODING = "{name}: I can't tell how its letters are encoded. Save it as UTF-8 and add it again."
 
@@ -44,7 +50,7 @@ def seven(folder: Path) -> dict[str, str]:
 
     broken("a-empty.md", EMPTY, b"")
     broken("b-blank.txt", EMPTY, b"\n \t\r\n\n")
-    broken("c-picture.md", BINARY, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20)
+    broken("c-picture.md", PICTURE, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20)
     broken("d-nuls.txt", BINARY, b"words and\x00 more words\n" * 10)
     broken("e-cyrillic.txt", ENCODING, "Это обычный русский текст о правилах игры. ".encode("cp1251") * 30)
     (folder / "f-link.md").symlink_to(folder / "book-001.md")
@@ -83,20 +89,72 @@ def test_a_folder_of_500_files_with_7_broken_ones(tmp_path: Path, plain: Path) -
 
 
 async def test_what_will_not_do_when_it_is_named_itself(tmp_path: Path) -> None:
-    (tmp_path / "dice.pdf").write_bytes(b"%PDF-1.7 words")
-    large = tmp_path / "large.txt"
-    with large.open("wb") as file:
-        file.truncate(200_000_000)  # sparse: its length is all there is of it
+    (tmp_path / "dice.xlsx").write_bytes(b"PK")
     wanted = {
-        "dice.pdf": "dice.pdf: I can't read this kind of file yet. I read .md, .markdown, .txt.",
-        "large.txt": "large.txt: 200 MB is more than the limit of 20 MB ([library] max_mb in config.toml).",
+        "dice.xlsx": (
+            "dice.xlsx: I can't read this kind of file. "
+            "I read .md, .markdown, .txt, .html, .htm, .pdf, .docx, .epub."
+        ),
         "gone.md": "gone.md: there is no such file.",
     }
+    for name in ("large.txt", "large.pdf"):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(200_000_000)  # sparse: its length is all there is of it
+        wanted[name] = f"{name}: 200 MB is more than the limit of 20 MB ([library] max_mb in config.toml)."
     async with talking(settings(tmp_path / "data")) as talk:
         for name, said in wanted.items():
             events = await talk.say(f"/library add {tmp_path / name} --shelf rules")
             assert status(events) == "failed"
             assert texts(events, "notice") == said
+
+
+async def test_documents_that_will_not_do_keep_nothing_else_from_going_in(tmp_path: Path) -> None:
+    folder = tmp_path / "books"
+    folder.mkdir()
+    real = Path(__file__).parents[1] / "readers" / "files"
+    whole = (real / "pandoc.docx").read_bytes()
+    files = {
+        "a.pdf": (b"", "the file is empty."),
+        "b.pdf": (
+            whole,
+            "its contents are Word, whatever its name says. Give it a name that ends in .docx and add it again.",
+        ),
+        "c.docx": (
+            whole[:5_000],
+            "the file is damaged or cut off. Fetch or save it anew and add it again.",
+        ),
+        "d.epub": (
+            hostile.epub(b" " * 11_000_000),
+            "unpacked it would take far more room than a document needs. I leave it alone.",
+        ),
+        "e.pdf": (
+            (real / "libreoffice-locked.pdf").read_bytes(),
+            "a password protects it. Save a copy without one and add that.",
+        ),
+        "f.pdf": (
+            (real / "pillow-scanned.pdf").read_bytes(),
+            "its pages are pictures, without text that could be searched. "
+            "Run it through text recognition (OCR) and add the result.",
+        ),
+        "g.html": (b"<html><script>let words = 0</script></html>", "there are no words in it."),
+        "h.docx": (
+            b"MZ" + bytes(500),
+            "the file is damaged or cut off. Fetch or save it anew and add it again.",
+        ),
+    }
+    for name, (data, _) in files.items():
+        (folder / name).write_bytes(data)
+    (folder / "z.docx").write_bytes(whole)
+    (folder / "new\nline.epub").write_bytes((real / "pandoc.epub3.epub").read_bytes())
+    async with talking(settings(tmp_path / "data")) as talk:
+        events = await talk.say(f"/library add {folder} --shelf rules")
+        assert status(events) == "failed"
+        said = sorted(one["text"] for one in of(events, "notice"))
+        assert said == [f"{name}: {sentence}" for name, (_, sentence) in sorted(files.items())]
+        listed = texts(await talk.say("/library list"))
+        assert "z.docx" in listed
+        assert "line.epub" in listed
+    assert len(list((tmp_path / "data" / "originals").iterdir())) == 2
 
 
 async def test_usual_encodings_are_read_and_spoilt_bytes_do_not_spoil_the_rest(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 from bot.app import App
@@ -97,6 +98,34 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
 
                     rows = list(await connection.execute(getattr(tables, noun).select()))
                 assert sorted(row.space for row in rows) == list(SPACES), noun
+            (theirs,) = await house.documents.list("south")
+            for id in ("replace", "reindex"):
+                (old,) = await house.documents.list("north")
+                body = "# Town\n\n## Gate of north\n\nThe gate of the town opens with a silver key.\n"
+                (tmp_path / "north" / "town.md").write_text(body, encoding="utf-8")
+                paths = [str(tmp_path / "north" / "town.md")]
+                renewal = asks("north", id, "library", "add", paths=paths, shelf="rules", replace=True)
+                if id == "reindex":
+                    renewal = asks("north", id, "library", "reindex", shelf="rules")
+                assert await perform(renewal) == "done"
+                (new,) = await house.documents.list("north")
+                assert new.id != old.id
+                assert old.id in await house.documents.unseen("north", "rules")
+                assert await house.documents.unseen("south", "rules") == set()
+                assert await house.documents.list("south") == [theirs]
+                assert await house.vectors.count("south", "rules", "bge-small") == theirs.chunk_count
+                assert await perform(asks("north", f"{id}-see", "rules", "lookup", "Gate of north")) == "done"
+                assert "silver key" in shown("north", f"{id}-see")
+                assert await perform(asks("south", f"{id}-see", "rules", "lookup", "Gate of south")) == "done"
+                assert "southern key" in shown("south", f"{id}-see")
+                found = await house.library.search(
+                    "south", "rules", "What does the gate of the town open with?"
+                )
+                assert {one.document for one in found.passages} == {theirs.id}
+            await house.intake.clear(timedelta())
+            assert await house.vectors.count("north", "rules", "bge-small") == new.chunk_count
+            assert await house.vectors.count("south", "rules", "bge-small") == theirs.chunk_count
+            assert await house.documents.list("south") == [theirs]
             remove = asks("north", "remove", "library", "remove", "town.md", shelf="rules")
             assert await perform(remove) == "done"
             assert await app.house.documents.list("north") == []

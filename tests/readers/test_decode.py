@@ -32,7 +32,7 @@ def test_one_spoilt_byte_does_not_turn_utf_8_into_windows() -> None:
         ("a.md", b" \n\t\n", "library.file_empty"),
         ("a.md", b"\xef\xbb\xbf", "library.file_empty"),
         ("a.txt", bytes(range(256)) * 4, "library.file_binary"),
-        ("a.txt", b"%PDF-1.7\n...", "library.file_binary"),
+        ("a.txt", b"%PDF-1.7\n...", "library.file_wrong_kind"),
         ("a.txt", "日本語の文章です。".encode("shift-jis") * 30, "library.file_encoding"),
         ("a.exe", b"hello", "library.file_kind"),
     ],

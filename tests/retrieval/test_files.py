@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,22 @@ def test_a_file_that_was_named_is_told_why_it_cannot_be_read(folder: Path) -> No
         "picture.png": "library.file_kind",
         "nowhere.md": "library.file_missing",
     }
+
+
+def test_a_name_that_cannot_be_said_is_refused_and_one_deep_down_is_found(folder: Path) -> None:
+    odd = os.fsdecode(os.fsencode(folder) + b"/caf\xe9.md")
+    Path(odd).write_text("# Odd")
+    assert reasons(folder) == reasons(Path(odd)) == {"caf\ufffd.md": "library.file_name"}
+    deep = folder
+    for _ in range(1_200):
+        deep /= "d"
+        deep.mkdir()
+    (deep / "e.md").write_text("# E")
+    taken, _ = gather([str(folder)], LIMIT)
+    (deep / "e.md").unlink()
+    os.removedirs(deep)  # deeper than what clears temporary folders can go
+    assert len(taken) == 4
+    assert taken[2].name.endswith("d/e.md")
 
 
 def test_a_link_to_a_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from storage.db import Database
+from storage.document_rows import SectionRow
 from storage.documents import Documents
 from storage.feedback import Feedback
 from storage.inbox import Inbox, NewRequest
@@ -312,7 +313,8 @@ async def test_a_document_comes_back_in_all_its_parts(db: Database) -> None:
     assert (row.state, row.section_count, row.chunk_count) == ("lexical", 3, 3)
     assert await documents.by_sha("local", "rules", "same") == row
     assert [c.ordinal for c in await passages.chunks_of("local", new.id, after_ordinal=0, limit=1)] == [1]
-    assert await passages.section_text("local", new.id, 1) == new.text[20:40]
+    section = await passages.section("local", new.id, 1)
+    assert section == SectionRow("book.md", "The Book", "Part 1", ("The Book", "Part 1"), 2, new.text[20:40])
     assert await passages.span("local", new.id, 21, 25) == new.text[21:25]
     found = await passages.get("local", [f"{new.id}:2", f"{new.id}:99", "gone:1", "nonsense"])
     (passage,) = found.values()
@@ -351,23 +353,6 @@ async def test_a_document_is_found_by_source_title_or_either_end_of_its_id(db: D
         assert [row.id for row in await documents.find("local", None, name)] == [new.id], name
     assert await documents.find("local", "course", "book.md") == []
     assert await documents.find("local", None, " ") == []
-
-
-async def test_replacing_swaps_at_once(db: Database) -> None:
-    documents, shelves = Documents(db), Shelves(db)
-    old, kept, new = book(), book(source="kept.md"), book()
-    await documents.add(old)
-    await documents.add(kept)
-    version, _ = await shelves.contents("local", "rules")
-    await documents.add(new, replaces=[old.id])
-    later, rows = await shelves.contents("local", "rules")
-    assert later > version
-    assert {row.id for row in rows} == {kept.id, new.id}
-    assert await Passages(db).section_text("local", old.id, 0) is None
-    assert await documents.remove("local", new.id)
-    assert not await documents.remove("local", new.id)
-    assert await shelves.version("local", "rules") > later
-    assert [(shelf.name, shelf.documents) for shelf in await shelves.all("local")] == [("rules", 1)]
 
 
 async def test_a_rulebook_of_a_megabyte_and_a_half_goes_in_within_half_a_second(db: Database) -> None:

@@ -37,16 +37,38 @@ async def test_documents_do_not_cross(db: Database) -> None:
     assert await documents.get("one", theirs.id) is None
     assert await passages.chunks_of("one", theirs.id) == []
     assert await passages.get("one", [f"{theirs.id}:0"]) == {}
-    assert await passages.section_text("one", theirs.id, 0) is None
+    assert await passages.section("one", theirs.id, 0) is None
     assert await passages.span("one", theirs.id, 0, 5) is None
 
     await documents.mark_embedded("one", theirs.id, 3, "bge")
     assert not await documents.remove("one", theirs.id)
-    await documents.add(book("one"), replaces=[theirs.id])
     (row,) = await documents.list("two")
     assert (row.id, row.embedded) == (theirs.id, 0)
+
+    building = [book(space) for space in ("one", "two")]
+    for one in building:
+        await documents.add(one, built_by="run")
+    assert await documents.unseen("one", "rules") == {building[0].id}
+    assert await documents.swap("one", "rules", [(building[1].id, ""), (building[1].id, mine.id)]) == set()
+    assert await documents.swap("one", "rules", [(building[0].id, theirs.id)]) == set()
+    assert [left.document_id for left in await documents.leftovers()] == [building[0].id]
+    await documents.cleared("two", [building[0].id])
+    assert len(await documents.leftovers()) == 1
+    await documents.add(again := book("one"), built_by="run")
+    assert await documents.swap("one", "rules", [(again.id, "")]) == {again.id}
+    assert [row.id for row in await documents.list("two")] == [theirs.id]
     assert await shelves.version("two", "rules") == 1
-    assert [shelf.documents for shelf in await shelves.all("one")] == [2]
+    assert [shelf.documents for shelf in await shelves.all("one")] == [1]
+
+    # Both were built for a run of one id: it is going on here, and was never heard of there.
+    await documents.add(still := book("one"), built_by="run")
+    await Inbox(db).receive(
+        [NewRequest("run", "terminal", "one", "c", "t", "ana", "library", "add", False, "{}")]
+    )
+    await documents.sweep(datetime.now(UTC) - timedelta(minutes=1))
+    assert await documents.get("two", building[1].id) is None
+    assert await documents.get("one", still.id) is not None
+    assert (await passages.section("one", mine.id, 0)) is not None
 
 
 async def test_conversations_do_not_cross(db: Database) -> None:

@@ -58,7 +58,7 @@ async def test_a_removed_document_is_not_found_any_more(vectors: Vectors) -> Non
     made = unit_vectors(4)
     await vectors.add(*SHELF, ["d:0", "d:1"], made[:2], "d")
     await vectors.add(*SHELF, ["e:0", "e:1"], made[2:], "e")
-    await vectors.remove_document(*SHELF[:2], "d")
+    await vectors.remove(*SHELF[:2], ["d"])
     assert {id for id, _ in await vectors.search(*SHELF, made[0], 9)} == {"e:0", "e:1"}
 
 
@@ -66,7 +66,7 @@ async def test_spaces_shelves_and_embedders_see_nothing_of_each_other(vectors: V
     made = unit_vectors(2)
     for space in ("one", "two"):
         await vectors.add(space, "rules", "bge", ["d:0"], made[:1] if space == "one" else made[1:], "d")
-    await vectors.remove_document("two", "rules", "d")
+    await vectors.remove("two", "rules", ["d"])
     assert await vectors.count("two", "rules", "bge") == 0
     ((id, near),) = await vectors.search("one", "rules", "bge", made[0], 5)
     assert id == "d:0"

@@ -9,7 +9,6 @@ import asyncio
 import logging
 import re
 from contextlib import suppress
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import discord
@@ -20,11 +19,11 @@ from bot.adapters.discord.placing import spot_of
 from bot.adapters.discord.spoken import typed
 from bot.adapters.discord.welcome import Welcome
 from bot.adapters.turns import Turns
+from bot.readers.kinds import readable
 
 if TYPE_CHECKING:
     from bot.adapters.discord.client import Sutradhar
 
-BOOKS = (".md", ".markdown", ".txt")
 ASIDE = ("//", "((")
 """What a message in a thread with free chat begins with that is not meant for the bot."""
 EVERYBODY = re.compile(r"@(everyone|here)\b")
@@ -165,7 +164,7 @@ def _answers(message: discord.Message) -> int | None:
 
 def _books(message: discord.Message) -> list[str]:
     files = [one.filename for one in message.attachments]
-    return [name for name in files if PurePosixPath(name).suffix.lower() in BOOKS]
+    return [name for name in files if readable(name)]
 
 
 def _may_answer(message: discord.Message) -> bool:

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.slack import checklist, holding, written
@@ -19,6 +18,7 @@ from bot.adapters.slack.spoken import SETUP
 from bot.adapters.slack.spots import Body, event_of_message, spot_of, text_of
 from bot.events import File, Place
 from bot.faults import in_words
+from bot.readers.kinds import readable
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from bot.adapters.slack.service import Slack
     from bot.adapters.slack.workspaces import Me
 
-BOOKS: Final = (".md", ".markdown", ".txt")
 ASIDE: Final = ("//", "((")
 """What a message in a thread of the bot's begins with that is not meant for it."""
 SPOKEN: Final = (None, "file_share", "thread_broadcast", "me_message")
@@ -89,7 +88,7 @@ class Listener:
         reception, id = self._slack.reception, event_of_message(here.channel, here.message)
         raw, files = text_of(event, "text"), files_of(event)
         text = await heard(raw, me.user, partial(self._slack.people.name, here))
-        books = [one.name for one in files if PurePosixPath(one.name).suffix.lower() in BOOKS]
+        books = [one.name for one in files if readable(one.name)]
         if books and not _adds(text):
             await reception.hint(here, id, "slack.books", file=books[0], name=me.name)
         elif not text and (here.direct or mentions(raw, me.user)):

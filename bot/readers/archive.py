@@ -1,0 +1,109 @@
+"""The zip archive that a document is, unpacked in memory and with limits: no file of it ever reaches a disk.
+
+Knows no document format.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Final
+
+from bot.events import Sorry
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+
+MEMBERS: Final = 10_000
+UNPACKED_BYTES: Final = 200_000_000
+"""Of all members together, by the archive's own word and as they are read. A 20 MB file of text alone unpacks to
+about half of that."""
+MEMBER_BYTES: Final = 64_000_000
+RATIO: Final = 200
+"""Of unpacked to packed beyond `SMALL_BYTES`. Text is packed to a tenth, Word's XML to a thirtieth; deflate can
+do 1032 (RFC 1951's longest match), and only with what says nothing."""
+SMALL_BYTES: Final = 10_000_000
+
+_ENTRY: Final = b"PK\x01\x02"
+"""What a member's row in the directory begins with (PKWARE's APPNOTE, 4.3.12)."""
+_ENCRYPTED: Final = 0x1
+"""Bit 0 of a member's flags (4.4.4)."""
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""All that Office Open XML (ISO/IEC 29500-2, annex C) and EPUB (OCF, 4.2) may use; of others `zipfile` unpacks
+more than it was asked for."""
+_FAULTS: Final = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+
+
+class Archive:
+    """A file's members by name. No member gives more bytes than the archive's directory says."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        """Raises Sorry: "library.file_damaged", "library.file_locked", "library.file_bomb"."""
+        self._name = name
+        # Before `zipfile` makes an object of each.
+        if data.count(_ENTRY) > MEMBERS:
+            raise Sorry("library.file_bomb", name=name)
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except _FAULTS as fault:
+            raise Sorry("library.file_damaged", name=name) from fault
+        members = self._zip.infolist()
+        if any(one.flag_bits & _ENCRYPTED for one in members):
+            raise Sorry("library.file_locked", name=name)
+        unpacked = sum(one.file_size for one in members)
+        if unpacked > min(UNPACKED_BYTES, max(SMALL_BYTES, RATIO * len(data))):
+            raise Sorry("library.file_bomb", name=name)
+        self._members = {one.filename: one for one in members}
+        self._left = UNPACKED_BYTES
+
+    def __contains__(self, member: str) -> bool:
+        return member in self._members
+
+    @property
+    def names(self) -> list[str]:
+        """All members, in the order of the archive's directory."""
+        return list(self._members)
+
+    def read(self, member: str) -> bytes:
+        """A member's bytes. Raises Sorry, "library.file_damaged" also where there is no such member."""
+        try:
+            info = self._members[member]
+            # Members may lie over one another, and a document may name one of them often.
+            self._left -= info.file_size
+            if info.file_size > MEMBER_BYTES or self._left < 0:
+                raise Sorry("library.file_bomb", name=self._name)
+            if info.compress_type not in _METHODS:
+                raise NotImplementedError("no method of a document's")
+            with self._zip.open(info) as file:
+                # With a number: without one `zipfile` unpacks all there is before it looks at the size.
+                return file.read(info.file_size + 1)
+        except _FAULTS as fault:
+            raise Sorry("library.file_damaged", name=self._name) from fault
+
+    def xml(self, member: str) -> Element:
+        """A member's root element; entities stay unresolved, nothing is loaded from elsewhere. Raises Sorry."""
+        from lxml import etree
+
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+        try:
+            return etree.fromstring(self.read(member), parser)
+        except etree.XMLSyntaxError as fault:
+            if fault.code == etree.ErrorTypes.ERR_NO_MEMORY:
+                raise MemoryError from fault
+            # Entities of entities, or elements in elements in elements (256 deep).
+            limit = fault.code == etree.ErrorTypes.ERR_RESOURCE_LIMIT
+            raise Sorry(f"library.file_{'bomb' if limit else 'damaged'}", name=self._name) from fault

@@ -1,0 +1,1 @@
+"""Word's .docx, over its own XML: `reader` is where it begins."""

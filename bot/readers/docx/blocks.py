@@ -1,0 +1,247 @@
+"""A Word document's body as blocks in order: headings, paragraphs, items of lists, tables, quotes, code.
+
+Notes and text boxes follow, as quotes, the block that they hang on: there they are in the same passage and
+interrupt no sentence. Knows no Document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from bot.readers.docx.line import THROUGH, Fields, Line, Reader, prompting, sdt_content
+from bot.readers.docx.numbering import Label
+from bot.readers.docx.parts import Parts
+from bot.readers.docx.styles import Style, level_of, numbering_of
+from bot.readers.docx.tables import Row, grid, read_rows
+from bot.readers.docx.xml import Element, child, kind, value
+
+if TYPE_CHECKING:
+    from bot.readers.document import Progress
+
+_BOX: Final = 3000
+"""Characters of a one-cell table that is a box; a longer one is how the page is laid out."""
+_LAYOUT: Final = 1000
+"""Characters of a cell with headings in it, beyond which its table is how the page is laid out."""
+_HEADING: Final = 250
+"""Characters, beyond which a paragraph is no heading, whatever its style."""
+_EVERY: Final = 100
+
+Kind = Literal["heading", "title", "paragraph", "item", "quote", "code", "table"]
+
+
+@dataclass(slots=True)
+class Block:
+    """`level` is a heading's from 1, an item's depth from 0. `paragraph` is what it was read from.
+
+    `anchors` are the bookmarks in it, `targets` those that it points to; `picture` where it describes one.
+    """
+
+    kind: Kind
+    text: str = ""
+    level: int = 0
+    number: int | None = None
+    rows: list[list[str]] = field(default_factory=list)
+    anchors: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    paragraph: Element | None = None
+    picture: bool = False
+
+
+def blocks(parts: Parts, progress: Progress) -> list[Block]:
+    """All of them, in order."""
+    walk = _Walk(parts)
+    total = len(parts.body)
+    for done, element in enumerate(parts.body):
+        if done % _EVERY == 0:
+            progress(done, total)
+        walk.block(element)
+    walk.end()
+    progress(total, total)
+    return walk.blocks
+
+
+def lines(made: list[Block]) -> Iterator[str]:
+    """What the blocks say, one line each: for a place that has no room for blocks."""
+    for one in made:
+        if one.kind == "table":
+            yield "; ".join(" ".join(cell for cell in row if cell) for row in one.rows)
+        elif one.text:
+            mark = "" if one.kind != "item" else "- " if one.number is None else f"{one.number}. "
+            yield mark + one.text
+
+
+class _Walk:
+    def __init__(self, parts: Parts) -> None:
+        self.blocks: list[Block] = []
+        self._parts = parts
+        turns = [value(one, "fldCharType") for one in parts.body.iter() if kind(one) == "fldChar"]
+        self._reader = Reader(parts.styles, Fields(paired=turns.count("begin") == turns.count("end")))
+        self._anchors: list[str] = []
+        self._notes: list[tuple[str, int]] = []
+        self._noted: set[tuple[str, int]] = set()
+        self._held = Line()
+        self._within = 0
+
+    def block(self, element: Element) -> None:
+        """One of a container's, with all that is in it."""
+        name = kind(element)
+        if name == "p":
+            self._paragraph(element)
+        elif name == "tbl":
+            self._table(element)
+        elif name == "bookmarkStart":
+            self._anchors.append(value(element, "name") or "")
+        elif name == "sdt":
+            if not prompting(element):
+                self._all(sdt_content(element))
+        elif name in THROUGH:
+            self._all(element)
+        elif name == "mc:AlternateContent":
+            self._all(next((one for one in element if len(one)), element))
+        if not self._within and name in ("p", "tbl"):
+            self._tell_notes()
+
+    def end(self) -> None:
+        """What was held for a paragraph that did not come."""
+        self._tell(self._held, Block("paragraph", self._held.text))
+        self._tell_notes()
+
+    def _all(self, container: Element) -> None:
+        for one in container:
+            self.block(one)
+
+    def _inner(self, container: Element) -> list[Block]:
+        """What is in a cell, a box or a note: read apart, so that it can be put elsewhere."""
+        outer, self.blocks = self.blocks, []
+        held, self._held = self._held, Line()
+        self._within += 1
+        self._all(container)
+        self._tell(self._held, Block("paragraph", self._held.text))
+        self._within -= 1
+        made, self.blocks = self.blocks, outer
+        self._held = held
+        return made
+
+    def _apart(self, container: Element) -> Block:
+        """What is in a box or a note: a story of its own, as a quote."""
+        reader, self._reader = self._reader, Reader(self._parts.styles, Fields(paired=False))
+        inner = self._inner(container)
+        self._reader = reader
+        return Block(
+            "quote",
+            "\n".join(lines(inner)),
+            anchors=[one for block in inner for one in block.anchors],
+            targets=[one for block in inner for one in block.targets],
+        )
+
+    def _add(self, block: Block) -> None:
+        block.anchors, self._anchors = self._anchors + block.anchors, []
+        self.blocks.append(block)
+
+    def _tell_notes(self) -> None:
+        """Each once, behind what first refers to it; what a note refers to comes behind it."""
+        while self._notes:
+            told, self._notes = self._notes, []
+            for which in told:
+                if which not in self._noted and (note := self._parts.notes.get(which)) is not None:
+                    self._noted.add(which)
+                    self._add(self._apart(note))
+
+    def _paragraph(self, element: Element) -> None:
+        properties = child(element, "pPr")
+        style = self._parts.styles.paragraph(value(child(properties, "pStyle")))
+        quiet = self._reader.fields.quiet
+        line = self._reader.line(element, self._held)
+        if _runs_on(properties):
+            return
+        self._held = Line()
+        if style.role == "toc":
+            return
+        text = line.text
+        # An empty paragraph of a list counts, too; but not one that is left out.
+        left_out = quiet or self._reader.fields.quiet or next(element.iter("{*}del"), None) is not None
+        counts = text.strip() or not left_out
+        label = self._label(properties, style) if counts else (None, 0)
+        self._tell(line, _shaped(text, properties, style, label), element)
+
+    def _tell(self, line: Line, block: Block, paragraph: Element | None = None) -> None:
+        """A line as its block, and behind it what hangs on it."""
+        block.paragraph = paragraph
+        self._notes += line.notes
+        if block.text.strip():
+            block.anchors, block.targets = line.anchors, line.targets
+            if self.blocks and self.blocks[-1].picture and self.blocks[-1].text == block.text.strip():
+                self._anchors += self.blocks.pop().anchors  # its caption says the same
+            self._add(block)
+        else:
+            self._anchors += line.anchors
+        for words in line.pictures:
+            self._add(Block("paragraph", words, picture=True))
+        for box in line.boxes:
+            self._add(self._apart(box))
+
+    def _label(self, properties: Element | None, style: Style) -> tuple[Label | None, int]:
+        """What the list that it counts in puts before it, and at which depth."""
+        own = numbering_of(properties)
+        which, at = own or style.numbered or (0, 0)
+        name = value(child(properties, "pStyle")) or ""
+        if at is None:
+            at = style.numbered[1] if style.numbered else None
+        depth = self._parts.numbering.level_of(which, name) if at is None else max(at, 0)
+        return (self._parts.numbering.label(which, depth) if which else None), depth or style.depth
+
+    def _table(self, table: Element) -> None:
+        rows = read_rows(table, self._inner)
+        cells = [cell for row in rows for cell in row.cells]
+        inner = [block for cell in cells for block in cell.content]
+        length = max((sum(len(block.text) for block in cell.content) for cell in cells), default=0)
+        headed = any(block.kind == "heading" for block in inner)
+        narrow = all(len(row.cells) == 1 for row in rows)
+        if (headed and (narrow or length > _LAYOUT)) or (len(cells) == 1 and length > _BOX):
+            for block in inner:
+                self._add(block)
+            return
+        anchors = [one for block in inner for one in block.anchors]
+        targets = [one for block in inner for one in block.targets]
+        if len(cells) == 1:
+            self._add(Block("quote", "\n".join(lines(inner)), anchors=anchors, targets=targets))
+            return
+        # A row of one cell over all columns, above the others, is what the table is called.
+        while len(rows) > 1 and len(rows[0].cells) == 1 and rows[0].cells[0].columns > 1:
+            for block in rows.pop(0).cells[0].content:
+                self._add(block)
+        self._add(Block("table", rows=_said(rows), anchors=anchors, targets=targets))
+
+
+def _said(rows: list[Row[Block]]) -> list[list[str]]:
+    return grid(rows, lambda cell: " ".join(lines(cell)))
+
+
+def _runs_on(properties: Element | None) -> bool:
+    """Whether the next paragraph continues its line: it is a large first letter, or its end has been deleted."""
+    frame = child(properties, "framePr")
+    dropped = frame is not None and value(frame, "dropCap") in ("drop", "margin")
+    return dropped or child(child(properties, "rPr"), "del") is not None
+
+
+def _shaped(text: str, properties: Element | None, style: Style, labelled: tuple[Label | None, int]) -> Block:
+    """A paragraph as the block that its style, its outline level and its list make it."""
+    label, depth = labelled
+    words = label.words if label and text.strip() else ""
+    own = level_of(properties)
+    level = style.level if own is None else own
+    if (level or style.role == "title") and len(text) <= _HEADING:
+        heading = f"{words} {text.strip()}" if words else text
+        return Block("heading", heading, level) if level else Block("title", heading, 1)
+    if style.role in ("code", "quote") and label is None:
+        return Block("code" if style.role == "code" else "quote", text)
+    listed = (
+        style.role in ("bullet", "number") and numbering_of(properties) is None and style.numbered is None
+    )
+    if label is None and not listed:
+        return Block("paragraph", text)
+    if words and label is not None and label.number is None:
+        text = f"{words} {text.lstrip()}"
+    return Block("item", text, depth, label.number if label else None)

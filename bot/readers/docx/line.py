@@ -1,0 +1,260 @@
+"""What one paragraph of a Word document says: its words as people see them, and what hangs on it.
+
+Deleted and hidden text, a field's code, a table of contents and a control's "click here" are not seen; inserted text,
+a field's result, controls and equations are. Knows no styles of paragraphs and no blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from bot.readers.docx.styles import Styles
+from bot.readers.docx.xml import Element, child, kind, said, switch, value
+
+THROUGH: Final = frozenset({"ins", "moveTo", "smartTag", "customXml", "sdtContent", "bdo", "dir"})
+"""Elements that only say something about what is in them."""
+_SIGNS: Final = str.maketrans(
+    dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF, *range(0xF000, 0xF100)), None)
+    | {0xA0: " ", 0x202F: " ", 0x2011: "-"}
+)
+"""Soft hyphens and marks without width go, as do the pictures of symbol fonts (U+F000 to U+F0FF)."""
+_BETWEEN: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_MATH: Final = {"m:den": "/", "m:sup": "^", "m:sub": "_"}
+_NESTED: Final = 100
+"""Fields within fields, beyond which one that begins is none."""
+_LEFT_OUT: Final = ("TOC", "TOA", "INDEX")
+"""Fields that list what stands elsewhere, with page numbers that a .docx does not have."""
+
+
+@dataclass(slots=True)
+class Line:
+    """`notes` are what it refers to, `boxes` the text boxes that hang on it, `pictures` their descriptions,
+    `anchors` the bookmarks in it, `targets` those that it points to."""
+
+    parts: list[str] = field(default_factory=list)
+    notes: list[tuple[str, int]] = field(default_factory=list)
+    boxes: list[Element] = field(default_factory=list)
+    pictures: list[str] = field(default_factory=list)
+    anchors: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
+
+    @property
+    def within_a_word(self) -> bool:
+        """Whether letters would go on the last word."""
+        return bool(self.parts) and self.parts[-1][-1:].isalnum()
+
+    @property
+    def size(self) -> int:
+        """How much has been found."""
+        return len(self.parts) + len(self.boxes) + len(self.pictures) + len(self.notes)
+
+
+@dataclass(slots=True)
+class _Field:
+    code: str = ""
+    coding: bool = True
+    left_out: bool = False
+
+
+class Fields:
+    """The fields that are open; one may begin in a paragraph and end in another (17.16.18)."""
+
+    def __init__(self, paired: bool) -> None:
+        """Where not all that begin also end, none is left out: it would take the rest of the document with it."""
+        self._paired = paired
+        self._open: list[_Field] = []
+        self.quiet = False
+
+    def code(self, text: str) -> None:
+        if self._open and self._open[-1].coding and len(self._open[-1].code) < 1000:
+            self._open[-1].code += text
+
+    def turn(self, where: str | None) -> str | None:
+        """It begins, separates its code from its result, or ends; the bookmark that its result points to."""
+        target = None
+        if where == "begin" and len(self._open) < _NESTED:
+            self._open.append(_Field())
+        elif where == "separate" and self._open:
+            last = self._open[-1]
+            last.coding = False
+            name, target = pointed(last.code)
+            last.left_out = self._paired and name in _LEFT_OUT
+        elif where == "end" and self._open:
+            self._open.pop()
+        self._heed()
+        return None if self.quiet else target
+
+    def settle(self) -> None:
+        """A paragraph ends, and with it whatever code was being said."""
+        for one in self._open:
+            one.coding = False
+        self._heed()
+
+    def _heed(self) -> None:
+        self.quiet = any(one.coding or one.left_out for one in self._open)
+
+
+def pointed(code: str) -> tuple[str, str | None]:
+    """A field's name, and the bookmark that it points to."""
+    words = code.split()
+    name = words[0].upper() if words else ""
+    if name == "REF" and len(words) > 1:
+        return name, words[1].strip('"')
+    if name == "HYPERLINK" and "\\l" in words[:-1]:
+        return name, words[words.index("\\l") + 1].strip('"')
+    return name, None
+
+
+class Reader:
+    """Reads lines, one after another."""
+
+    def __init__(self, styles: Styles, fields: Fields) -> None:
+        self._styles = styles
+        self.fields = fields
+
+    def line(self, paragraph: Element, made: Line) -> Line:
+        """What it says behind what `made` says."""
+        self._all(paragraph, made)
+        self.fields.settle()
+        return made
+
+    def _all(self, element: Element, line: Line) -> None:
+        for one in element:
+            name = kind(one)
+            if name == "r":
+                self._run(one, line)
+            elif name in THROUGH or (name == "sdt" and not prompting(one)):
+                self._all(one if name != "sdt" else sdt_content(one), line)
+            elif name == "hyperlink":
+                self._point(value(one, "anchor"), line)
+                self._all(one, line)
+            elif name == "fldSimple":
+                field_name, target = pointed(value(one, "instr") or "")
+                if field_name not in _LEFT_OUT:
+                    self._point(target, line)
+                    self._all(one, line)
+            elif name == "bookmarkStart":
+                line.anchors.append(value(one, "name") or "")
+            elif name == "mc:AlternateContent":
+                self._alternative(one, line, self._all)
+            elif name in ("m:oMath", "m:oMathPara"):
+                self._say(_equation(one), line)
+
+    def _run(self, run: Element, line: Line) -> None:
+        hidden = raised = False
+        for one in run:
+            name = kind(one)
+            if name == "rPr":
+                hidden = self._hidden(one)
+                raised = value(child(one, "vertAlign")) == "superscript"
+            elif name == "t":
+                if not hidden:
+                    text = said(one).translate(_SIGNS)
+                    power = raised and text[:1].isdigit() and line.within_a_word
+                    self._say(f"^{text}" if power else text, line)
+            elif name == "fldChar":
+                self._point(self.fields.turn(value(one, "fldCharType")), line)
+            elif name == "instrText":
+                self.fields.code(said(one))
+            elif hidden or self.fields.quiet:
+                continue
+            elif name in _BETWEEN:
+                line.parts.append(_BETWEEN[name])
+            elif name in ("footnoteReference", "endnoteReference"):
+                which = value(one, "id") or ""
+                if which.isascii() and which.isdigit() and len(which) <= 6:
+                    line.notes.append((name, int(which)))
+            elif name in ("drawing", "pict", "object"):
+                self._drawn(one, line)
+            elif name == "mc:AlternateContent":
+                self._alternative(one, line, self._run)
+            elif name == "ruby":
+                self._all(base, line) if (base := child(one, "rubyBase")) is not None else None
+            elif name == "sym":
+                code = value(one, "char") or ""
+                if len(code) == 4 and all(digit in "0123456789abcdefABCDEF" for digit in code):
+                    line.parts.append(chr(int(code, 16)).translate(_SIGNS))
+
+    def _alternative(self, element: Element, line: Line, read: Callable[[Element, Line], None]) -> None:
+        """The same thing for newer and older programs: the newer, and the older only where that says nothing."""
+        for one in element:
+            if kind(one) in ("mc:Choice", "mc:Fallback"):
+                before = line.size
+                read(one, line)
+                if line.size > before:
+                    return
+
+    def _drawn(self, element: Element, line: Line) -> None:
+        """Text boxes and the descriptions of pictures, in order; what is in a box waits for whoever reads it."""
+        for one in element:
+            name = kind(one)
+            if name == "txbxContent":
+                line.boxes.append(one)
+            elif name == "mc:AlternateContent":
+                self._alternative(one, line, self._drawn)
+            else:
+                if words := _described(one, name):
+                    line.pictures.append(words)
+                self._drawn(one, line)
+
+    def _hidden(self, properties: Element) -> bool:
+        off = switch(child(properties, "vanish"))
+        if off is None and (style := value(child(properties, "rStyle"))):
+            return self._styles.of(style).hidden
+        return bool(off)
+
+    def _say(self, text: str, line: Line) -> None:
+        if text and not self.fields.quiet:
+            line.parts.append(text)
+
+    def _point(self, target: str | None, line: Line) -> None:
+        if target and not self.fields.quiet:
+            line.targets.append(target)
+
+
+def prompting(control: Element) -> bool:
+    """Whether a content control shows only what to type there, or is a table of contents."""
+    properties = child(control, "sdtPr")
+    gallery = value(child(child(properties, "docPartObj"), "docPartGallery")) or ""
+    return bool(switch(child(properties, "showingPlcHdr"))) or gallery.lower() == "table of contents"
+
+
+def sdt_content(control: Element) -> Element:
+    """Where a content control has its content; itself where it has none."""
+    found = child(control, "sdtContent")
+    return control if found is None else found
+
+
+def _described(element: Element, name: str) -> str:
+    """A picture's description, as its author gave it."""
+    if name == "wp:docPr":
+        decorative = any(
+            one.get("val") in ("1", "true") for one in element.iter() if kind(one) == "adec:decorative"
+        )
+        words = "" if decorative or element.get("hidden") in ("1", "true") else element.get("descr", "")
+    elif name == "v:shape":
+        words = element.get("alt", "")
+    elif name == "v:textpath":
+        words = element.get("string", "")
+    else:
+        return ""
+    words = " ".join(words.replace("Description automatically generated", "").split())
+    return words if " " in words or "." not in words else ""  # a name of a file describes nothing
+
+
+def _equation(element: Element) -> str:
+    """An equation in one line: its characters in order, fractions and indices with a sign between."""
+    parts: list[str] = []
+    for one in element.iter():
+        name = kind(one)
+        if name in _MATH:
+            parts.append(_MATH[name])
+        elif name == "m:t":
+            parts.append(said(one))
+    return "".join(parts).translate(_SIGNS)

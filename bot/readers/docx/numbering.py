@@ -1,0 +1,173 @@
+"""The numbers of a Word document's lists and headings, counted as Word counts them (ECMA-376 part 1, 17.9).
+
+Knows no text and no styles.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from bot.readers.docx.xml import Element, child, children, number, switch, value
+
+_LEVELS: Final = 9
+_PATTERN: Final = 60
+"""Characters of a label's pattern that count: it is said again for every paragraph."""
+_PLACE: Final = re.compile(r"%([1-9])")
+_PLAIN: Final = re.compile(r"\(?%[1-9][.):]?")
+_ROMAN: Final = (
+    (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"),
+    (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a list: how it counts and how the number is worded."""
+
+    start: int = 1
+    form: str = "decimal"
+    pattern: str = ""
+    after: int | None = None
+    """The level (from 1) that makes it begin again; 0: none. None: any above it."""
+    arabic: bool = False
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What stands before a paragraph: a bullet, or `words` such as "1.2" or "(a)"; `number` where that is all."""
+
+    bullet: bool
+    words: str = ""
+    number: int | None = None
+
+
+@dataclass(slots=True)
+class _List:
+    """An abstract list: those that are made of it count on together."""
+
+    levels: dict[int, Level] = field(default_factory=dict)
+    counts: list[int | None] = field(default_factory=lambda: [None] * _LEVELS)
+
+
+class Numbering:
+    """By numId. Each `label` counts."""
+
+    def __init__(self, root: Element | None) -> None:
+        named: dict[str, _List] = {}
+        links: dict[int, str] = {}
+        lists: dict[int, _List] = {}
+        for element in children(root, "abstractNum"):
+            which = number(element, "abstractNumId")
+            if which is None:
+                continue
+            made = lists[which] = _List(
+                {at: _level(one) for one in children(element, "lvl") for at in _at(one)}
+            )
+            if link := value(child(element, "styleLink")):
+                named[link] = made
+            if link := value(child(element, "numStyleLink")):
+                links[which] = link
+        self._lists: dict[int, tuple[_List, dict[int, Level]]] = {}
+        self._anew: set[tuple[int, int]] = set()
+        for element in children(root, "num"):
+            which, of = number(element, "numId"), number(child(element, "abstractNumId"))
+            if which is None or of not in lists:
+                continue
+            made = named.get(links.get(of, ""), lists[of])
+            self._lists[which] = (made, self._overridden(which, made, element))
+
+    def _overridden(self, which: int, made: _List, element: Element) -> dict[int, Level]:
+        """The levels that one list has of its own; those that it begins anew are noted."""
+        own: dict[int, Level] = {}
+        for override in children(element, "lvlOverride"):
+            for at in _at(override):
+                if (given := child(override, "lvl")) is not None:
+                    own[at] = _level(given)
+                if (start := number(child(override, "startOverride"))) is not None:
+                    own[at] = replace(own.get(at) or made.levels.get(at, Level()), start=start)
+                    self._anew.add((which, at))
+        return own
+
+    def level_of(self, which: int, style: str) -> int:
+        """The level of a list that a style is for; the first where none is."""
+        levels = self._lists[which][0].levels if which in self._lists else {}
+        return next((at for at, level in levels.items() if level.style == style), 0)
+
+    def label(self, which: int, at: int) -> Label | None:
+        """What stands before the next paragraph of a list, at a level from 0; None where nothing does."""
+        if which not in self._lists:
+            return None
+        made, own = self._lists[which]
+        at = min(max(at, 0), _LEVELS - 1)
+        counts = made.counts
+        if (which, at) in self._anew:
+            self._anew.remove((which, at))
+            counts[at] = None
+        levels = {**made.levels, **own}
+        level = levels.get(at, Level())
+        before = counts[at]
+        counts[at] = level.start if before is None else before + 1
+        for deeper in range(at + 1, _LEVELS):
+            after = levels.get(deeper, level).after
+            if after is None or at < after:
+                counts[deeper] = None
+        if level.form == "bullet":
+            return Label(bullet=True) if level.pattern.strip() else None
+        for outer in range(at):
+            if counts[outer] is None:
+                counts[outer] = levels.get(outer, Level()).start
+        return _worded(levels, at, [count or 0 for count in counts])
+
+
+def _worded(levels: dict[int, Level], at: int, counts: list[int]) -> Label | None:
+    level = levels.get(at, Level())
+
+    def place(found: re.Match[str]) -> str:
+        one = int(found[1]) - 1
+        form = "decimal" if level.arabic else levels.get(one, Level()).form
+        return counted(counts[one], form)
+
+    words = _PLACE.sub(place, level.pattern).strip()
+    if not words:
+        return None
+    alone = level.form == "decimal" and _PLAIN.fullmatch(level.pattern.strip()) is not None
+    return Label(bullet=False, words=words, number=counts[at] if alone else None)
+
+
+def counted(count: int, form: str) -> str:
+    """A number in one of Word's forms (17.18.59); in figures where it is not one of the usual ones."""
+    if form == "none":
+        return ""
+    if form == "decimalZero":
+        return f"{count:02}"
+    if form in ("lowerLetter", "upperLetter") and 0 < count <= 26 * 9:
+        # After z comes aa, then bb: the letter said again.
+        letters = chr(ord("a") + (count - 1) % 26) * (1 + (count - 1) // 26)
+        return letters.upper() if form == "upperLetter" else letters
+    if form in ("lowerRoman", "upperRoman") and 0 < count < 4000:
+        letters = ""
+        for worth, letter in _ROMAN:
+            letters += letter * (count // worth)
+            count %= worth
+        return letters.upper() if form == "upperRoman" else letters
+    return str(count)
+
+
+def _at(element: Element) -> list[int]:
+    at = number(element, "ilvl")
+    return [at] if at is not None and 0 <= at < _LEVELS else []
+
+
+def _level(element: Element) -> Level:
+    start = number(child(element, "start"))
+    return Level(
+        start=1 if start is None else start,
+        form=value(child(element, "numFmt")) or "decimal",
+        pattern=(value(child(element, "lvlText")) or "")[:_PATTERN],
+        after=number(child(element, "lvlRestart")),
+        arabic=bool(switch(child(element, "isLgl"))),
+        style=value(child(element, "pStyle")) or "",
+    )

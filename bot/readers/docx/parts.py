@@ -1,0 +1,84 @@
+"""The parts of a Word file that its words need, found by the package's own relationships (ECMA-376 part 2).
+
+What a relationship names is looked for in the archive, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Final
+
+from bot.events import Sorry
+from bot.readers.archive import Archive
+from bot.readers.docx.numbering import Numbering
+from bot.readers.docx.styles import Styles
+from bot.readers.docx.xml import Element, child, children, kind, number
+
+_NO_TITLE: Final = re.compile(
+    r"(?:|(?:microsoft )?word document|(?:new |blank )?document|documento(?: do word)?|template|normal|title|título"
+    r"|(?:untitled|sem t[ií]tulo)(?: document| documento)?|powerpoint presentation) ?[\d-]*"
+    r"|microsoft (?:office )?word - .*|.*\.(?:do[ct][xm]?|odt|rtf)",
+    re.IGNORECASE,
+)
+"""Titles that programs and templates put there, none of a person's."""
+_MOST_TITLE: Final = 200
+
+
+class Parts:
+    """A file's body, styles, lists and notes."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        """Raises Sorry: "library.file_damaged" and what `Archive` raises."""
+        self._archive = Archive(name, data)
+        main = self._related("", "officeDocument") or "word/document.xml"
+        root = self._archive.xml(main)
+        body = child(root, "body")
+        if kind(root) != "document" or body is None:
+            raise Sorry("library.file_damaged", name=name)
+        self.body = body
+        self.styles = Styles(self._part(self._related(main, "styles")))
+        self.numbering = Numbering(self._part(self._related(main, "numbering")))
+        self.notes = {
+            (f"{of}Reference", which): note
+            for of in ("footnote", "endnote")
+            for note in children(self._part(self._related(main, f"{of}s")), of)
+            if (which := number(note, "id")) is not None
+        }
+        """By the kind of element that refers to a note, and its id."""
+
+    @property
+    def pictures(self) -> bool:
+        """Whether there are any."""
+        return any("/media/" in name for name in self._archive.names)
+
+    def title(self) -> str:
+        """The one in the file's properties; "" where it is a program's or nobody's."""
+        root = self._part(self._related("", "core-properties") or "docProps/core.xml")
+        words = child(root, "dc:title")
+        title = " ".join((words.text or "").split()) if words is not None else ""
+        return "" if len(title) > _MOST_TITLE or _NO_TITLE.fullmatch(title) else title
+
+    def _part(self, name: str | None) -> Element | None:
+        """What is not there or broken is done without: the words are in the body."""
+        if name is None or name not in self._archive:
+            return None
+        try:
+            return self._archive.xml(name)
+        except Sorry as sorry:
+            if sorry.key != "library.file_damaged":
+                raise
+            return None
+
+    def _related(self, source: str, wanted: str) -> str | None:
+        """The name of the first member to which a part, or the package (""), is related in that way."""
+        folder, base = posixpath.split(source)
+        for element in children(
+            self._part(posixpath.join(folder, "_rels", f"{base}.rels")), "rel:Relationship"
+        ):
+            if element.get("Type", "").rpartition("/")[2] != wanted:
+                continue
+            member = posixpath.normpath(posixpath.join("/", folder, element.get("Target", ""))).lstrip("/")
+            if member in self._archive:
+                return member
+        return None

@@ -1,0 +1,202 @@
+"""Reads files that have to be parsed, each in a process of its own that is killed when it takes too much.
+
+A parser that hangs, crashes or eats all memory costs its own file, and nothing else. Knows no format: see `child`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from bot.events import Sorry
+from bot.readers import frames, sniff
+from bot.readers.document import Document, Progress
+from bot.readers.kinds import PARSED, suffix_of
+from bot.readers.limits import TOO_MUCH
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+_KEPT: Final = frozenset({
+    "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG",
+    "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
+})  # fmt: skip
+"""What a Python with libraries needs to start, and nothing that might be a key."""
+
+_OUT_OF_TIME: Final = -getattr(signal, "SIGXCPU", 1000)
+_KILLED: Final = -getattr(signal, "SIGKILL", 1000)
+"""How a process ended; on Windows none ends so."""
+
+_LEAVING_S: Final = 1.0
+"""Seconds after the last word. To kill one that is about to leave could confuse asyncio about how it ended."""
+
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds: without a word about how far it is, and in all."""
+
+    silent: float = 60.0
+    whole: float = 600.0
+
+
+class Guarded:
+    """One per process: at most `at_once` files are parsed side by side. `readers`: modules by suffix."""
+
+    def __init__(
+        self,
+        patience: Patience = Patience(),
+        at_once: int = 2,
+        readers: Mapping[str, str] = PARSED,
+    ) -> None:
+        self._patience = patience
+        self._room = asyncio.Semaphore(at_once)
+        self._readers = readers
+
+    async def read(self, name: str, data: bytes, progress: Progress | None = None) -> Document:
+        """The document in `data`; `progress` is told how many of how many pages have been read.
+
+        Raises Sorry: as `sniff` and the kind's reader do, and "library.file_hangs", "library.file_memory" or
+        "library.file_crashes" for a parser that came to no end of its own, "library.file_unguarded" for one that
+        could not be started.
+        """
+        if (module := self._readers.get(suffix_of(name))) is None:
+            from bot.readers import read
+
+            return await asyncio.to_thread(read, name, data)
+        await asyncio.to_thread(sniff.check, name, data)
+        async with self._room:
+            document = await self._parsed(module, name, data, progress or _nobody)
+        return document if document.language else await asyncio.to_thread(_judged, document)
+
+    async def _parsed(self, module: str, name: str, data: bytes, progress: Progress) -> Document:
+        process = await _started(module, name)
+        giving = asyncio.create_task(_give(process, name, data))
+        leaving = 0.0
+        try:
+            async with asyncio.timeout(self._patience.whole):
+                document = await self._listen(process, name, progress)
+            leaving = _LEAVING_S
+        except TimeoutError:
+            raise Sorry("library.file_hangs", name=name) from None
+        except Sorry:
+            leaving = _LEAVING_S
+            raise
+        finally:
+            giving.cancel()
+            await _end(process, leaving)
+        return document
+
+    async def _listen(self, process: Process, name: str, progress: Progress) -> Document:
+        assert process.stdout is not None
+        while True:
+            try:
+                async with asyncio.timeout(self._patience.silent):
+                    kind, size = frames.HEAD.unpack(await process.stdout.readexactly(frames.HEAD.size))
+                    if size > (frames.LONGEST if kind == frames.DOCUMENT else frames.SHORT):
+                        raise ValueError("a frame too long")
+                    body = await process.stdout.readexactly(size)
+                if kind == frames.DOCUMENT:
+                    return await asyncio.to_thread(frames.heard, body)
+                if kind == frames.SORRY:
+                    sorry, at = frames.sorry(body, name)
+                    _note(name, at)
+                    raise sorry
+                if kind != frames.PROGRESS:
+                    raise ValueError("not a frame")
+                done, total = frames.steps(body)
+            except asyncio.IncompleteReadError:
+                raise await _died(process, name) from None
+            except frames.NONSENSE as fault:
+                _note(name, f"nonsense: {type(fault).__name__}")
+                raise Sorry("library.file_crashes", name=name) from None
+            progress(done, total)
+
+
+async def _started(module: str, name: str) -> Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "bot.readers.child",
+            module,
+            str(os.getpid()),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            cwd=ROOT,
+            env={key: value for key, value in os.environ.items() if key.upper() in _KEPT},
+        )
+    except OSError as fault:
+        reason = os.strerror(fault.errno) if fault.errno else type(fault).__name__
+        raise Sorry("library.file_unguarded", name=name, reason=reason) from fault
+
+
+async def _give(process: Process, name: str, data: bytes) -> None:
+    """It may die before it has read all of it."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(json.dumps(name).encode() + b"\n")
+        process.stdin.write(data)
+        await process.stdin.drain()
+        process.stdin.close()
+
+
+async def _end(process: Process, within: float) -> None:
+    """Wait until it is gone; kill it after `within` seconds, or when nobody waits any more."""
+    try:
+        async with asyncio.timeout(within):
+            await _gone(process)
+    except TimeoutError:
+        pass
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+    await _gone(process)
+
+
+async def _gone(process: Process) -> int:
+    """How a process that ends, or was killed, ended."""
+    assert process.stdout is not None
+    # While there is something in its pipe that nobody reads, asyncio waits for ever.
+    while await process.stdout.read(65_536):
+        pass
+    return await process.wait()
+
+
+async def _died(process: Process, name: str) -> Sorry:
+    """Why it said no more."""
+    code = await _gone(process)
+    _note(name, f"exit code {code}")
+    if code == _OUT_OF_TIME:
+        return Sorry("library.file_hangs", name=name)
+    # SIGKILL that is not ours is the kernel's, when the machine's memory is used up.
+    if code in (TOO_MUCH, _KILLED):
+        return Sorry("library.file_memory", name=name)
+    return Sorry("library.file_crashes", name=name)
+
+
+def _note(name: str, at: str) -> None:
+    if at:
+        _log.warning("the parser of a %s file failed: %.200r", suffix_of(name), at)
+
+
+def _judged(document: Document) -> Document:
+    from bot.retrieval.language import detect
+
+    return replace(document, language=detect(document.text))
+
+
+def _nobody(done: int, total: int) -> None:
+    return

@@ -1,0 +1,1 @@
+"""PDF, over PDFium: `reader` is where it begins."""

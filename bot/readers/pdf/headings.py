@@ -1,0 +1,192 @@
+"""Which lines of a PDF are headings, and of which level: by its outline where it has one, else by how they are set.
+
+A guess goes by the style of a whole line (size, weight, slant) against the body's, and holds only for a style whose
+lines mostly stand alone as headings do. Knows no PDF.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from bot.readers.pdf.layout import Line, Style
+from bot.readers.pdf.outline import LINES, NUMBER, Entry, Heading, matched
+
+_LARGER: Final = 1.08
+"""Of the body's size, from which on a line is set larger."""
+_SMALLER: Final = 0.8
+"""Of the body's size, to which bold type may be smaller."""
+_SAME: Final = 0.6
+"""Points by which sizes differ that are taken for one."""
+_CHARACTERS: Final = 160
+_STYLE_SHARE: Final = 0.25
+"""Of a document's characters: what is more is no style of headings."""
+_ALONE: Final = 0.6
+"""Of a style's groups of lines that look like headings, at least."""
+_COMPLETE: Final = 0.34
+"""Entries of an outline for each page, from which on nothing is guessed beside it."""
+_END: Final = re.compile(r"[.,;]$|[a-z]-$|\xad$")
+_LETTER: Final = re.compile(r"[^\W\d_]")
+_LEADERS: Final = re.compile(r"\.{4,}|(?:\. ){4,}|…{2,}")
+
+
+def body_style(lines: Sequence[Line]) -> Style:
+    """The style that most characters are set in."""
+    sizes: Counter[Style] = Counter()
+    for line in lines:
+        sizes[line.style] += len(line.text)
+    return sizes.most_common(1)[0][0] if sizes else (10.0, False, False)
+
+
+def headings(lines: Sequence[Line], outline: Sequence[Entry], heights: Sequence[float]) -> list[Heading]:
+    """In order, not overlapping; of a document whose pages are as high as that."""
+    pages = len(heights)
+    by_outline = matched(lines, outline, heights)
+    if len(by_outline) >= _COMPLETE * pages or len(by_outline) >= 0.9 * len(outline) > 3 * pages:
+        return by_outline
+    guessed = _guessed(lines)
+    if not by_outline:
+        return _levelled(lines, guessed)
+    return _merged(lines, by_outline, guessed)
+
+
+def _guessed(lines: Sequence[Line]) -> list[tuple[int, int]]:
+    """Groups of lines [first, last) that look like headings."""
+    body = body_style(lines)
+    total = sum(len(line.text) for line in lines) or 1
+    share: Counter[Style] = Counter()
+    for line in lines:
+        share[line.style] += len(line.text)
+    groups: dict[Style, list[tuple[int, int]]] = defaultdict(list)
+    for first, last in _groups(lines, body):
+        if lines[first].cells and not NUMBER.match(lines[first].text):
+            continue  # the head of a table, likely
+        groups[lines[first].style].append((first, last))
+    found: list[tuple[int, int]] = []
+    for style, members in groups.items():
+        likely = [one for one in members if _likely(lines, *one, style, body)]
+        larger = style[0] >= 1.3 * body[0]
+        if share[style] <= _STYLE_SHARE * total and (larger or len(likely) >= _ALONE * len(members)):
+            found += likely
+    return sorted(found)
+
+
+def _groups(lines: Sequence[Line], body: Style) -> Iterator[tuple[int, int]]:
+    """Neighbouring lines of the same style that stands out."""
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        last = at + 1
+        if _stands_out(line.style, body):
+            while last < len(lines) and _goes_on(lines[last - 1], lines[last]):
+                last += 1
+            yield at, last
+        at = last
+
+
+def _stands_out(style: Style, body: Style) -> bool:
+    size, bold, _ = style
+    return size >= _LARGER * body[0] or (bold and not body[1] and size >= _SMALLER * body[0])
+
+
+def _goes_on(line: Line, after: Line) -> bool:
+    """Whether the line below is of the same heading: as close as lines are set, and the first one was full."""
+    return (
+        after.page == line.page
+        and after.block == line.block
+        and after.style == line.style
+        and 0 <= after.base - line.base <= 1.45 * line.size
+    )
+
+
+def _likely(lines: Sequence[Line], first: int, last: int, style: Style, body: Style) -> bool:
+    words = " ".join(line.text for line in lines[first:last])
+    if last - first > LINES or len(words) > _CHARACTERS or len(_LETTER.findall(words)) < 2:
+        return False
+    if any(line.cells for line in lines[first:last]) and not NUMBER.match(words):
+        return False
+    if _END.search(words) or _LEADERS.search(words) or words[0] in "•▪–—*":
+        return False
+    if words[0].islower() and style[0] < 1.3 * body[0]:
+        return False
+    return _apart(lines, first, last)
+
+
+def _apart(lines: Sequence[Line], first: int, last: int) -> bool:
+    """Whether there is more room above than between lines, or the column begins; and something follows."""
+    line = lines[first]
+    if last == len(lines):
+        return False
+    if first == 0 or lines[first - 1].page != line.page or lines[first - 1].block != line.block:
+        return True
+    above = lines[first - 1]
+    gap = line.base - above.base
+    return gap < 0 or gap >= 1.3 * max(line.size, 0.9 * above.size)
+
+
+def _levelled(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> list[Heading]:
+    """Levels by the rank of their styles. What stands at the very beginning in a style of its own is the title, and
+    who wrote it."""
+    uses = Counter(lines[first].style for first, _ in guessed)
+    rest = list(guessed)
+    while len(rest) > 3 and lines[rest[0][0]].page == 0 and uses[lines[rest[0][0]].style] == 1:
+        del rest[0]
+    ranks, depths = _ranks(lines, rest), _depths(lines, rest)
+    return [
+        Heading(first, last, min(depths.get(first, ranks[lines[first].style] + 1), 6)) for first, last in rest
+    ]
+
+
+def _ranks(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> dict[Style, int]:
+    """Rank 0 for the largest style. Of styles of one size, the one that another follows at once stands above it; else
+    the rarer one does."""
+    uses = Counter(lines[first].style for first, _ in guessed)
+    stacked: Counter[tuple[Style, Style]] = Counter()
+    for (_, last), (first, _) in pairwise(guessed):
+        if last == first:
+            stacked[lines[last - 1].style, lines[first].style] += 1
+
+    def above(style: Style) -> tuple[float, int, int]:
+        same = [other for other in uses if other != style and abs(other[0] - style[0]) <= _SAME]
+        wins = sum(
+            (stacked[style, other] > stacked[other, style]) - (stacked[style, other] < stacked[other, style])
+            for other in same
+        )
+        return -max([style[0], *(other[0] for other in same)]), -wins, uses[style]
+
+    return {style: rank for rank, style in enumerate(sorted(uses, key=above))}
+
+
+def _depths(lines: Sequence[Line], guessed: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Levels by their numbers ("2.1.3" is of the third), where most headings bear one of several depths."""
+    found = {
+        first: number[1].count(".") + 1 for first, _ in guessed if (number := NUMBER.match(lines[first].text))
+    }
+    return found if len(found) >= 0.6 * len(guessed) and len(set(found.values())) > 1 else {}
+
+
+def _merged(
+    lines: Sequence[Line], sure: Sequence[Heading], guessed: Sequence[tuple[int, int]]
+) -> list[Heading]:
+    """An outline of chapters only, and below them the headings that it leaves out: as its own are where they are set
+    as these, else deeper than all of it where they are set smaller."""
+    levels: dict[Style, Counter[int]] = defaultdict(Counter)
+    for heading in sure:
+        levels[lines[heading.first].style][heading.level] += 1
+    known = {style: counts.most_common(1)[0][0] for style, counts in levels.items()}
+    deepest, smallest = max(known.values()), min(known)
+    taken = {at for heading in sure for at in range(heading.first, heading.last)}
+    rest = [one for one in guessed if not taken.intersection(range(*one))]
+    fresh = [one for one in rest if (style := lines[one[0]].style) not in known and style < smallest]
+    ranks = _ranks(lines, fresh)
+    made = list(sure)
+    for first, last in rest:
+        style = lines[first].style
+        if style in known:
+            made.append(Heading(first, last, known[style]))
+        elif style in ranks:
+            made.append(Heading(first, last, min(deepest + 1 + ranks[style], 6)))
+    return sorted(made, key=lambda one: one.first)

@@ -1,0 +1,299 @@
+"""The words of a page into lines, in the order in which they are read: columns one after another, what goes across
+them in its place.
+
+A recursive cut in two (after Nagy and Seth's X-Y cut, 1984): along a gutter, a strip that stays clear over many rows.
+What tells columns from a table is that the file has them one after the other, or that both sides are prose. Knows no
+PDF.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from bot.readers.pdf.letters import closed_up, with_initials
+from bot.readers.pdf.page import HYPHEN, Word
+
+CELL_GAP: Final = 1.0
+"""Ems between two words of a row from which on they may be in different columns of a table."""
+_GUTTER: Final = 0.9
+"""Ems that a gutter between columns of text is wide, at least."""
+_BIN: Final = 2.0
+"""Points: how finely gutters are looked for."""
+_BINS: Final = 1000
+_DEPTH: Final = 6
+_ROWS: Final = 3
+"""Of a column, at least."""
+_TRIES: Final = 3
+_WORDS: Final = 20_000
+"""On a page, above which it is taken as it comes: a page that anybody reads has 2,000."""
+
+Style = tuple[float, bool, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    left: float
+    right: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of text in its column, whose `edges` are the column's; `page` counts from 0."""
+
+    page: int
+    text: str
+    left: float
+    right: float
+    base: float
+    size: float
+    bold: bool
+    italic: bool
+    edges: tuple[float, float]
+    block: int
+    """Lines next to each other in the same column and band have the same."""
+    cells: tuple[Cell, ...] = ()
+    """Its pieces, where wide gaps part it."""
+    rank: int = 9
+    """How many rows lie between it and the page's nearest edge, above or below; 9 for more."""
+
+    @property
+    def style(self) -> Style:
+        """As headings differ from other lines: size to half a point, bold, slanted."""
+        return round(self.size * 2) / 2, self.bold, self.italic
+
+
+@dataclass(slots=True)
+class _Row:
+    words: list[tuple[int, Word]]
+    base: float
+    size: float
+
+    def overlaps(self, word: Word) -> bool:
+        """Whether a word stands on the row: raised or lowered by less than half a letter's height."""
+        top, low = max(self.base - 0.75 * self.size, word.base - 0.75 * word.size), min(self.base, word.base)
+        return low + 0.2 * min(self.size, word.size) - top >= 0.5 * 0.95 * min(self.size, word.size)
+
+
+def laid_out(words: Sequence[Word], page: int, part: int = 0) -> list[Line]:
+    """The lines of a page, or of a `part` of it that is turned another way, in reading order."""
+    rows = _rows(enumerate(with_initials(words)))
+    groups = [rows] if len(words) > _WORDS else list(_cut(rows, _DEPTH))
+    ranks = _ranks(rows)
+    made: list[Line] = []
+    for block, group in enumerate(groups, 1000 * part):
+        edges = (
+            min(word.left for row in group for _, word in row.words),
+            max(word.right for row in group for _, word in row.words),
+        )
+        made += [_line(row, page, block, edges, ranks) for row in group]
+    return made
+
+
+def _rows(words: Iterable[tuple[int, Word]]) -> list[_Row]:
+    """Words, with their places in the file, by base lines from the top down."""
+    rows: list[_Row] = []
+    for place, word in sorted(words, key=lambda one: (one[1].base, one[0])):
+        row = next((row for row in rows[:-4:-1] if row.overlaps(word)), None)
+        if row is None:
+            rows.append(_Row([(place, word)], word.base, word.size))
+            continue
+        row.words.append((place, word))
+        if word.size > row.size:
+            row.base, row.size = word.base, word.size
+    rows.sort(key=lambda row: row.base)
+    return rows
+
+
+def _ranks(rows: list[_Row]) -> dict[int, int]:
+    """By the place of a row's first word."""
+    last = len(rows) - 1
+    return {place: min(at, last - at) for at, row in enumerate(rows) for place, _ in row.words}
+
+
+def _cut(rows: list[_Row], depth: int) -> Iterator[list[_Row]]:
+    """Groups of rows that are read one after another."""
+    cut = _columns(rows) if depth and len(rows) >= _ROWS else None
+    if cut is None:
+        if rows:
+            yield rows
+        return
+    first, last, at = cut
+    if first:
+        yield from _cut(rows[:first], depth - 1)
+    sides = [_side(rows[first:last], at, right) for right in (False, True)]
+    if _backwards(rows[first:last]):
+        sides.reverse()
+    for side in sides:
+        yield from _cut(side, depth - 1)
+    if last < len(rows):
+        yield from _cut(rows[last:], depth - 1)
+
+
+def _side(rows: list[_Row], at: float, right: bool) -> list[_Row]:
+    """What stands on one side of a gutter, in rows of its own: a large heading on the other one must not draw two of
+    its lines into one."""
+    return _rows([one for row in rows for one in row.words if (one[1].left >= at) is right])
+
+
+def _columns(rows: list[_Row]) -> tuple[int, int, float] | None:
+    """The rows [first, last) that a gutter parts into columns of text, and where the gutter is."""
+    left = min(word.left for row in rows for _, word in row.words)
+    right = max(word.right for row in rows for _, word in row.words)
+    step = max(_BIN, (right - left) / _BINS)
+    many = int((right - left) / step) + 1
+    began = np.zeros(many, int)  # where the run of clear rows that is going on began
+    sides = np.zeros((2, many), int)  # how many of its rows have words to the left, and to the right
+    found: list[tuple[int, int, int, int]] = []
+
+    def close(bins: Any, row: int) -> None:
+        scores = sides.min(axis=0)
+        found.extend(
+            (int(scores[one]), int(began[one]), row, int(one))
+            for one in np.flatnonzero(bins & (scores >= _ROWS))
+        )
+        began[bins] = row + 1
+        sides[:, bins] = 0
+
+    for number, row in enumerate(rows):
+        spans = sorted((word.left, word.right) for _, word in row.words)
+        clear = np.zeros(many, bool)
+        reach = spans[0][0]
+        first = int((reach - left) / step)
+        for start, end in spans:
+            if start - reach >= _GUTTER * row.size:
+                clear[int((reach - left) / step) + 1 : int((start - left) / step)] = True
+            reach = max(reach, end)
+        last = int((reach - left) / step) + 1
+        sides[0, first:] += 1
+        sides[1, :last] += 1
+        clear[:first] = clear[last:] = True
+        if not clear.all():
+            close(~clear, number)
+    close(np.ones(many, bool), len(rows))
+    found.sort(key=lambda one: (-one[0], one[1] - one[2]))
+    tried: set[tuple[int, int]] = set()
+    for score, first, last, one in found:
+        if (first, last) in tried:
+            continue
+        if len(tried) == _TRIES:
+            break
+        tried.add((first, last))
+        same = [other for *band, other in found if band == [score, first, last]]
+        at = left + (_middle(same, one) + 0.5) * step
+        first, last = _trimmed(rows, first, last, at)
+        if last - first >= _ROWS and _are_columns(rows[first:last], at, right - left):
+            return first, last, at
+    return None
+
+
+def _middle(bins: list[int], near: int) -> int:
+    """The middle of the unbroken run of bins that `near` is in."""
+    held = set(bins) | {near}
+    low = high = near
+    while low - 1 in held:
+        low -= 1
+    while high + 1 in held:
+        high += 1
+    return (low + high) // 2
+
+
+def _trimmed(rows: list[_Row], first: int, last: int, at: float) -> tuple[int, int]:
+    """The band without the rows at its head that stand on one side only: a short heading above both columns goes
+    ahead of them either way."""
+    while first < last and not any(word.left >= at for _, word in rows[first].words):
+        nearest = min(word.base for row in rows[first + 1 : last] for _, word in row.words if word.left >= at)
+        if nearest - rows[first].base <= 0.5 * rows[first].size:
+            break
+        first += 1
+    return first, last
+
+
+def _are_columns(rows: list[_Row], at: float, width: float) -> bool:
+    """Whether what stands on both sides are columns of text, not of a table."""
+    sides = [_side(rows, at, right) for right in (False, True)]
+    if min(map(len, sides)) < _ROWS or min(map(_width, sides)) < 0.12 * width:
+        return False
+    order = [
+        side for _, side in sorted((place, word.left >= at) for row in rows for place, word in row.words)
+    ]
+    switches = sum(one != other for one, other in pairwise(order))
+    if switches <= 1 + min(map(len, sides)) // 8:
+        return True
+    return all(_prose(side) for side in sides)
+
+
+def _width(rows: list[_Row]) -> float:
+    words = [word for row in rows for _, word in row.words]
+    return max(word.right for word in words) - min(word.left for word in words)
+
+
+def _prose(rows: list[_Row]) -> bool:
+    """Whether most rows are full of words."""
+    width = _width(rows)
+    full = sum(
+        len(row.words) >= 4 and sum(word.right - word.left for _, word in row.words) >= 0.65 * width
+        for row in rows
+    )
+    return full >= 0.5 * len(rows) and len(rows) >= 5
+
+
+def _backwards(rows: list[_Row]) -> bool:
+    """Whether the words are of a script that is written from right to left."""
+    letters = Counter(
+        unicodedata.bidirectional(word.text[0]) in ("R", "AL") for row in rows for _, word in row.words
+    )
+    return letters[True] > letters[False]
+
+
+def _line(row: _Row, page: int, block: int, edges: tuple[float, float], ranks: dict[int, int]) -> Line:
+    backwards = _backwards([row])
+    words = row.words if backwards else sorted(row.words, key=lambda one: one[1].left)
+    if backwards:
+        words = sorted(words)
+    sizes: Counter[float] = Counter()
+    for _, word in words:
+        sizes[word.size] += len(word.text)
+    lettered = [word for _, word in words if any(map(str.isalnum, word.text))]
+    size = sizes.most_common(1)[0][0]
+    left, right = min(word.left for _, word in words), max(word.right for _, word in words)
+    ordered = [word for _, word in words]
+    cells = () if backwards or closed_up(ordered) else tuple(_cells(ordered, size))
+    return Line(
+        page=page,
+        text=_joined(ordered),
+        left=left,
+        right=right,
+        base=max(word.base for _, word in words if word.size == size),
+        size=size,
+        bold=bool(lettered) and all(word.bold for word in lettered),
+        italic=bool(lettered) and all(word.italic for word in lettered),
+        edges=edges,
+        block=block,
+        cells=cells if len(cells) > 1 else (),
+        rank=min(ranks[words[0][0]], 9),
+    )
+
+
+def _cells(words: list[Word], size: float) -> Iterator[Cell]:
+    held: list[Word] = []
+    for word in words:
+        if held and word.left - max(one.right for one in held) >= CELL_GAP * size:
+            yield Cell(held[0].left, max(one.right for one in held), _joined(held))
+            held = []
+        held.append(word)
+    yield Cell(held[0].left, max(one.right for one in held), _joined(held))
+
+
+def _joined(words: list[Word]) -> str:
+    """With blanks; a hyphen that PDFium took for a line's end, amid a line, is one."""
+    return closed_up(words) or " ".join(
+        [*(word.text.replace(HYPHEN, "-") for word in words[:-1]), words[-1].text]
+    )

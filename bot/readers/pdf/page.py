@@ -1,0 +1,260 @@
+"""A page of a PDF into words: where they stand, how large and how heavy they are. Knows no layout.
+
+Everything is upright: x grows to the right and y downwards, in points, as a reader of the text holds the page, however
+the page or its text is turned. All calls of PDFium but the opening are here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import pypdfium2.raw as pdfium
+from pypdfium2 import PdfDocument, PdfiumError
+
+HYPHEN: Final = "\xad"
+"""At the end of a word: a hyphen that only a line's end may have put there."""
+
+_BULLETS: Final = {
+    **dict.fromkeys((0xF0B7, 0xF06C, 0xF09F), "•"),
+    **dict.fromkeys((0xF0A7, 0xF06E, 0xF0A8), "▪"),
+    **dict.fromkeys((0xF0D8, 0xF0E0, 0xF076), "➢"),
+    0xF0FC: "✓",
+}
+"""Where Symbol and Wingdings keep the marks of lists, in Unicode's private use area."""
+_FORMS: Final = re.compile("[\ufb00-\ufdff\ufe70-\ufefc\U0001d400-\U0001d7ff]")
+"""Presentation forms of letters (ligatures, Arabic shapes) and the mathematical alphabets."""
+_BOLD: Final = re.compile(r"bold|black|heavy|demi(?!a)", re.IGNORECASE)
+_SLANTED: Final = re.compile(r"italic|oblique|slanted", re.IGNORECASE)
+_FORCE_BOLD: Final = 1 << 18
+_ITALIC: Final = 1 << 6
+"""Bits of a font's flags (ISO 32000-1, table 123)."""
+_BOLD_WEIGHT: Final = 600
+_SKEW: Final = 0.1
+"""Radians that a line of text may be off a right angle; what is more is a stamp across the page."""
+_OBJECTS: Final = 200
+"""Of a page without words, looked at for a picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Characters between blanks: `left` and `right` edges, `base`line, type `size` in points."""
+
+    text: str
+    left: float
+    right: float
+    base: float
+    size: float
+    bold: bool = False
+    italic: bool = False
+
+
+@dataclass(slots=True)
+class Sheet:
+    """A page: its words in the order in which the file has them, those turned another way apart."""
+
+    words: list[Word] = field(default_factory=list)
+    turned: list[list[Word]] = field(default_factory=list)
+    height: float = 0.0
+    unknown: int = 0
+    """Characters of which the file does not say which letters they are."""
+    pictured: bool = False
+    """Whether it has a picture; looked up only where there are hardly any words."""
+    characters: int = 0
+    opened: bool = True
+
+    def emptied(self) -> Sheet:
+        """The same without its words."""
+        return replace(self, words=[], turned=[])
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    size: float
+    bold: bool
+    italic: bool
+    quarter: int
+    """Right angles by which the text is turned against the page, or -1 for any other angle."""
+
+
+def sheet(pdf: PdfDocument, number: int) -> Sheet:
+    """Page `number` (from 0) of a document; one that PDFium can't make out has no words."""
+    try:
+        page = pdf[number]
+    except PdfiumError:
+        return Sheet(opened=False)
+    try:
+        return _read(page)
+    except PdfiumError:
+        return Sheet(opened=False)
+    finally:
+        page.close()
+
+
+def _read(page: Any) -> Sheet:
+    box = page.get_bbox()
+    made = Sheet()
+    ways: dict[int, list[Word]] = {}
+    text = page.get_textpage()
+    try:
+        for word, quarter, unknown in _words(text.raw, box):
+            made.unknown += unknown
+            if word is not None:
+                ways.setdefault(quarter, []).append(word)
+    finally:
+        text.close()
+    skewed = ways.pop(-1, [])
+    if not ways and skewed:
+        ways[0] = skewed
+    by_size = sorted(ways, key=lambda quarter: -sum(len(word.text) for word in ways[quarter]))
+    made.words, *made.turned = [ways[quarter] for quarter in by_size] or [[]]
+    sides = (box[3] - box[1], box[2] - box[0])
+    made.height = sides[by_size[0] % 2] if by_size else sides[0]
+    made.characters = sum(len(word.text) for words in ways.values() for word in words)
+    if made.characters < 60:
+        made.pictured = _pictured(page)
+    return made
+
+
+def _words(text: Any, box: tuple[float, float, float, float]) -> Iterator[tuple[Word | None, int, int]]:
+    """Each word inside the box, its quarter, and how many of its characters are unknown."""
+    styles: dict[int, _Style] = {}
+    faces: dict[int, tuple[bool, bool]] = {}
+    first = last = high = 0
+    style: _Style | None = None
+    held: list[str] = []
+    before = -1
+    unknown = 0
+
+    def done() -> Iterator[tuple[Word | None, int, int]]:
+        nonlocal held, unknown
+        if held or unknown:
+            yield _word("".join(held), text, first, last, style, box), style.quarter if style else 0, unknown
+        held, unknown = [], 0
+
+    for at in range(pdfium.FPDFText_CountChars(text)):
+        code = pdfium.FPDFText_GetUnicode(text, at)
+        if 0xD800 <= code < 0xDC00:
+            high = code
+            continue
+        if 0xDC00 <= code < 0xE000:
+            code = 0x10000 + ((high - 0xD800) << 10) + code - 0xDC00 if high else 0xFFFD
+        high = 0
+        owner = ctypes.cast(pdfium.FPDFText_GetTextObject(text, at), ctypes.c_void_p).value or 0
+        if not owner or code in (0x20, 0xA0, 0x09, 0x0A, 0x0D) or 0x2000 <= code <= 0x200A or code == 0x3000:
+            yield from done()
+            continue
+        if owner != before or style is None:
+            before = owner
+            now = styles.get(owner) or styles.setdefault(owner, _style(text, at, faces))
+            if held and (style is None or now.quarter != style.quarter or _apart(text, last, at, now.size)):
+                yield from done()
+            style = now
+        if not held:
+            first = at
+            if pdfium.FPDFText_HasUnicodeMapError(text, at) == 1:
+                code = 0xFFFD
+        last = at
+        if code == 0x02:  # PDFium's sign for a hyphen at a line's end
+            held.append(HYPHEN)
+            yield from done()
+        elif letter := _letter(code):
+            held.append(letter)
+        elif code == 0xFFFD or 0xE000 <= code < 0xF900 or code >= 0xF0000:
+            unknown += 1
+    yield from done()
+
+
+def _letter(code: int) -> str:
+    """The character of a code; "" for one that is no text, or nobody knows which."""
+    if 0xE000 <= code < 0xF900:
+        return _BULLETS.get(code, "")
+    if code in (0xFFFD, 0xFFFE, 0xFFFF, 0xFEFF) or code >= 0xF0000:
+        return ""
+    letter = chr(code)
+    return letter if code == 0xAD or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Cn") else ""
+
+
+def _word(
+    words: str, text: Any, first: int, last: int, style: _Style | None, box: tuple[float, float, float, float]
+) -> Word | None:
+    words = unicodedata.normalize(
+        "NFC", _FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), words)
+    )
+    words = words[:-1].replace(HYPHEN, "") + words[-1:]
+    if not words.strip(HYPHEN) or style is None:
+        return None
+    x, y = _origin(text, first)
+    start, end = _box(text, first), _box(text, last)
+    left, low = min(start[0], end[0]), min(start[1], end[1])
+    right, top = max(start[2], end[2]), max(start[3], end[3])
+    if right < box[0] or left > box[2] or top < box[1] or low > box[3]:
+        return None
+    made = Word(words, left - box[0], right - box[0], box[3] - y, style.size, style.bold, style.italic)
+    if style.quarter == 1:  # upwards
+        return replace(made, left=low - box[1], right=top - box[1], base=x - box[0])
+    if style.quarter == 2:  # upside down
+        return replace(made, left=box[2] - right, right=box[2] - left, base=y - box[1])
+    if style.quarter == 3:  # downwards
+        return replace(made, left=box[3] - top, right=box[3] - low, base=box[2] - x)
+    return made
+
+
+def _style(text: Any, at: int, faces: dict[int, tuple[bool, bool]]) -> _Style:
+    matrix = pdfium.FS_MATRIX()
+    pdfium.FPDFText_GetMatrix(text, at, matrix)
+    size = pdfium.FPDFText_GetFontSize(text, at) * math.hypot(matrix.c, matrix.d)
+    turn = math.atan2(matrix.b, matrix.a) / (math.pi / 2)
+    quarter = round(turn) % 4 if abs(turn - round(turn)) * math.pi / 2 < _SKEW else -1
+    font = pdfium.FPDFTextObj_GetFont(pdfium.FPDFText_GetTextObject(text, at))
+    face = ctypes.cast(font, ctypes.c_void_p).value or 0
+    bold, italic = faces.get(face) or faces.setdefault(face, _face(font))
+    size = round(abs(size), 1) if math.isfinite(size) and abs(size) > 0.1 else 1.0
+    return _Style(size, bold, italic, quarter)
+
+
+def _face(font: Any) -> tuple[bool, bool]:
+    """Whether a font is bold, and whether it is slanted: by its name, its flags or its weight."""
+    buffer = ctypes.create_string_buffer(128)
+    pdfium.FPDFFont_GetBaseFontName(font, buffer, len(buffer))
+    name = buffer.value.decode("utf-8", "replace")
+    flags = max(pdfium.FPDFFont_GetFlags(font), 0)
+    heavy = bool(_BOLD.search(name) or flags & _FORCE_BOLD)
+    return heavy or pdfium.FPDFFont_GetWeight(font) >= _BOLD_WEIGHT, bool(
+        _SLANTED.search(name) or flags & _ITALIC
+    )
+
+
+def _apart(text: Any, last: int, at: int, size: float) -> bool:
+    """Whether two characters in a row stand too far from each other to be of one word."""
+    x, y = _origin(text, last)
+    left, low, right, top = _box(text, last)
+    new_x, new_y = _origin(text, at)
+    new = _box(text, at)
+    across = max(new[0] - right, left - new[2])
+    along = max(new[1] - top, low - new[3])
+    return max(across, along) > 0.5 * size or min(abs(new_x - x), abs(new_y - y)) > 0.7 * size
+
+
+def _origin(text: Any, at: int) -> tuple[float, float]:
+    x, y = ctypes.c_double(), ctypes.c_double()
+    pdfium.FPDFText_GetCharOrigin(text, at, x, y)
+    return x.value, y.value
+
+
+def _box(text: Any, at: int) -> tuple[float, float, float, float]:
+    rect = pdfium.FS_RECTF()
+    pdfium.FPDFText_GetLooseCharBox(text, at, rect)
+    return rect.left, rect.bottom, rect.right, rect.top
+
+
+def _pictured(page: Any) -> bool:
+    """Whether there is an image among the page's first objects, or a form that may hold one."""
+    kinds = (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM)
+    many = min(pdfium.FPDFPage_CountObjects(page), _OBJECTS)
+    return any(pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, at)) in kinds for at in range(many))

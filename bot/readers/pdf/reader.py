@@ -1,0 +1,148 @@
+"""PDF into a Document: words in reading order, sections, lists and tables, and the page of every character.
+
+PDFium takes the file apart (`page`); the order is found page by page (`layout`), everything else when all lines
+are known: what repeats (`furniture`), headings, tables, paragraphs. Blocking; PDFium is not thread-safe.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from pypdfium2 import PdfDest, PdfDocument, PdfiumError
+from pypdfium2 import raw as pdfium
+from rapidfuzz import fuzz
+
+from bot.events import Sorry
+from bot.readers.document import Document, Progress
+from bot.readers.markdown import title_from_name
+from bot.readers.pdf.furniture import without_furniture
+from bot.readers.pdf.headings import body_style, headings
+from bot.readers.pdf.layout import Line, laid_out
+from bot.readers.pdf.outline import Entry
+from bot.readers.pdf.page import Sheet, sheet
+from bot.readers.pdf.text import Composer
+from bot.readers.writer import Writer
+
+PAGES: Final = 10_000
+"""In one file, at most."""
+_ENTRIES: Final = 20_000
+"""Of an outline."""
+_SCANNED: Final = 0.9
+"""Of the pages, that are pictures: what little text is on the others is not the document's."""
+_FEW: Final = 60
+"""Characters on a page with a picture, up to which they are a stamp's."""
+_UNKNOWN: Final = 0.5
+"""Of all characters, of which nobody knows which letters they are: from there on it is no text."""
+_NO_TITLE: Final = re.compile(
+    r"(?:microsoft \w+ - .*|.*\.(?:docx?|pdf|tex|dvi|indd|qxp?d?|odt|rtf|md|html?|txt|pptx?|xlsx?|wpd)|untitled.*|"
+    r"\(?anonymous\)?|title|document\s?\d*|documento\s?\d*|sem t[ií]tulo.*|slide \d+|powerpoint presentation|"
+    r"[\W\d_]*)",
+    re.IGNORECASE,
+)
+_TITLE_CHARACTERS: Final = 200
+_SAME_TITLE: Final = 80.0
+"""Per cent."""
+
+
+def read(name: str, data: bytes, progress: Progress) -> Document:
+    """The document in `data`; `progress` is told how many of how many pages have been read.
+
+    Raises Sorry: "library.file_locked", "library.file_damaged", "library.file_pages", "library.file_scanned",
+    "library.file_empty".
+    """
+    pdf = _opened(name, data)
+    try:
+        pages = len(pdf)
+        if pages > PAGES:
+            raise Sorry("library.file_pages", name=name, pages=pages, limit=PAGES)
+        outline = _outline(pdf)
+        named = " ".join(_clean(pdf.get_metadata_value("Title")).split())
+        lines: list[Line] = []
+        sheets: list[Sheet] = []
+        for number in range(pages):
+            one = sheet(pdf, number)
+            for turned, words in enumerate((one.words, *one.turned)):
+                lines += laid_out(words, number, turned)
+            sheets.append(one.emptied())
+            progress(number + 1, pages)
+    finally:
+        pdf.close()
+    _readable(name, sheets)
+    title = _title(named, _largest(lines)) or title_from_name(name)
+    lines = without_furniture(lines, pages, title)
+    writer = Writer()
+    composer = Composer(lines, headings(lines, outline, [one.height for one in sheets]), writer)
+    composer.write()
+    composer.turn_to(pages)
+    return writer.document(title[:_TITLE_CHARACTERS])
+
+
+def _opened(name: str, data: bytes) -> PdfDocument:
+    """A password for changing it only is none."""
+    try:
+        pdf = PdfDocument(data)
+    except PdfiumError as fault:
+        locked = fault.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
+        raise Sorry(f"library.file_{'locked' if locked else 'damaged'}", name=name) from fault
+    if not len(pdf):
+        pdf.close()
+        raise Sorry("library.file_damaged", name=name)
+    return pdf
+
+
+def _outline(pdf: PdfDocument) -> list[Entry]:
+    """The outline's entries in order; pypdfium2 ends loops."""
+    found = []
+    for mark in islice(pdf.get_toc(), _ENTRIES):
+        where = mark.get_dest()
+        page = where.get_index() if where else None
+        found.append(Entry(mark.level + 1, _clean(mark.get_title()), page, _height(where)))
+    return found
+
+
+def _height(where: PdfDest | None) -> float | None:
+    """How far above a page's foot a destination is, where it says so."""
+    kind, place = where.get_view() if where else (None, ())
+    at = {pdfium.PDFDEST_VIEW_XYZ: 1, pdfium.PDFDEST_VIEW_FITH: 0, pdfium.PDFDEST_VIEW_FITBH: 0}.get(kind, 9)
+    return place[at] if at < len(place) else None
+
+
+def _readable(name: str, sheets: Sequence[Sheet]) -> None:
+    """Raises Sorry for a document without words, or hardly any."""
+    characters = sum(one.characters for one in sheets)
+    unknown = sum(one.unknown for one in sheets)
+    pictures = sum(one.pictured and one.characters < _FEW for one in sheets)
+    if not characters and not unknown and not pictures:
+        opened = any(one.opened for one in sheets)
+        raise Sorry(f"library.file_{'empty' if opened else 'damaged'}", name=name)
+    blank = sum(not one.characters and not one.pictured for one in sheets)
+    scanned = len(sheets) >= 3 and pictures >= _SCANNED * (len(sheets) - blank)
+    if not characters or scanned or unknown > _UNKNOWN * (characters + unknown):
+        raise Sorry("library.file_scanned", name=name)
+
+
+def _title(named: str, largest: str) -> str:
+    """The one the file names, unless that is a file's name; as the first page has it, where it is nearly the same."""
+    if not named or _NO_TITLE.fullmatch(named):
+        return largest
+    return largest if fuzz.ratio(named.casefold(), largest.casefold()) >= _SAME_TITLE else named
+
+
+def _largest(lines: Sequence[Line]) -> str:
+    """The words in the largest type of the first page that has words, where it is larger than the body's."""
+    first = [line for line in lines if line.page == lines[0].page]
+    size = max((line.size for line in first), default=0.0)
+    words = " ".join(line.text for line in first if line.size >= 0.97 * size).replace("\xad", "")
+    return words if size >= 1.2 * body_style(lines)[0] and len(words) <= _TITLE_CHARACTERS else ""
+
+
+def _clean(text: str) -> str:
+    return "".join(
+        " " if letter.isspace() else letter
+        for letter in unicodedata.normalize("NFC", text)
+        if letter.isspace() or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Cn", "Co")
+    )

@@ -1,0 +1,234 @@
+"""EPUB 2 and 3 into a Document: the chapters in their order, each under what the table of contents says.
+
+From the container to the package, from its spine to the chapters (EPUB 3.3, 4 and 5). Unpacks in memory, follows no
+address out of the book, runs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from bot.events import Sorry
+from bot.readers.archive import Archive
+from bot.readers.document import Document, Progress
+from bot.readers.markdown import title_from_name
+from bot.readers.web.epub_contents import (
+    Contents,
+    Navigation,
+    address,
+    counted,
+    from_ncx,
+    places,
+    titles_by_place,
+)
+from bot.readers.web.html import text_of, title_of
+from bot.readers.web.markup import Attributes, Label, kinds_of, parse
+from bot.readers.web.survey import Look, Seen
+from bot.readers.web.walker import Walker
+from bot.readers.writer import Writer
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+
+
+_CONTAINER: Final = "META-INF/container.xml"
+_ENCRYPTION: Final = "META-INF/encryption.xml"
+_OBFUSCATED: Final = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+"""How fonts are kept from being lifted out (EPUB 3.3, 4.4, and Adobe's): no lock on the words."""
+_CHAPTERS: Final = ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "image/svg+xml")
+_NCX: Final = "application/x-dtbncx+xml"
+_HTML: Final = (".xhtml", ".html", ".htm")
+_PICTURES: Final = (".jpg", ".jpeg", ".png", ".gif", ".svg", ".webp")
+_PROLOGUE: Final = 8192
+"""Characters at the beginning of a chapter that may declare entities."""
+_SUBSET = re.compile(r"<!DOCTYPE[^\[>]{0,500}\[[^\]]{0,7000}\]\s*>", re.IGNORECASE)
+_LANGUAGE = re.compile(r"\s*([A-Za-z]{2})(?:[-_]\w{1,20})*\s*")
+
+
+@dataclass(slots=True)
+class Package:
+    """What the book says of itself; `spine` are its chapters' files in reading order."""
+
+    title: str = ""
+    language: str = ""
+    spine: list[str] = field(default_factory=list)
+    contents: Contents = field(default_factory=Contents)
+
+
+def read(name: str, data: bytes, progress: Progress) -> Document:
+    """The book in `data`; `progress` is told how many of its chapters have been written.
+
+    `pages` are those that the book says its printed edition has, where it counts them from 1 without a gap. A chapter
+    that is missing or damaged is left out. Raises Sorry: "library.file_locked", "library.file_bomb",
+    "library.file_damaged" where no chapter can be read, "library.file_scanned" or "library.file_empty" where none
+    has words.
+    """
+    archive = Archive(name, data)
+    if _locked(archive):
+        raise Sorry("library.file_locked", name=name)
+    package = _package(archive)
+    pages = package.contents.pages
+    chapters: list[tuple[str, Seen]] = []
+    for file, page in _pages_of(archive, name, package.spine):
+        look = Look(_label(file, pages), partial(_still, progress, 0, len(package.spine)))
+        parse(page, look)
+        chapters.append((file, look.seen))
+    if not chapters:
+        raise Sorry("library.file_damaged", name=name)
+    printed = counted(
+        label for file, seen in chapters for label in (*filter(None, [pages.get((file, ""))]), *seen.pages)
+    )
+    stand = places(chapters, package.contents.entries)
+    titles = titles_by_place(chapters, stand)
+    writer = Writer()
+    again = _pages_of(Archive(name, data), name, [file for file, _ in chapters])
+    for number, ((file, page), (_, seen), place) in enumerate(zip(again, chapters, stand, strict=True)):
+        progress(number, len(chapters))
+        if printed and pages.get((file, "")):
+            writer.page()
+        for level, title in place.before:
+            writer.heading(level, title)
+        walker = Walker(
+            writer,
+            seen,
+            partial(_see, titles, file),
+            furniture=False,
+            shift=place.shift,
+            given=place.before[-1][1] if place.before else "",
+            named=place.named,
+            label=_label(file, pages) if printed else None,
+            progress=partial(_still, progress, number, len(chapters)),
+        )
+        parse(page, walker)
+    progress(len(chapters), len(chapters))
+    if not any(seen.words for _, seen in chapters):
+        pictures = any(one.lower().endswith(_PICTURES) for one in archive.names)
+        raise Sorry("library.file_scanned" if pictures else "library.file_empty", name=name)
+    title = package.title or next(filter(None, (title_of(seen) for _, seen in chapters)), "")
+    return writer.document(title or title_from_name(name), package.language)
+
+
+def _see(titles: Mapping[tuple[str, str], str], file: str, href: str) -> str:
+    return titles.get(address(file, href), "")
+
+
+def _still(progress: Progress, done: int, total: int, elements: int) -> None:
+    progress(done, total)
+
+
+def _pages_of(archive: Archive, name: str, files: list[str]) -> Iterator[tuple[str, bytes]]:
+    """The markup of those that can be read, as UTF-8."""
+    for file in files:
+        try:
+            yield file, _markup(name, archive.read(file))
+        except Sorry as sorry:
+            if sorry.key == "library.file_bomb":
+                raise
+
+
+def _markup(name: str, data: bytes) -> bytes:
+    """XHTML as a parser of HTML reads it."""
+    text = text_of(name, data)
+    text = _SUBSET.sub("", text[:_PROLOGUE], count=1) + text[_PROLOGUE:]
+    first, *rest = text.split("<![CDATA[")
+    parts = (part.partition("]]>") for part in rest)
+    return "".join((first, *(escape(said, quote=False) + after for said, _, after in parts))).encode(
+        "utf-8", "replace"
+    )
+
+
+def _label(file: str, pages: dict[tuple[str, str], str]) -> Label:
+    """Where pages begin in a chapter: as the book's list of pages says, if it has one, else its chapters."""
+
+    def listed(attributes: Attributes) -> str | None:
+        return pages.get((file, attributes["id"])) if "id" in attributes else None
+
+    def marked(attributes: Attributes) -> str | None:
+        if kinds_of(attributes).isdisjoint(("pagebreak", "doc-pagebreak")):
+            return None
+        return (attributes.get("title") or attributes.get("aria-label") or "").strip()
+
+    return listed if pages else marked
+
+
+def _locked(archive: Archive) -> bool:
+    if _ENCRYPTION not in archive:
+        return False
+    methods = archive.xml(_ENCRYPTION).iter("{*}EncryptionMethod")
+    return any(one.get("Algorithm") not in _OBFUSCATED for one in methods)
+
+
+def _package(archive: Archive) -> Package:
+    """As the book's package says; without one, its pages in the order in which they were packed."""
+    try:
+        root = archive.xml(_CONTAINER).find("{*}rootfiles/{*}rootfile")
+        opf = root.get("full-path", "") if root is not None else ""
+    except Sorry as sorry:
+        opf = _damaged(sorry)
+    opf = opf if opf in archive else next((one for one in archive.names if one.endswith(".opf")), "")
+    try:
+        made = _said(archive, opf)
+    except Sorry as sorry:
+        _damaged(sorry)
+        made = Package()
+    made.spine = made.spine or [one for one in archive.names if one.lower().endswith(_HTML)]
+    return made
+
+
+def _said(archive: Archive, opf: str) -> Package:
+    package = archive.xml(opf)
+    made = Package()
+    made.title = next(filter(None, _metadata(package, "title")), "")
+    codes = (_LANGUAGE.fullmatch(words) for words in _metadata(package, "language"))
+    made.language = next((found[1].lower() for found in codes if found), "")
+    if made.language == "en":  # what programs put there that were not told
+        made.language = ""
+    items = {one.get("id", ""): one for one in package.iterfind("{*}manifest/{*}item")}
+    members = {one.lower(): one for one in archive.names}
+    files = {}
+    for name, item in items.items():
+        file = address(opf, item.get("href", ""))[0]
+        files[name] = file if file in archive else members.get(file.lower(), file)
+    aside: list[str] = []
+    for reference in package.iterfind("{*}spine/{*}itemref"):
+        name = reference.get("idref", "")
+        if name in items and (items[name].get("media-type") in _CHAPTERS or files[name].endswith(_HTML)):
+            (aside if reference.get("linear") == "no" else made.spine).append(files[name])
+    made.spine = list(dict.fromkeys((*made.spine, *aside)))
+    navigation = [files[name] for name, item in items.items() if "nav" in item.get("properties", "").split()]
+    listed = [files[name] for name, item in items.items() if item.get("media-type") == _NCX]
+    made.contents = _contents(archive, navigation, listed)
+    return made
+
+
+def _metadata(package: Element, name: str) -> Iterator[str]:
+    """Of Dublin Core's 15 elements."""
+    for element in package.iterfind(f"{{*}}metadata//{{http://purl.org/dc/elements/1.1/}}{name}"):
+        yield " ".join("".join(element.itertext()).split())[:1000]
+
+
+def _contents(archive: Archive, navigation: list[str], listed: list[str]) -> Contents:
+    """What the navigation documents say, else the NCX."""
+    for file, page in _pages_of(archive, "", navigation):
+        target = Navigation(file)
+        parse(page, target)
+        if target.contents.entries:
+            return target.contents
+    for file in listed:
+        try:
+            return from_ncx(file, archive.xml(file))
+        except Sorry as sorry:
+            _damaged(sorry)
+    return Contents()
+
+
+def _damaged(sorry: Sorry) -> str:
+    """Go on without what is damaged; anything else is worse."""
+    if sorry.key != "library.file_damaged":
+        raise sorry
+    return ""

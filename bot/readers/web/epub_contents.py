@@ -1,0 +1,219 @@
+"""An EPUB's table of contents and list of pages, and which headings its chapters lack.
+
+EPUB 3 has both in a navigation document (EPUB 3.3, 7), EPUB 2 in an NCX (OPF 2.0.1, 2.4.1). Knows no archive.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from bot.readers.web.markup import Attributes, kinds_of, tidy
+from bot.readers.web.survey import Seen
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+
+_DEEPEST: Final = 6
+"""Levels of headings that a Document has."""
+_SIGNS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the contents: its title after those above it, and where it leads ("" for nowhere)."""
+
+    path: tuple[str, ...]
+    file: str
+    fragment: str
+
+
+@dataclass(slots=True)
+class Contents:
+    """`pages` are the printed numbers by the file and id where they begin."""
+
+    entries: list[Entry] = field(default_factory=list)
+    pages: dict[tuple[str, str], str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Place:
+    """How a chapter stands in the book: headings to write before it and at ids in it; how far its own go inwards."""
+
+    shift: int = 0
+    before: list[tuple[int, str]] = field(default_factory=list)
+    named: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+
+def address(base: str, href: str) -> tuple[str, str]:
+    """The member and the fragment that `href` means within the member `base`; outside of the book, no member's name."""
+    path, _, fragment = href.partition("#")
+    file = posixpath.normpath(posixpath.join(posixpath.dirname(base), unquote(path))) if path else base
+    return file, unquote(fragment)
+
+
+class Navigation:
+    """A target of `markup.parse` for the navigation document `base`."""
+
+    def __init__(self, base: str) -> None:
+        self.contents = Contents()
+        self._base = base
+        self._kind = ""
+        self._depth = 0
+        self._path: list[str] = []
+        self._text: list[str] | None = None
+        self._inside = 0
+        self._href = ""
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        if self._text is not None:
+            self._inside += 1
+        elif tag == "nav":
+            kinds = kinds_of(attributes)
+            pages = not kinds.isdisjoint(("page-list", "doc-pagelist"))
+            toc = not kinds.isdisjoint(("toc", "doc-toc"))
+            self._kind = "pages" if pages else "toc" if toc else ""
+            self._depth = 0
+        elif self._kind and tag == "ol":
+            self._depth += 1
+        elif self._kind and tag in ("a", "span"):
+            self._text, self._href = [], attributes.get("href", "")
+
+    def end(self, tag: str) -> None:
+        if self._text is not None:
+            if self._inside:
+                self._inside -= 1
+                return
+            self._line(tidy("".join(self._text)).replace("\n", " "))
+            self._text = None
+        elif tag == "nav":
+            self._kind = ""
+        elif self._kind and tag == "ol":
+            self._depth -= 1
+
+    def data(self, text: str) -> None:
+        if self._text is not None:
+            self._text.append(text)
+
+    def close(self) -> None:
+        return
+
+    def _line(self, title: str) -> None:
+        where = address(self._base, self._href) if self._href else ("", "")
+        if self._kind == "pages":
+            self.contents.pages.setdefault(where, title)
+        elif title:
+            self._path = [*self._path[: min(max(self._depth, 1), _DEEPEST) - 1], title]
+            self.contents.entries.append(Entry(tuple(self._path), *where))
+
+
+def from_ncx(base: str, root: Element) -> Contents:
+    """What the NCX `base` says."""
+    made = Contents()
+    path: list[str] = []
+    for point in root.iter("{*}navPoint"):
+        depth = sum(1 for _ in point.iterancestors("{*}navPoint"))
+        if title := _label(point):
+            path = [*path[: min(depth, _DEEPEST - 1)], title]
+            made.entries.append(Entry(tuple(path), *_source(base, point)))
+    for target in root.iter("{*}pageTarget"):
+        made.pages.setdefault(_source(base, target), _label(target) or target.get("value") or "")
+    return made
+
+
+def _label(point: Element) -> str:
+    text = point.find("{*}navLabel/{*}text")
+    return tidy("".join(text.itertext())).replace("\n", " ") if text is not None else ""
+
+
+def _source(base: str, point: Element) -> tuple[str, str]:
+    content = point.find("{*}content")
+    href = content.get("src", "") if content is not None else ""
+    return address(base, href) if href else ("", "")
+
+
+def places(chapters: Sequence[tuple[str, Seen]], entries: Iterable[Entry]) -> list[Place]:
+    """How each chapter (its file, and what was seen in it) stands in the book, in the order given.
+
+    A chapter's highest heading takes the level that the contents give the chapter; a file that the contents do not
+    name goes on where the one before it was.
+    """
+    by_file: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_file.setdefault(entry.file, []).append(entry)
+    made: list[Place] = []
+    trail: tuple[str, ...] = ()
+    shift = 0
+    for file, seen in chapters:
+        if not (own := by_file.get(file)):
+            made.append(Place(shift))
+            continue
+        place = _place(own, seen, trail)
+        trail, shift = own[-1].path, place.shift
+        made.append(place)
+    return made
+
+
+def _place(own: list[Entry], seen: Seen, trail: tuple[str, ...]) -> Place:
+    headings = [one for one in seen.headings if not (one.quoted and seen.boxed)]
+    first = own[0]
+    starting = [first]
+    for entry in own[1:]:
+        if entry.fragment != first.fragment or entry.path[: len(starting[-1].path)] != starting[-1].path:
+            break
+        starting.append(entry)
+    chosen = starting[-1]
+    if headings:
+        chosen = next((one for one in starting if _alike(one.path[-1], headings[0].title)), chosen)
+    depth = len(chosen.path)
+    top = min((one.level for one in headings), default=1)
+    place = Place(depth - top)
+    above = [step + 1 for step in range(depth - 1) if trail[: step + 1] != chosen.path[: step + 1]]
+    place.before = [(level, chosen.path[level - 1]) for level in above]
+    levels = {_letters(one.title): one.level for one in reversed(headings)}
+    if not headings or (headings[0].led and not any(_alike(chosen.path[-1], one.title) for one in headings)):
+        known = (len(one.path) - levels[at] for one in own if (at := _letters(one.path[-1])) in levels)
+        place.shift = next(known, place.shift + 1)
+        if chosen.fragment in seen.ids:
+            place.named[chosen.fragment] = (depth, chosen.path[-1])
+        else:
+            place.before.append((depth, chosen.path[-1]))
+    for entry in own:
+        lacking = entry.fragment in seen.ids and entry.fragment not in seen.titles
+        if lacking and entry not in starting and _letters(entry.path[-1]) not in levels:
+            place.named.setdefault(entry.fragment, (len(entry.path), entry.path[-1]))
+    return place
+
+
+def _letters(title: str) -> str:
+    return _SIGNS.sub("", title.casefold())
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two titles are the same, or one the other with its number or a subtitle."""
+    one, other = _letters(one), _letters(other)
+    return bool(one and other) and (one in other or other in one)
+
+
+def counted(pages: Iterable[str]) -> bool:
+    """Whether these are the pages 1, 2, 3 … without a gap."""
+    labels = list(pages)
+    return bool(labels) and labels == [str(number) for number in range(1, len(labels) + 1)]
+
+
+def titles_by_place(
+    chapters: Sequence[tuple[str, Seen]], made: Sequence[Place]
+) -> Mapping[tuple[str, str], str]:
+    """The heading that each address leads to; a file's own is its first."""
+    titles: dict[tuple[str, str], str] = {}
+    for (file, seen), place in zip(chapters, made, strict=True):
+        own = [title for _, title in (*place.before[-1:], *place.named.values())]
+        if starts := [one.title for one in seen.headings[:1]] or own:
+            titles[file, ""] = starts[0]
+        titles.update(((file, name), title) for name, (_, title) in place.named.items())
+        titles.update(((file, name), title) for name, title in seen.titles.items())
+    return titles

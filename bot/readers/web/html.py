@@ -1,0 +1,107 @@
+"""HTML into a Document: as browsers show it, less what belongs to the site rather than to the page.
+
+How broken markup is read: see `markup`; its two readings: `survey` and `walker`.
+Fetches nothing, runs nothing, follows no address.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from urllib.parse import unquote
+
+from bot.events import Sorry
+from bot.readers.decode import decode
+from bot.readers.document import Document, Progress
+from bot.readers.markdown import title_from_name
+from bot.readers.web.markup import parse
+from bot.readers.web.survey import Look, Seen
+from bot.readers.web.walker import Walker
+from bot.readers.writer import Writer
+
+_DECLARED = re.compile(
+    rb"""<\?xml[^>]{0,100}?encoding\s*=\s*["']([\w.:-]{2,40})|<meta[^>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]{2,40})""",
+    re.IGNORECASE,
+)
+_DECLARED_WITHIN = 4096
+"""Bytes. Browsers look at 1024 (HTML standard, 13.2.3.2); comments before it are longer at times."""
+_ENCODINGS = re.compile(
+    r"(?:iso-?8859|windows-|cp|koi8|gb|big5|euc|shift_jis|sjis|iso-2022|mac|tis-)[\w.:-]*|latin-?[1-9]",
+    re.IGNORECASE,
+)
+"""Those that a page may name: Python knows others that are no encodings of letters."""
+_WESTERN = frozenset(("iso8859-1", "ascii", "latin-1"))
+"""Read as windows-1252 (Encoding standard, 4.2)."""
+_BETWEEN = re.compile(r"\s+(?:[|–—·•«»:-]|::|\|\|)\s+|:\s+")
+
+
+def read(name: str, data: bytes, progress: Progress) -> Document:
+    """The page in `data`; `progress` is told how many thousand of its elements have been written.
+
+    Its title is its <title>, without the site's name where that stands beside the first heading, else the first
+    heading, else the file's name. Raises Sorry: "library.file_empty" also where there is nothing to be seen,
+    "library.file_binary", "library.file_encoding".
+    """
+    page = text_of(name, data).encode("utf-8", "replace")
+    look = Look(None, lambda done: progress(0, 1))
+    parse(page, look)
+    seen = look.seen
+    total = 1 + seen.elements // 1000
+    writer = Writer()
+
+    def see(address: str) -> str:
+        return seen.titles.get(unquote(address[1:]), "") if address.startswith("#") else ""
+
+    parse(page, Walker(writer, seen, see, progress=lambda done: progress(done // 1000, total)))
+    if writer.empty:
+        raise Sorry("library.file_empty", name=name)
+    return writer.document(title_of(seen) or title_from_name(name))
+
+
+def title_of(seen: Seen) -> str:
+    """A page's own title, "" where it has none."""
+    titles = [heading.title for heading in seen.own if not heading.quoted]
+    first = next((one.title for one in seen.own if one.level == 1), titles[0] if titles else "")
+    if first and _plain(first) in map(_plain, _BETWEEN.split(seen.title)):
+        return first
+    return seen.title or first
+
+
+def text_of(name: str, data: bytes) -> str:
+    """The markup in `data`, by its byte-order mark, else as UTF-8 where it is that, else as it says, else by its shape.
+
+    UTF-8 comes before what a page says: hardly any other text happens to be valid UTF-8, and pages that were
+    converted still name what they were. Raises Sorry as `decode` does.
+    """
+    declared = _declared(data)
+    if declared is None or data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return decode(name, data)
+    try:
+        if b"\x1b" not in data:  # which ISO 2022 writes its letters with
+            data.decode("utf-8")
+            return decode(name, data)
+    except UnicodeDecodeError:
+        pass
+    text = data.decode(declared, "replace")
+    if "\x00" in text or 50 * text.count("\ufffd") > len(text):
+        return decode(name, data)
+    return text
+
+
+def _declared(data: bytes) -> str | None:
+    """The encoding that a page or an XML file names for itself, if it can be that and is not UTF-8."""
+    found = _DECLARED.search(data, 0, _DECLARED_WITHIN)
+    if not found:
+        return None
+    label = (found[1] or found[2]).decode("ascii", "replace")
+    if not _ENCODINGS.fullmatch(label):
+        return None
+    try:
+        encoding = codecs.lookup(label).name
+    except LookupError:
+        return None
+    return "cp1252" if encoding in _WESTERN else encoding
+
+
+def _plain(title: str) -> str:
+    return " ".join(title.casefold().split())

@@ -1,0 +1,162 @@
+"""The library's jobs as people look at them, and how one is stopped. Works on no job itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from bot.commands import TABLE
+from bot.events import Event, OptionValue, Request, Run, Sorry, Stage, Text
+from bot.requests import request_from_json
+from bot.words import Words, words
+
+if TYPE_CHECKING:
+    from storage.jobs import JobRow, JobRunRow, Jobs
+
+Stop = Callable[[str, str], Awaitable[int]]
+"""Stops a run of a space; how many that were."""
+
+KINDS = tuple(row.name for row in TABLE if row.work == "library" and row.background)
+PHASES = ("reading", "vectors")
+LEAST_TYPED = 4
+"""Characters of an id that name a job: fewer are more likely a slip."""
+
+
+class JobBoard:
+    """Needs the table of jobs, and a way to stop a run."""
+
+    def __init__(self, jobs: Jobs, stop: Stop) -> None:
+        self._jobs = jobs
+        self._stop = stop
+
+    async def show(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The latest jobs, and those that wait for their turn."""
+        space, say = run.request.place.space, words(run.request.locale)
+        jobs = await self._jobs.list(space)
+        begun = {job.run for job in jobs}
+        waiting = [one for one in await self._jobs.runs(space, KINDS) if one.id not in begun]
+        yield Stage("jobs", say("library.jobs", n=len(jobs) + len(waiting)))
+        yield Text(_table(jobs, waiting, say) if jobs or waiting else say("library.no_jobs"))
+
+    async def cancel(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Stop the job that the request's text names by the end of its id, or the only one that there is.
+
+        Whoever asked for a job may stop it, and whoever manages the space.
+        """
+        request, say = run.request, words(run.request.locale)
+        space = request.place.space
+
+        # Which one comes first and is kept: after a crash nothing may be running any more, or another one.
+        async def job() -> tuple[str, bool]:
+            found = await self._meant(request)
+            return found.id, bool(_option(found, "replace"))
+
+        async def stopped() -> int:
+            return await self._stop(space, meant)
+
+        meant, replaces = await run.step("job", job, tuple[str, bool])
+        n = await run.step("cancel", stopped, int)
+        yield Stage("cancel", "")
+        mine = [one for one in await self._jobs.list(space) if one.run == meant]
+        told = _stopped(meant, mine, say, replaces=replaces)
+        yield Text(told if n else say("library.job_over", job=short(meant)))
+
+    async def _meant(self, request: Request) -> JobRunRow:
+        space, author = request.place.space, request.author
+        name = request.text.strip().strip("`#…").lower()
+        going = await self._jobs.runs(space, KINDS)
+        if name:
+            found = [one for one in going if len(name) >= LEAST_TYPED and one.id.endswith(name)]
+            if not found:
+                known = any(job.run.endswith(name) for job in await self._jobs.list(space))
+                known = known and len(name) >= LEAST_TYPED
+                raise Sorry("library.job_over" if known else "library.no_such_job", job=name)
+        else:
+            theirs = [one for one in going if author.admin or one.author_id == author.id]
+            begun = {job.run for job in await self._jobs.list(space)}
+            # One that runs is meant rather than those that wait behind it.
+            found = [one for one in theirs if one.id in begun] or theirs or list(going)
+            if not found:
+                raise Sorry("library.no_job_running")
+        if not all(author.admin or one.author_id == author.id for one in found):
+            raise Sorry("library.not_your_job", job=short(found[0].id))
+        if len(found) > 1:
+            raise Sorry("library.which_job", names=", ".join(f"`{short(one.id)}`" for one in found))
+        return found[0]
+
+
+async def names(jobs: Jobs, space: str, prefix: str) -> list[str]:
+    """How the jobs that can be stopped are called, those that begin like `prefix`."""
+    found = [short(one.id) for one in await jobs.runs(space, KINDS)]
+    return [name for name in found if name.startswith(prefix.strip().lower())]
+
+
+def short(run: str) -> str:
+    """What people call a job: the end of its run's id."""
+    return run[-6:]
+
+
+def _stopped(id: str, jobs: Sequence[JobRow], say: Words, *, replaces: bool) -> str:
+    if not jobs:
+        return say("library.cancelled_waiting", job=short(id))
+    if jobs[0].kind == "reindex":
+        return say("library.cancelled_reindex", job=short(id))
+    (one,) = jobs
+    files = {"done": one.files_done, "total": one.files_total}
+    stopped = say("library.cancelled", job=short(id), shelf=one.shelf, **files)
+    return f"{stopped} {say('library.cancelled_replace')}" if replaces else stopped
+
+
+def _table(jobs: Sequence[JobRow], waiting: Sequence[JobRunRow], say: Words) -> str:
+    now = datetime.now(UTC)
+    lines = [say("library.jobs_header"), "|---|---|---|---|--:|---|"]
+    for run in reversed(waiting):
+        since = say("library.ago", span=_span(now - run.created_at, say))
+        shelf = str(_option(run, "shelf") or "")
+        kind, state = say(f"library.kind_{run.kind}"), say("library.state_waiting")
+        lines.append(_row((short(run.id), kind, shelf, state, "", since)))
+    for job in jobs:
+        went_in = max(min(job.files_done, job.files_total - len(job.errors)), 0)
+        files = f"{went_in}/{job.files_total}"
+        kind = say(f"library.kind_{job.kind}")
+        cells = (short(job.run), kind, job.shelf, _progress(job, say), files, _when(job, now, say))
+        lines.append(_row(cells))
+    # The same file may have failed in several jobs, as one in a watched folder does.
+    wrong = dict.fromkeys(say(one.key, **json.loads(one.values)) for job in jobs for one in job.errors)
+    return "\n".join([*lines, "", *(f"- {sentence}" for sentence in wrong)]).strip()
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(one.replace("|", "\\|") for one in cells) + " |"
+
+
+def _option(run: JobRunRow, name: str) -> OptionValue:
+    try:
+        return request_from_json(run.payload).options.get(name)
+    except (KeyError, TypeError, ValueError):  # of an earlier release
+        return None
+
+
+def _progress(job: JobRow, say: Words) -> str:
+    state = say(f"library.state_{job.state}")
+    if job.state != "running" or job.phase not in PHASES or not job.total:
+        return state
+    percent = min(100 * job.done // job.total, 100)
+    return f"{state} · {say(f'library.phase_{job.phase}', percent=percent)}"
+
+
+def _when(job: JobRow, now: datetime, say: Words) -> str:
+    ago = say("library.ago", span=_span(now - job.created_at, say))
+    if job.state == "running":
+        return ago
+    return say("library.ago_took", ago=ago, span=_span(job.updated_at - job.created_at, say))
+
+
+def _span(time: timedelta, say: Words) -> str:
+    seconds = max(int(time.total_seconds()), 0)
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= size:
+            return say(f"library.span_{unit}", n=seconds // size)
+    return say("library.span_seconds", n=seconds)

@@ -1,0 +1,82 @@
+"""Embedders in this process that cost next to nothing: counts of letter triples, so that alike texts are alike.
+
+Knows neither the library nor its settings:
+
+    letters = Letters("openai:one")
+    house.embedding.load = letters.load     who can be loaded, by name
+    letters.asked                           (embedder, question) as they came
+    letters.hold(), letters.go()            keep passages back, and let them come; `held` says that some wait
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from bot.events import Sorry
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bot.retrieval.confidence import Likeness
+    from bot.retrieval.embed import Embedder
+
+
+class Letters:
+    """Embedders of these names, and no others."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+        self.asked: list[tuple[str, str]] = []
+        self.held = threading.Event()
+        self._going = threading.Event()
+        self._going.set()
+
+    def hold(self) -> None:
+        self._going.clear()
+
+    def go(self) -> None:
+        self._going.set()
+
+    def wait(self) -> None:
+        """For whoever makes the vectors of passages."""
+        if not self._going.is_set():
+            self.held.set()
+            self._going.wait(60)
+
+    def load(self, name: str) -> Embedder:
+        if name not in self._names:
+            raise Sorry("embedding.key_missing", model=name)
+        return _Letters(name, self)
+
+
+class _Letters:
+    dimensions = 96
+    languages: frozenset[str] | None = None
+    likeness: Likeness | None = None
+
+    def __init__(self, name: str, letters: Letters) -> None:
+        self.name = name
+        self._letters = letters
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self._letters.wait()
+        return self._made(texts)
+
+    def _made(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        made = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in zip(made, texts, strict=True):
+            for at in range(len(text) - 2):
+                row[crc32(text[at : at + 3].lower().encode()) % self.dimensions] += 1.0
+        norms = np.linalg.norm(made, axis=1, keepdims=True)
+        return np.asarray(made / np.maximum(norms, 1e-9), dtype=np.float32)
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        self._letters.asked.append((self.name, text))
+        vector: NDArray[np.float32] = self._made([text])[0]
+        return vector

@@ -1,0 +1,60 @@
+"""A reader that reads many files in one guarded process, so that a broken one costs no process of its own.
+
+Its file is "%PDF-" and JSON: which maker of files, or which file's mutations; its document says what became of each.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bot.events import Sorry
+from bot.readers import sniff
+from bot.readers.child import place
+from bot.readers.document import Document, Progress
+from bot.readers.kinds import PARSED, suffix_of
+from bot.readers.outline import sectioned
+from tests.readers import hostile
+
+
+def read(name: str, data: bytes, progress: Progress) -> Document:
+    asked = json.loads(data.removeprefix(b"%PDF-"))
+    said = {}
+    for n, (title, file, content) in enumerate(_files(**asked)):
+        progress(n, n)
+        began = time.monotonic()
+        said[title] = [*_outcome(file, content, progress), time.monotonic() - began]
+    text = json.dumps(said)
+    return Document(name, text, "en", sectioned(text, ()))
+
+
+def _files(
+    maker: str = "", suffix: str = "", path: str = "", count: int = 0, seed: int = 0, cut: bool = False
+) -> Iterator[tuple[str, str, bytes]]:
+    if maker:
+        module, _, function = maker.partition(":")
+        for title, content in getattr(importlib.import_module(module), function)().items():
+            yield title, f"a{suffix}", content
+    elif path:
+        whole = Path(path).read_bytes()
+        made = hostile.cuts(whole, count, seed) if cut else hostile.mutations(whole, count, seed)
+        for n, content in enumerate(made):
+            yield f"{seed}/{n}", path, content
+        yield "whole", path, whole
+
+
+def _outcome(name: str, data: bytes, progress: Progress) -> list[str]:
+    """ "read" and the text, or why not; a mistake by its place."""
+    try:
+        sniff.check(name, data)
+        document = importlib.import_module(PARSED[suffix_of(name)]).read(name, data, progress)
+    except Sorry as sorry:
+        return [sorry.key.removeprefix("library."), str(sorry)]
+    except MemoryError:
+        return ["file_memory", ""]
+    except Exception as fault:
+        return ["mistake", f"{place(fault)} {fault}"[:300]]
+    return ["read", document.text[:2_000]]

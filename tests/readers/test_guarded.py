@@ -1,0 +1,306 @@
+"""The process that parses: whatever it does, its file gets one sentence, and the next good file is read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bot.events import Sorry
+from bot.readers import frames, limits
+from bot.readers.guarded import ROOT, Guarded, Patience
+from bot.readers.outline import TITLE_CHARS
+
+BADLY = {".pdf": "tests.readers.badly"}
+PATIENT = Patience(silent=60, whole=100)
+
+
+def guarded(patience: Patience = PATIENT, at_once: int = 2) -> Guarded:
+    return Guarded(patience, at_once, BADLY)
+
+
+def children() -> list[psutil.Process]:
+    return [one for one in psutil.Process().children() if "bot.readers.child" in " ".join(_command(one))]
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.Error:
+        return []
+
+
+@pytest.fixture(autouse=True)
+async def _nothing_stays() -> AsyncIterator[None]:
+    yield
+    assert children() == []
+
+
+async def refusal(deed: str, reading: Guarded | None = None) -> Sorry:
+    with pytest.raises(Sorry) as raised:
+        await (reading or guarded()).read("book.pdf", f"%PDF-{deed}".encode())
+    assert raised.value.values["name"] == "book.pdf"
+    return raised.value
+
+
+async def test_a_book_comes_out_whole_and_its_language_is_judged_here() -> None:
+    said = "Os alunos devem entregar o trabalho até a sexta-feira. \U0001f3ee 字"
+    document = await guarded().read("livro.pdf", f"%PDF-say {said}".encode())
+    assert document.text == f"# livro.pdf\n\n{said}"
+    assert document.language == "pt"
+    assert [one.path for one in document.sections] == [("livro.pdf",)]
+
+
+@pytest.mark.parametrize(
+    ("deed", "key"),
+    [
+        ("eat", "library.file_memory"),
+        ("gulp", "library.file_memory"),
+        ("killed", "library.file_memory"),
+        ("crash", "library.file_crashes"),
+        ("abort", "library.file_crashes"),
+        ("leave", "library.file_crashes"),
+        ("slow", "library.file_hangs"),
+        ("nothing", "library.file_wordless"),
+        ("empty", "library.file_wordless"),
+    ],
+)
+async def test_each_end_has_its_sentence(deed: str, key: str) -> None:
+    assert (await refusal(deed)).key == key
+
+
+@pytest.mark.parametrize("deed", ["hang", "hold"])
+async def test_silence_is_not_waited_for(deed: str) -> None:
+    began = time.monotonic()
+    assert (await refusal(deed, guarded(Patience(silent=0.7, whole=100)))).key == "library.file_hangs"
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("deed", ["spin", "flood"])
+async def test_nor_is_one_that_says_something_for_ever(deed: str) -> None:
+    assert (await refusal(deed, guarded(Patience(silent=60, whole=0.7)))).key == "library.file_hangs"
+
+
+async def test_a_readers_own_refusal_comes_with_its_figures_and_the_name_it_was_asked_by() -> None:
+    sorry = await refusal("sorry")
+    assert (sorry.key, sorry.values) == (
+        "library.file_pages",
+        {"name": "book.pdf", "pages": 10_001, "limit": 10_000},
+    )
+
+
+async def test_a_mistake_is_logged_by_its_place_without_the_words(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "bot.readers.guarded"):
+        assert (await refusal("stumble a secret")).key == "library.file_crashes"
+    (logged,) = caplog.messages
+    assert "IndexError at badly.py:" in logged
+    assert "secret" not in logged
+    assert "words" not in logged
+
+
+async def test_what_a_library_prints_is_no_frame(capfd: pytest.CaptureFixture[str]) -> None:
+    assert "said" in (await guarded().read("a.pdf", b"%PDF-chatter said")).text
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems keep less of it")
+async def test_it_writes_nothing_starts_nothing_and_knows_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    monkeypatch.setenv("DATABASE_URL", "postgres://me:secret@host/db")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / "written"
+    text = (await guarded().read("a.pdf", f"%PDF-write {file}".encode())).text
+    assert not file.exists() or not file.stat().st_size
+    assert "wrote" not in text
+    assert "PATH" in text
+    for name in ("API_KEY", "DATABASE_URL", "HOME'", "secret"):
+        assert name not in text
+    if os.geteuid():  # limits of processes do not bind the superuser
+        assert "started" not in text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other kernel holds it to its data")
+async def test_nor_may_it_ask_for_more_memory_at_once_than_there_is_for_it() -> None:
+    assert "refused" in (await guarded().read("a.pdf", b"%PDF-reserve")).text
+
+
+async def test_progress_is_told_from_the_loop() -> None:
+    told: list[tuple[int, int]] = []
+    await guarded().read("a.pdf", b"%PDF-count x", lambda done, total: told.append((done, total)))
+    assert told[0] == (0, 3)
+    assert told == sorted(told)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the pipe in /proc")
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"x" * 100,
+        frames.HEAD.pack(frames.DOCUMENT, 0xFFFFFFFF),
+        frames.HEAD.pack(frames.PROGRESS, 60_000_000),
+        frames.HEAD.pack(frames.SORRY, 60_000_000),
+        frames.framed(frames.SORRY, []),
+        frames.framed(frames.DOCUMENT, {"text": "words"}),
+        frames.framed(b"z", [1, 2]),
+    ],
+)
+async def test_nonsense_in_the_pipe_breaks_the_file_and_not_the_bot(said: bytes) -> None:
+    sorry = await refusal(f"forge {said.hex()}", guarded(Patience(silent=10, whole=10)))
+    assert sorry.key == "library.file_crashes"
+
+
+async def test_at_most_two_at_once_and_a_stop_ends_them() -> None:
+    reading = guarded()
+    tasks = [asyncio.create_task(reading.read("a.pdf", b"%PDF-hang")) for _ in range(4)]
+    async with asyncio.timeout(20):
+        while len(children()) < 2:  # noqa: ASYNC110  (processes have no event)
+            await asyncio.sleep(0.02)
+    await asyncio.sleep(0.3)
+    assert len(children()) == 2
+    for task in tasks:
+        task.cancel()
+    assert all(
+        isinstance(one, asyncio.CancelledError)
+        for one in await asyncio.gather(*tasks, return_exceptions=True)
+    )
+    assert children() == []
+    assert "still" in (await reading.read("a.pdf", b"%PDF-say still")).text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the pipe in /proc")
+async def test_nor_is_one_waited_for_that_has_said_all_and_stays() -> None:
+    assert (await refusal("linger")).key == "library.file_locked"
+    leaving = asyncio.create_task(guarded().read("a.pdf", b"%PDF-linger"))
+    async with asyncio.timeout(60):
+        while not children():  # noqa: ASYNC110  (processes have no event)
+            await asyncio.sleep(0.02)
+    await asyncio.sleep(0.5)
+    leaving.cancel()
+    with suppress(asyncio.CancelledError, Sorry):
+        await leaving
+    assert children() == []
+
+
+async def test_a_large_file_to_one_that_dies_before_it_has_read_it() -> None:
+    with pytest.raises(Sorry, match="file_unguarded"):
+        await Guarded(PATIENT, readers={".pdf": "tests.readers.nobody"}).read(
+            "a.pdf", b"%PDF-" + b"x" * 5_000_000
+        )
+
+
+async def test_a_hundred_thousand_characters_of_name_with_newlines() -> None:
+    name = f"../{'n' * 10_000}\n\ud800\r\n.pdf"
+    document = await guarded().read(name, b"%PDF-say yes")
+    assert document.title.startswith("../nnn")
+    assert len(document.title) == TITLE_CHARS
+    document.text.encode()
+    with pytest.raises(Sorry, match="file_pages") as raised:
+        await guarded().read(name, b"%PDF-sorry")
+    assert raised.value.values["name"] == name
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no kill -9")
+@pytest.mark.parametrize("deed", ["hang"])
+def test_it_does_not_outlive_whoever_asked(deed: str) -> None:
+    asking = (
+        "import asyncio; from bot.readers.guarded import Guarded; "
+        f"asyncio.run(Guarded(readers={BADLY!r}).read('a.pdf', b'%PDF-{deed}'))"
+    )
+    parent = psutil.Popen([sys.executable, "-c", asking], cwd=ROOT, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 20
+    try:
+        while not (asked := [one for one in parent.children() if one.num_threads() > 1]):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    finally:
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.wait()
+    with suppress(psutil.NoSuchProcess):
+        asked[0].wait(5)
+
+
+def test_one_that_was_orphaned_while_it_started_leaves() -> None:
+    """All of a short file lies in its pipe by then, so nothing else tells it."""
+    command = (sys.executable, "-m", "bot.readers.child", BADLY[".pdf"], "0")
+    asked = subprocess.run(command, cwd=ROOT, input=b'"a.pdf"\n%PDF-hang', capture_output=True, timeout=60)
+    assert asked.returncode == limits.ALONE
+
+
+HONEST = {
+    "title": "T",
+    "text": "# T\n\nwords",
+    "language": "",
+    "sections": [[1, "T", ["T"], 0, 10, 1]],
+    "links": [[0, "T"]],
+    "pages": [0],
+}
+
+
+def test_an_honest_document_is_believed() -> None:
+    document = frames.heard(frames.framed(frames.DOCUMENT, HONEST)[frames.HEAD.size :])
+    assert frames.heard(frames.framed(frames.DOCUMENT, frames.told(document))[frames.HEAD.size :]) == document
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"text": None},
+        {"text": "# T\n\nwo\x00ds"},
+        {"title": "\ud800"},
+        {"title": 5},
+        {"language": []},
+        {"sections": []},
+        {"sections": None},
+        {"sections": [[1, "T", ["T"], 0, 11, 1]]},
+        {"sections": [[1, "T", ["T"], -1, 5, 1]]},
+        {"sections": [[1, "T", ["T"], 5, 4, 1]]},
+        {"sections": [[7, "T", ["T"], 0, 5, 1]]},
+        {"sections": [[1, "T", "T", 0.0, 5, 1]]},
+        {"sections": [[1, "T", [None], 0, 5, 1]]},
+        {"sections": [[1, "T", ["T"], 0, 5, 0]]},
+        {"sections": [[1, "T", ["T"], 0, 5, 1, 1]]},
+        {"sections": [[1, "T", ["T"], 5, 9, 1], [1, "T", ["T"], 0, 5, 1]]},
+        {"links": [[1, "T"]]},
+        {"links": [[0]]},
+        {"pages": [11]},
+        {"pages": [3, 2]},
+        {"pages": [True]},
+    ],
+)
+def test_a_document_that_cannot_be_is_not_believed(lie: dict[str, object]) -> None:
+    body = frames.framed(frames.DOCUMENT, {**HONEST, **lie})[frames.HEAD.size :]
+    with pytest.raises(frames.NONSENSE):
+        frames.heard(body)
+
+
+@pytest.mark.parametrize("body", [b"", b"5", b"[]", b"{}", b"[" * 100_000, b"\xff", b'{"text": "\\ud800"}'])
+def test_nor_is_what_is_no_document_at_all(body: bytes) -> None:
+    for hearing in (frames.heard, frames.steps, lambda body: frames.sorry(body, "a")):
+        with pytest.raises(frames.NONSENSE):
+            hearing(body)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"key": "council.cost", "values": {}},
+        {"key": "library.file_bomb", "values": {"pages": ["a"]}},
+        {"key": "library.file_bomb", "values": 5},
+        {"key": None, "values": {}},
+    ],
+)
+def test_a_reason_that_is_none_is_not_passed_on(said: dict[str, object]) -> None:
+    with pytest.raises(frames.NONSENSE):
+        frames.sorry(frames.framed(frames.SORRY, said)[frames.HEAD.size :], "a")

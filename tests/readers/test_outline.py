@@ -1,0 +1,28 @@
+"""Titles and headings as strangers write them: each is one line, and leaves room for the words below it."""
+
+from __future__ import annotations
+
+from bot.readers import read
+from bot.readers.frames import told
+from bot.readers.outline import TITLE_CHARS
+from bot.readers.writer import Writer
+
+ODD = "Rules\u2028 of\u202e the\x07\x85house"
+
+
+def test_a_heading_as_long_as_a_page_is_cut_in_its_path_and_whole_in_the_text() -> None:
+    long = "a" * 10_000
+    document = read("a.md", f"# {long}\n\n## Below\n\nWords.\n".encode())
+    assert [len(one.title) for one in document.sections] == [TITLE_CHARS, 5]
+    assert document.sections[1].path == (long[:TITLE_CHARS], "Below")
+    assert len(document.title) == TITLE_CHARS
+    assert long in document.text
+
+
+def test_what_ends_lines_or_turns_them_round_is_left_out_of_titles() -> None:
+    writer = Writer()
+    writer.heading(1, ODD)
+    writer.paragraph("Words.")
+    document = writer.document(ODD)
+    assert document.sections[0].path == ("Rules of the house",)
+    assert told(document)["title"] == "Rules of the house"

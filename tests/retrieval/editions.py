@@ -1,0 +1,98 @@
+"""What the tests of a book's life share: books in editions, a library to keep them in, jobs that can be held."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from bot.config import load
+from bot.events import Event
+from bot.house import House
+from bot.retrieval.intake import Item
+from bot.works.intake_job import IntakeJob
+from storage.db import new_id
+from tests.fakes.embedder import Letters
+from tests.fakes.run import MemoryRun
+
+T = TypeVar("T")
+
+ONE, OTHER = "openai:one", "openai:other"
+PLACES = ("tower", "harbour", "mill", "orchard", "quarry", "chapel", "bridge", "market")
+
+
+def write(file: Path, edition: int, sections: int = 8) -> Path:
+    """A book whose sections are the same in each edition but for its number."""
+    bodies = (
+        f"## The {PLACES[n % 8]} {n}\n\nIn year {edition} the {PLACES[n % 8]} has {n + 3} lamps and a keeper.\n"
+        for n in range(sections)
+    )
+    file.write_text(f"# {file.stem.title()}\n\n" + "\n".join(bodies), encoding="utf-8")
+    return file
+
+
+@asynccontextmanager
+async def opened(folder: Path, letters: Letters, model: str = ONE) -> AsyncIterator[House]:
+    """The house over `folder`, its embedder (one of `letters`) the model of that name."""
+    (folder / "config.toml").write_text(f'[embedding]\nmodel = "{model}"\n', encoding="utf-8")
+    house = await House.open(load(folder / "config.toml", folder / "data", environ={}))
+    house.embedding.load = letters.load
+    gc.freeze()  # each job ends with a collection, which need not look at all that has been imported
+    try:
+        yield house
+    finally:
+        await house.close()
+
+
+class Job(MemoryRun):
+    """A run of its own that waits before the step `at` until it is let `go`."""
+
+    def __init__(self, at: str = "", space: str = "local") -> None:
+        super().__init__(space)
+        self.request = replace(self.request, id=new_id(), work="library", verb="add")
+        self._at = at
+        self.there, self.go = asyncio.Event(), asyncio.Event()
+
+    async def reached(self, job: asyncio.Task[T]) -> None:
+        """Wait until the job has come to where it waits."""
+        arrived = asyncio.ensure_future(self.there.wait())
+        await asyncio.wait({arrived, job}, return_when=asyncio.FIRST_COMPLETED)
+        assert arrived.done(), job.result()
+
+    async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
+        if self._at and name.startswith(self._at):
+            self.there.set()
+            await self.go.wait()
+        return await super().step(name, call, of)
+
+
+async def take(house: House, run: MemoryRun, items: Sequence[Item], shelf: str = "rules") -> list[Event]:
+    """A whole job: what it told."""
+    job = IntakeJob(house.intake, house.jobs, run, shelf)
+    sizes = [1] * len(items)
+    return [event async for event in job.events(list(items), sizes, [], replace=True)]
+
+
+async def add(house: House, *files: Path, run: MemoryRun | None = None) -> list[str]:
+    """Put editions on the shelf; the ids of what is there then."""
+    await take(house, run or Job(), [Item(one.name, str(one)) for one in files])
+    return await there(house)
+
+
+async def anew(house: House, run: MemoryRun) -> list[Event]:
+    """A reindex."""
+    rows = await house.library.rows("local", "rules")
+    items = [Item(row.source, str(house.intake.original(row.id, row.source)), row.id) for row in rows]
+    return await take(house, run, items)
+
+
+async def there(house: House, space: str = "local") -> list[str]:
+    return [row.id for row in await house.documents.list(space, "rules")]
+
+
+def originals(house: House) -> set[str]:
+    return {file.stem for file in (house.config.data_dir / "originals").iterdir()}

@@ -1,0 +1,337 @@
+"""A book is replaced while questions are answered from it: each sees one edition, whole, and places are not lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator, Collection
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.events import Notice, Sorry, Text
+from bot.house import House
+from bot.retrieval.editions import Current
+from bot.retrieval.found import Found
+from bot.retrieval.intake import Item
+from bot.retrieval.nearest import Nearest
+from bot.words import words
+from storage.chroma import Chroma
+from storage.document_rows import NewDocument
+from storage.documents import Documents
+from storage.faults import StorageFault
+from storage.query_vectors import QueryVectors
+from storage.shelves import Shelves
+from storage.vectors import Vectors
+from tests.fakes.embedder import Letters
+from tests.retrieval.editions import (
+    ONE,
+    OTHER,
+    PLACES,
+    Job,
+    add,
+    anew,
+    opened,
+    originals,
+    take,
+    there,
+    write,
+)
+
+ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
+ASKERS = 50 if ALL else 12
+QUESTION = "How many lamps does the keeper of the mill have?"
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with opened(tmp_path, Letters(ONE)) as house:
+        yield house
+
+
+async def ask(house: House, question: str = QUESTION) -> Found:
+    return await house.library.search("local", "rules", question, k=5)
+
+
+def ids(found: Found) -> set[str]:
+    return {one.document for one in found.passages}
+
+
+@pytest.mark.parametrize("verb", ["replace", "reindex"] if ALL else ["replace"])
+async def test_of_many_questions_at_a_time_each_is_answered_from_one_edition(
+    tmp_path: Path, house: House, verb: str
+) -> None:
+    books = [write(tmp_path / name, 1, 16) for name in ("north.md", "south.md")]
+    old = set(await add(house, *books))
+    for file in books if verb == "replace" else []:
+        write(file, 2, 16)
+    run, answers, waiting, built = Job("swap"), list[Found](), list[int](), asyncio.Event()
+
+    async def asker(n: int) -> None:
+        question = f"How many lamps does the keeper of the {PLACES[n % 8]} have?"
+        for _ in range(10 if ALL else 1):
+            answers.append(await ask(house, question))
+        waiting.append(n)
+        if len(waiting) == ASKERS:
+            built.set()
+        await built.wait()
+        swapped = False
+        while not swapped:  # until one that was asked after it
+            swapped = job.done()
+            answers.append(await ask(house, question))
+
+    job: asyncio.Task[object] = asyncio.create_task(
+        add(house, *books, run=run) if verb == "replace" else anew(house, run)
+    )
+    asking = asyncio.gather(*(asker(n) for n in range(ASKERS)))
+    await run.reached(job)
+    await built.wait()
+    run.go.set()
+    await asking
+    new = set(await there(house))
+    assert old.isdisjoint(new)
+    assert len(new) == 2
+    assert all(len(one.passages) == 5 and not one.notices for one in answers)
+    assert all(ids(one) <= old or ids(one) <= new for one in answers)
+    assert sum(ids(one) <= old for one in answers) >= ASKERS
+    assert sum(ids(one) <= new for one in answers) >= ASKERS
+
+
+async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
+    tmp_path: Path, house: House
+) -> None:
+    """The new edition's passages are the same words, and so as near as those of the old one."""
+    await add(house, write(tmp_path / "north.md", 1))
+    (embedder,) = [await house.embedding.get()]
+    assert embedder is not None
+    nearest = Nearest(house.documents, house.vectors, QueryVectors(house.database), 6)
+    shelves = Current(Shelves(house.database))
+
+    async def near() -> list[tuple[int, float]]:
+        shelf = await shelves.of("local", "rules")
+        found = await nearest.chunks("local", "rules", shelf, QUESTION, "en", embedder, [])
+        assert found is not None
+        assert {id.rpartition(":")[0] for id, _ in found} == shelf.documents
+        return [(int(id.rpartition(":")[2]), round(near, 4)) for id, near in found]
+
+    alone = await near()
+    assert len(alone) == 6
+    for _ in range(2):  # the second one meets a retired edition, too
+        run = Job("swap")
+        job = asyncio.create_task(anew(house, run))
+        await run.reached(job)
+        assert await near() == alone
+        run.go.set()
+        await job
+        assert await near() == alone
+    # Off its shelf, its vectors still there: a crash came between the two.
+    (book,) = await there(house)
+    await add(house, write(tmp_path / "south.md", 1))
+    both = await near_of(house, nearest, shelves)
+    await house.documents.remove("local", book)
+    assert book in {id.rpartition(":")[0] for id in both}
+    assert len(await near()) == 6
+
+
+async def near_of(house: House, nearest: Nearest, shelves: Current) -> list[str]:
+    embedder = await house.embedding.get()
+    assert embedder is not None
+    shelf = await shelves.of("local", "rules")
+    found = await nearest.chunks("local", "rules", shelf, QUESTION, "en", embedder, [])
+    return [id for id, _ in found or []]
+
+
+async def test_searches_of_one_request_stay_with_the_edition_of_the_first(
+    tmp_path: Path, house: House
+) -> None:
+    (old,) = await add(house, write(tmp_path / "north.md", 1))
+    request = house.library.pinned()
+    first = await request.search("local", "rules", QUESTION)
+    (new,) = await add(house, write(tmp_path / "north.md", 2))
+    assert await request.search("local", "rules", QUESTION) == first
+    assert ids(first) == {old}
+    assert all("year 1" in one.text for one in first.passages)
+    later = await ask(house)
+    assert ids(later) == {new}
+    # What is cited from the old one can be opened for as long.
+    section = await house.library.section_of("local", first.passages[0].chunk)
+    assert section is not None
+    assert "year 1" in section.text
+    await house.intake.clear(timedelta())
+    assert await house.library.section_of("local", first.passages[0].chunk) is None
+    again = await request.search("local", "rules", QUESTION)
+    assert ids(again) == {new}, "what is gone is searched for once more, in what there is"
+
+
+async def test_a_book_removed_between_a_search_and_its_reading_does_not_leave_the_answer_empty(
+    tmp_path: Path, house: House
+) -> None:
+    both = await add(house, write(tmp_path / "north.md", 1), write(tmp_path / "south.md", 2))
+    request = house.library.pinned()
+    assert ids(await request.search("local", "rules", QUESTION)) == set(both)
+    await house.intake.remove("local", both[0])
+    found = await request.search("local", "rules", QUESTION, k=5)
+    assert len(found.passages) == 5
+    assert ids(found) == {both[1]}
+
+
+async def test_a_shelf_answers_by_its_old_model_until_the_whole_of_it_has_the_new_one(tmp_path: Path) -> None:
+    books, letters = [write(tmp_path / name, 1) for name in ("north.md", "south.md")], Letters(ONE, OTHER)
+    async with opened(tmp_path, letters) as house:
+        old = set(await add(house, *books))
+    async with opened(tmp_path, letters, OTHER) as house:
+        run = Job("swap")
+        job = asyncio.create_task(anew(house, run))
+        await run.reached(job)
+        assert await house.vectors.count("local", "rules", OTHER) == 16
+        found = await ask(house, "Which keeper has lamps in the harbour?")
+        assert (letters.asked[-1][0], found.notices, ids(found)) == (ONE, [], old)
+        run.go.set()
+        told = {one.text for one in await job if isinstance(one, Notice)}
+        found = await ask(house, "Which keeper has lamps in the quarry?")
+        assert (letters.asked[-1][0], found.notices) == (OTHER, [])
+        assert ids(found) == set(await there(house))
+        say = words("en")
+        assert say("library.beside", n=2) in told
+        assert say("library.searchable", shelf="rules") not in told
+        assert await house.vectors.count("local", "rules", ONE) == 16
+        await house.intake.clear(timedelta())
+        assert await house.vectors.count("local", "rules", ONE) == 0
+        assert await house.vectors.count("local", "rules", OTHER) == 16
+        assert originals(house) == set(await there(house))
+
+
+async def test_without_either_model_a_shelf_is_searched_by_words_and_keeps_its_vectors(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, Letters(ONE)) as house:
+        old = await add(house, write(tmp_path / "north.md", 1))
+    async with opened(tmp_path, Letters(), OTHER) as house:
+        found = await ask(house)
+        assert (found.notices, ids(found)) == (["rules.vectors_other"], set(old))
+        with pytest.raises(Sorry) as caught:
+            await anew(house, Job())
+        assert caught.value.key == "embedding.key_missing"
+        assert await there(house) == old
+        await house.intake.clear()
+    async with opened(tmp_path, Letters(ONE)) as house:
+        assert (await ask(house)).notices == []
+        assert await house.vectors.count("local", "rules", ONE) == 8
+        assert originals(house) == set(old)
+
+
+@pytest.mark.parametrize("at", ["embedder", "embed:rules:0", "embed:rules:1", "swap"][0 if ALL else 2 :])
+async def test_a_job_that_is_given_up_leaves_the_old_book_and_nothing_else(
+    tmp_path: Path, house: House, at: str
+) -> None:
+    old = await add(house, write(tmp_path / "north.md", 1, 70))
+    run = Job(at)
+    job = asyncio.create_task(add(house, write(tmp_path / "north.md", 2, 70), run=run))
+    await run.reached(job)
+    assert len(originals(house)) == 2
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert await there(house) == old
+    await house.intake.clear()  # its run is not going on: no such request was ever received
+    assert originals(house) == set(old)
+    assert await house.vectors.count("local", "rules", ONE) == 70
+    assert ids(await ask(house)) == set(old)
+    assert await house.documents.unseen("local", "rules") == set()
+
+
+async def test_what_could_not_be_kept_leaves_no_file_behind(tmp_path: Path, house: House) -> None:
+    (old,) = await add(house, write(tmp_path / "north.md", 1))
+    held, keep = threading.Event(), house.intake._keep_original
+
+    def slow(kept: Path, data: bytes) -> None:
+        reached.set()
+        held.wait(60)
+        keep(kept, data)
+
+    for end in ("stopped", "full"):
+        reached = threading.Event()
+        item = Item("north.md", str(write(tmp_path / "north.md", 2)))
+        if end == "stopped":
+            house.intake._keep_original = slow  # type: ignore[method-assign]
+        else:
+            house.intake._keep_original = keep  # type: ignore[method-assign]
+            house.intake._documents = Full(house.database)
+        taking = asyncio.create_task(house.intake.take("local", "rules", item, end, replace=True, run="r"))
+        if end == "stopped":
+            await asyncio.to_thread(reached.wait, 60)
+            taking.cancel()
+            held.set()
+        with pytest.raises(asyncio.CancelledError if end == "stopped" else StorageFault):
+            await taking
+        assert originals(house) == {old}
+
+
+class Full(Documents):
+    """Takes nothing in any more."""
+
+    async def add(self, new: NewDocument, *, built_by: str | None = None) -> bool:
+        raise StorageFault("full", "no room")
+
+
+class Stuck(Vectors):
+    """Loses nothing any more."""
+
+    async def remove(self, space: str, shelf: str, document_ids: Collection[str]) -> None:
+        raise StorageFault("full", "no room")
+
+
+async def test_a_job_is_done_though_what_it_replaced_cannot_be_cleared_away(
+    tmp_path: Path, house: House
+) -> None:
+    north, south = [write(tmp_path / name, 1) for name in ("north.md", "south.md")]
+    await add(house, north, south)
+    await house.documents.remove("local", (await there(house))[0])
+    house.intake._clearing._vectors = Stuck(Chroma(tmp_path))
+    told = await take(house, Job(), [Item(south.name, str(write(south, 2)))])
+    assert any(isinstance(one, Text) for one in told)
+    assert [one.state for one in await house.jobs.list("local")] == ["done", "done"]
+
+
+async def test_it_is_said_when_a_new_book_is_searched_by_another_model_than_the_old_ones(
+    tmp_path: Path,
+) -> None:
+    letters, say = Letters(ONE, OTHER), words("en")
+    async with opened(tmp_path, letters) as house:
+        await add(house, write(tmp_path / "north.md", 1))
+    async with opened(tmp_path, letters, OTHER) as house:
+        south = write(tmp_path / "south.md", 1, 3)
+        told = await take(house, Job(), [Item(south.name, str(south))])
+        assert Notice(say("library.two_models", shelf="rules")) in told
+        assert (await ask(house)).notices == []
+        told = await anew(house, Job())
+        assert Notice(say("library.two_models", shelf="rules")) not in told
+
+
+async def test_every_step_of_a_replacement_may_be_repeated(tmp_path: Path, house: House) -> None:
+    """What a crash cuts off is done again: here every step has been done, and none is known to have been."""
+    file = write(tmp_path / "north.md", 1, 70)
+    await add(house, file)
+    (new,) = await add(house, write(file, 2, 70), run=(run := Job()))
+    run.kept.clear()
+    assert await add(house, file, run=run) == [new]
+    assert await house.vectors.count("local", "rules", ONE) == 140, "the old one can still be read"
+    await house.intake.clear(timedelta())
+    assert await house.vectors.count("local", "rules", ONE) == 70
+    assert originals(house) == {new}
+
+
+async def test_a_new_book_is_found_by_its_words_before_it_has_vectors_also_with_replace(
+    tmp_path: Path, house: House
+) -> None:
+    run = Job("embed:")
+    job = asyncio.create_task(add(house, write(tmp_path / "north.md", 1), run=run))
+    await run.reached(job)
+    found = await ask(house)
+    assert found.passages
+    assert found.notices == ["rules.vectors_pending"]
+    run.go.set()
+    await job
+    assert (await ask(house)).notices == []

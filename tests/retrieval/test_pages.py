@@ -1,0 +1,128 @@
+"""On which page something stands: where its words begin, however much was found, grown or looked up around them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.config import load
+from bot.events import Citation
+from bot.house import House
+from bot.readers.document import Document
+from bot.readers.writer import PAGE, Writer
+from bot.retrieval.chunk import chunks
+from bot.retrieval.found import Passage
+from bot.retrieval.lexical import Segment
+from bot.works.rules import Rules
+from storage.db import new_id
+from storage.document_rows import NewDocument
+from tests.fakes.run import MemoryRun
+
+WALLS = ("northern", "eastern", "southern", "western", "inner", "outer")
+
+
+def paged() -> Document:
+    """A preface on page 1, a chapter on pages 2 to 8 with a wall on each but the last, a blank page, another on 10."""
+    writer = Writer()
+    writer.page()
+    writer.paragraph("A preface that says who paid for it.")
+    writer.page()
+    writer.heading(1, "The walls")
+    for n, wall in enumerate(WALLS):
+        if n:
+            writer.page()
+        # Its second sentence goes over to the next page in the middle.
+        broken = PAGE if wall == "outer" else ""
+        writer.paragraph(
+            f"The {wall} wall has {n + 2} gates. Whoever passes the {wall} one at night {broken}has to name the "
+            f"{wall} watchman and pay him a coin."
+        )
+    writer.page()
+    writer.page()
+    writer.heading(1, "The moat")
+    writer.paragraph("The moat holds pike, and nobody fishes there.")
+    return writer.document("The Fortress")
+
+
+@asynccontextmanager
+async def fortress(folder: Path, child_chars: int, parent_chars: int) -> AsyncIterator[House]:
+    (folder / "config.toml").write_text(
+        f'[retrieval]\nchild_chars = {child_chars}\nparent_chars = {parent_chars}\n[embedding]\nmodel = "none"\n',
+        encoding="utf-8",
+    )
+    document = paged()
+    parts = chunks(document, child_chars=child_chars, parent_chars=parent_chars)
+    house = await House.open(load(folder / "config.toml", folder / "data", environ={}))
+    try:
+        await house.documents.add(
+            NewDocument(
+                id=new_id(),
+                space="local",
+                shelf="rules",
+                source="fortress.pdf",
+                title=document.title,
+                language="en",
+                sha256="",
+                size=1,
+                text=document.text,
+                sections=document.sections,
+                chunks=parts,
+                links=document.links,
+                segment=Segment.build(parts, "en").to_bytes(),
+                pages=document.pages,
+            )
+        )
+        yield house
+    finally:
+        await house.close()
+
+
+def where(passages: Sequence[Passage], words: str) -> int | None:
+    (one,) = [one for one in passages if words in one.text]
+    return one.page_of(words)
+
+
+@pytest.mark.parametrize(
+    ("child_chars", "parent_chars"),
+    [(160, 160), (400, 400), (160, 800), (160, 2000), (800, 2000)],
+    ids=["a chunk a page", "chunks over pages", "grown", "grown far", "large"],
+)
+async def test_a_quote_stands_on_the_page_on_which_it_begins(
+    tmp_path: Path, child_chars: int, parent_chars: int
+) -> None:
+    async with fortress(tmp_path, child_chars, parent_chars) as house:
+        for n, wall in enumerate(WALLS):
+            quote = f"Whoever passes the {wall} one at night"
+            found = (await house.library.search("local", "rules", quote + "?", lookup=False)).passages
+            assert where(found, f"The {wall} wall has {n + 2} gates.") == n + 2
+            assert where(found, quote) == n + 2
+            assert where(found, f"{wall} watchman and pay him a coin.") == n + 2 + (wall == "outer")
+            assert all(one.page_of("words that stand nowhere") == one.page for one in found)
+        found = (await house.library.search("local", "rules", "Who fishes for pike in the moat?")).passages
+        assert where(found, "The moat holds pike") == 10
+
+
+@pytest.mark.parametrize(("name", "page"), [("The walls", 2), ("The moat", 10)])
+async def test_a_section_that_is_looked_up_begins_on_its_first_page(
+    tmp_path: Path, name: str, page: int
+) -> None:
+    nobody: Any = _Silent()
+    run = MemoryRun()
+    async with fortress(tmp_path, 160, 160) as house:
+        run.request = replace(run.request, verb="lookup", text=name)
+        rules = Rules(nobody, house.library, nobody)
+        cited = [one async for one in rules.run(run) if isinstance(one, Citation)]
+        passage = (await house.library.search("local", "rules", name)).passages[0]
+        seen = await house.library.section_of("local", passage.chunk)
+    assert [(one.heading, one.page) for one in cited] == [(name, page)]
+    assert seen is not None
+    assert seen.page == page
+
+
+class _Silent:
+    run: Any = None

@@ -1,0 +1,70 @@
+"""A job and the run that it is a part of: which still go on, and what has become of them."""
+
+from __future__ import annotations
+
+from storage.db import Database
+from storage.inbox import Inbox, InboxState, NewRequest
+from storage.jobs import Jobs
+
+
+async def received(inbox: Inbox, id: str, verb: str = "add", space: str = "local") -> None:
+    await inbox.receive(
+        [NewRequest(id, "terminal", space, "c", "t", "ana", "library", verb, ordered=True, payload="{}")]
+    )
+
+
+async def test_runs_that_have_not_ended_are_told_in_order_and_of_their_space_only(db: Database) -> None:
+    inbox, jobs = Inbox(db), Jobs(db)
+    for id, verb in (("b", "add"), ("a", "reindex"), ("over", "add"), ("look", "jobs")):
+        await received(inbox, id, verb)
+    await received(inbox, "theirs", space="other")
+    await inbox.set_states({"b": "running", "over": "stopped"})
+    found = await jobs.runs("local", ("add", "reindex"))
+    assert [(one.id, one.kind, one.author_id) for one in found] == [
+        ("b", "add", "ana"),
+        ("a", "reindex", "ana"),
+    ]
+    assert [one.id for one in await jobs.runs("other", ("add",))] == ["theirs"]
+
+
+ENDS: tuple[tuple[str, InboxState, str], ...] = (
+    ("running", "running", "running"),
+    ("stopped", "running", "running"),  # the process left in the middle
+    ("running", "stopped", "stopped"),  # and nobody ever took it up again
+    ("done", "running", "done"),  # one shelf of a reindex, while others follow
+    ("done", "stopped", "done"),
+    ("failed", "done", "failed"),
+    ("running", "failed", "failed"),
+)
+"""The state that a job noted, that of its run, and what that comes to."""
+
+
+async def test_a_jobs_state_minds_its_runs(db: Database) -> None:
+    inbox, jobs = Inbox(db), Jobs(db)
+    wanted = {}
+    for n, (job, run, state) in enumerate(ENDS):
+        await received(inbox, f"run{n}")
+        await inbox.set_states({f"run{n}": run})
+        for id in (f"run{n}", f"spe:lls:run{n}"):
+            await jobs.create("local", id, "rules", "add", 1)
+            if job != "running":
+                await jobs.finish("local", id, job)  # type: ignore[arg-type]
+            wanted[id] = (f"run{n}", state)
+    assert {one.id: (one.run, one.state) for one in await jobs.list("local")} == wanted
+
+
+async def test_what_a_failed_run_could_not_read_is_told_of_its_space_only(db: Database) -> None:
+    inbox, jobs = Inbox(db), Jobs(db)
+    for id in ("whole", "run1"):
+        await received(inbox, id)
+        await jobs.create("local", id, "rules", "add", 2)
+        await jobs.add_error("local", id, f"{id}.pdf", "library.file_locked")
+    await inbox.set_states({"run1": "failed"})
+    assert await jobs.refused("local", "run1") == {"run1.pdf": "library.file_locked"}
+    assert await jobs.refused("other", "run1") == {}
+    assert await jobs.refused("local", "whole") == {"whole.pdf": "library.file_locked"}, (
+        "its end could not be kept"
+    )
+    for state in ("done", "stopped"):
+        await inbox.set_states({"run1": state})
+        assert await jobs.refused("local", "run1") is None

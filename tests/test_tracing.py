@@ -1,0 +1,154 @@
+"""What is a span and what it says of an error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot import tracing, tracing_gen_ai
+from bot.config import ProviderConfig
+from bot.events import Completion, Sorry, Usage
+from bot.llm.base import Message, Meter, ModelError, Prompt
+from bot.retrieval.embed_openai import OpenAIEmbedder
+from bot.retrieval.found import Found
+from bot.tracing import Tracing
+from tests.fakes.collector import Collector, Taken
+from tests.fakes.embeddings import EmbeddingService, Fault
+from tests.fakes.traced import ASKED, NOW, config, traced
+
+ROOT = Path(__file__).resolve().parents[1]
+PROMPT = Prompt("system", (Message("user", "question"),), max_tokens=9)
+SERVICE = ProviderConfig("mine", "openai", "https://user:word@models.example:8443/v1")
+
+
+async def test_where_no_run_is_traced_nothing_is_put_in_between() -> None:
+    async def answer() -> AsyncGenerator[str | Completion, None]:
+        yield "a"
+
+    idle = Tracing(config())
+    await idle.start()
+    with idle.run(ASKED, NOW, resumed=False):
+        pieces = answer()
+        assert tracing_gen_ai.called(pieces, "answerer", SERVICE, "m", PROMPT, Meter()) is pieces
+        await pieces.aclose()
+        tracing.note("strategy", "single")
+        tracing.failed(ValueError())
+    await idle.close()
+
+
+async def spans_of(body: AsyncGenerator[str | Completion, None], meter: Meter) -> Sequence[Taken]:
+    """What one call of a model within a run is to the collector."""
+    async with Collector() as collector:
+        mine = Tracing(config(collector.endpoint))
+        await mine.start()
+        with mine.run(ASKED, NOW, resumed=False) as run:
+            run.outcome = "done"
+            try:
+                async with aclosing(
+                    tracing_gen_ai.called(body, "chair", SERVICE, "m-1", PROMPT, meter)
+                ) as pieces:
+                    async for _ in pieces:
+                        pass
+            except (ModelError, ZeroDivisionError) as error:
+                tracing.failed(error)
+                run.outcome = "failed"
+        await mine.close()
+        return collector.spans
+
+
+async def test_cached_tokens_are_input_and_addresses_lose_what_is_secret() -> None:
+    meter = Meter(Usage(10, 7, 300, 20))
+
+    async def answer() -> AsyncGenerator[str | Completion, None]:
+        yield "text"
+        yield Completion("text", "length", "mine:m-1", meter.usage)
+
+    call, _ = await spans_of(answer(), meter)
+    assert call.name == "chat m-1"
+    assert call.about["gen_ai.provider.name"] == "openai"
+    assert call.about["server.address"] == "models.example"
+    assert call.about["gen_ai.response.finish_reasons"] == ["length"]
+    usage = {name: value for name, value in call.about.items() if name.startswith("gen_ai.usage.")}
+    assert usage == {
+        "gen_ai.usage.input_tokens": 330,
+        "gen_ai.usage.output_tokens": 7,
+        "gen_ai.usage.cache_read.input_tokens": 300,
+        "gen_ai.usage.cache_creation.input_tokens": 20,
+    }
+
+
+async def test_vectors_of_a_service_are_a_span_below_their_search() -> None:
+    async with (
+        Collector() as collector,
+        EmbeddingService(key="sk-1", faults=[Fault(401, body="what a person said")]) as service,
+    ):
+        embedder = OpenAIEmbedder("text-embedding-3-small", api_key="sk-1", base_url=service.base_url)
+
+        @tracing_gen_ai.retrieval
+        async def search() -> Found:
+            await asyncio.to_thread(embedder.query, "question")
+            return Found([], confident=False)
+
+        mine = Tracing(config(collector.endpoint))
+        await mine.start()
+        with mine.run(ASKED, NOW, resumed=False) as run:
+            run.outcome = "done"
+            with pytest.raises(Sorry):
+                await search()
+            await search()
+        await mine.close()
+        refused, failed, made, searched, root = collector.spans
+    assert (made.name, made.kind) == ("embeddings text-embedding-3-small", 3)
+    assert made.about == {
+        "gen_ai.operation.name": "embeddings",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "text-embedding-3-small",
+    }
+    assert [one.above for one in (refused, failed, made, searched, root)] == [
+        failed.id, root.id, searched.id, root.id, "",
+    ]  # fmt: skip
+    assert [one.about.get("error.type") for one in (refused, failed, root)] == [
+        *["embedding.failed"] * 2,
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ModelError("rate_limit", "mine:m-1", "what a person said"), "model.rate_limit"),
+        (ZeroDivisionError("what a person said"), "ZeroDivisionError"),
+    ],
+)
+async def test_an_error_is_its_kind_without_its_words(error: Exception, kind: str) -> None:
+    async def answer() -> AsyncGenerator[str | Completion, None]:
+        yield "a word"
+        raise error
+
+    for one in await spans_of(answer(), Meter()):
+        assert (one.failed, one.said, one.events, one.about["error.type"]) == (True, "", 0, kind)
+
+
+async def test_a_run_that_does_not_end_here_is_not_sent() -> None:
+    async with Collector() as collector:
+        mine = Tracing(config(collector.endpoint))
+        await mine.start()
+        with pytest.raises(asyncio.CancelledError), mine.run(ASKED, NOW, resumed=False):
+            raise asyncio.CancelledError
+        await traced(mine)
+        await traced(mine, since=NOW + timedelta(seconds=1))  # another bot's run of the same message
+        await mine.close()
+        one, other = collector.spans
+        assert one.trace != other.trace
+        again = Tracing(config(collector.endpoint))
+        await again.start()
+        await traced(again)
+        await again.close()
+        last = collector.spans[-1]
+        assert (last.trace, last.id) == (one.trace, one.id)
+        assert one.begun == int(NOW.timestamp()) * 10**9

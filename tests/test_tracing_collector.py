@@ -1,0 +1,146 @@
+"""Where traces go by the settings, and that nobody notices when they get nowhere."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+from bot.tracing import FLUSH_S, Tracing
+from bot.tracing_otlp import SAY_AGAIN_S, SaidOnce
+from bot.tracing_settings import endpoint_of
+from tests.fakes.collector import Collector
+from tests.fakes.traced import config, traced
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spans are sent as soon as they have ended, not in five seconds."""
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
+
+
+@pytest.fixture(autouse=True)
+def _loggers() -> Iterator[None]:
+    names = ("opentelemetry.util.re", "opentelemetry.sdk._shared_internal")
+    levels = {name: logging.getLogger(name).level for name in names}
+    yield
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
+
+
+@pytest.mark.parametrize(
+    ("set_in_file", "environ", "endpoint"),
+    [
+        (None, {}, None),
+        ("http://file:4318", {}, "http://file:4318/v1/traces"),
+        ("http://file:4318/", {}, "http://file:4318/v1/traces"),
+        ("http://file:4318/v1/traces", {}, "http://file:4318/v1/traces"),
+        ("http://file", {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://env/otlp"}, "https://env/otlp/v1/traces"),
+        (None, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://env/as/it/is"}, "http://env/as/it/is"),
+        ("http://file", {"OTEL_SDK_DISABLED": "TRUE"}, None),
+        ("http://file", {"OTEL_SDK_DISABLED": "false"}, "http://file/v1/traces"),
+        ("http://file", {"OTEL_TRACES_EXPORTER": "none"}, None),
+        ("http://file", {"OTEL_TRACES_EXPORTER": "console, otlp"}, "http://file/v1/traces"),
+        ("http://file", {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, None),
+        ("http://file", {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}, "http://file/v1/traces"),
+        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"}, None),
+    ],
+)
+def test_the_endpoint_is_what_opentelemetrys_variables_say_then_the_file(
+    set_in_file: str | None, environ: dict[str, str], endpoint: str | None
+) -> None:
+    assert endpoint_of(config(set_in_file, **environ)) == endpoint
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("fault", ["down", "slow", "refuses"])
+async def test_a_collector_in_trouble_is_one_line_and_nobody_waits(
+    fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Collector(status=401, hold=fault == "slow") as collector:
+        endpoint = "http://127.0.0.1:9" if fault == "down" else collector.endpoint
+        headers = {"OTEL_EXPORTER_OTLP_HEADERS": "x-key=hush, not a header"}
+        mine = Tracing(config(endpoint, **headers), flush_s=60 if fault == "refuses" else 0.1)
+        await mine.start()
+        began = time.monotonic()
+        for _ in range(3):
+            await traced(mine)
+        await mine.close()
+        assert time.monotonic() - began < FLUSH_S  # the SDK by itself would go on for ten seconds
+        said = [one for one in caplog.records if one.levelno >= logging.WARNING]
+        assert [one.name for one in said] == ["bot.tracing_otlp"]
+        why = "HTTP 401" if fault == "refuses" else "still being sent"
+        assert said[0].getMessage() == f"traces do not get to 127.0.0.1 ({why}); all else goes on"
+        assert "hush" not in caplog.text
+        assert "not a header" not in caplog.text
+
+
+async def test_headers_go_along(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with Collector() as collector:
+        given = config(collector.endpoint, OTEL_EXPORTER_OTLP_HEADERS="x-key=hush,x-team=a%20b")
+        mine = Tracing(given)
+        await mine.start()
+        await traced(mine)
+        await mine.close()
+        assert (collector.headers[0]["x-key"], collector.headers[0]["x-team"]) == ("hush", "a b")
+        assert "hush" not in caplog.text
+
+
+async def test_settings_that_cannot_be_used_stop_nobody(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1")  # smaller than a batch
+    mine = Tracing(config("http://127.0.0.1:9"))
+    await mine.start()
+    await traced(mine)
+    await mine.close()
+    (said,) = [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING]
+    assert said == "no traces to 127.0.0.1: these settings cannot be used: ValueError"
+
+
+async def test_an_address_that_is_none_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    mine = Tracing(config("http://[half"), flush_s=0.1)
+    await mine.start()
+    await traced(mine)
+    await mine.close()
+    assert len([one for one in caplog.records if one.levelno >= logging.WARNING]) == 1
+
+
+class Scripted(SpanExporter):
+    """Succeeds or fails as it is told; raises for None."""
+
+    def __init__(self) -> None:
+        self.well: bool | None = True
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        if self.well is None:
+            raise OSError
+        return SpanExportResult.SUCCESS if self.well else SpanExportResult.FAILURE
+
+    def shutdown(self) -> None:
+        pass
+
+
+def test_an_outage_is_said_once_and_of_many_one_an_hour(caplog: pytest.LogCaptureFixture) -> None:
+    now, inner = [0.0], Scripted()
+    exporter = SaidOnce(inner, "there", lambda: now[0])
+
+    def after(seconds: float, *course: bool | None) -> int:
+        caplog.clear()
+        now[0] += seconds
+        for inner.well in course:
+            exporter.export([])
+        return len(caplog.records)
+
+    assert after(0, True) == 0
+    assert after(1, False, None, False) == 1
+    assert after(2 * SAY_AGAIN_S, False, False) == 0  # still the same one
+    assert after(1, True, None) == 1
+    assert after(60, True, False, True, False) == 0
+    assert after(2 * SAY_AGAIN_S, True, False) == 1
+    exporter.shutdown()

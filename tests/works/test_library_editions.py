@@ -1,0 +1,141 @@
+"""Jobs that replace books, in the whole application: stopped, cut off or failed, and what is left of them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.app import App
+from bot.config import load
+from bot.events import Author, OptionValue, Place, Request
+from bot.requests import line_of
+from storage.document_rows import NewDocument
+from tests.fakes.embedder import Letters
+from tests.fakes.house import Recorder
+from tests.retrieval.editions import ONE, originals, there, write
+from tests.storage.books import book
+
+ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
+
+
+@asynccontextmanager
+async def running(folder: Path, letters: Letters, seen: Recorder) -> AsyncIterator[App]:
+    (folder / "config.toml").write_text(f'[embedding]\nmodel = "{ONE}"\n[roles]\n', encoding="utf-8")
+    app = await App.open(load(folder / "config.toml", folder / "data", environ={}))
+    app.house.embedding.load = letters.load
+    app.attach("terminal", seen.view)
+    await app.start()
+    gc.freeze()
+    try:
+        yield app
+    finally:
+        leaving = asyncio.create_task(app.close())
+        await asyncio.wait({leaving}, timeout=0.2)
+        letters.go()  # whoever leaves waits for its threads
+        await leaving
+
+
+def request(id: str, verb: str, *files: Path) -> Request:
+    options: dict[str, OptionValue] = {"shelf": "rules"}
+    if verb == "add":
+        options |= {"replace": True, "paths": [str(one) for one in files]}
+    place = Place("terminal", "local", "channel", "thread")
+    return Request(id, place, Author("ana", "Ana", admin=True), "library", verb, options)
+
+
+async def done(app: App, *of: Request) -> list[str]:
+    return [await (await app.perform(one)).wait() for one in of]
+
+
+async def held(letters: Letters) -> None:
+    assert await asyncio.to_thread(letters.held.wait, 60)
+    letters.held.clear()
+
+
+@pytest.mark.parametrize("verb", ["reindex", "add"] if ALL else ["reindex"])
+async def test_a_job_that_is_stopped_leaves_the_old_book_and_nothing_of_the_new_one(
+    tmp_path: Path, verb: str
+) -> None:
+    letters, file = Letters(ONE), write(tmp_path / "north.md", 1)
+    async with running(tmp_path, letters, Recorder()) as app:
+        assert await done(app, request("first", "add", file)) == ["done"]
+        old = await there(app.house)
+        write(file, 2)
+        letters.hold()
+        ticket = await app.perform(request("second", verb, file))
+        await held(letters)
+        assert len(originals(app.house)) == 2
+        assert await app.stop_run("local", "second") == 1
+        letters.go()
+        assert await ticket.wait() == "stopped"
+        assert await there(app.house) == old
+        assert originals(app.house) == set(old)
+        assert await app.house.documents.unseen("local", "rules") == set()
+        assert await app.house.vectors.count("local", "rules", ONE) == 8
+        assert [one.state for one in await app.house.jobs.list("local")] == ["stopped", "done"]
+
+
+def test_a_shelfs_jobs_go_one_after_another_however_it_is_spelt() -> None:
+    one, other = request("one", "add"), request("other", "reindex")
+    assert line_of(one) == line_of(replace(other, options={"shelf": " rules "}))
+    assert line_of(one) != line_of(replace(other, options={}))
+
+
+async def test_a_job_that_was_cut_off_goes_on_with_what_it_had_built(tmp_path: Path) -> None:
+    letters, seen, file = Letters(ONE), Recorder(), write(tmp_path / "north.md", 1)
+    async with running(tmp_path, letters, seen) as app:
+        assert await done(app, request("first", "add", file)) == ["done"]
+        old = await there(app.house)
+        write(file, 2)
+        letters.hold()
+        await app.perform(request("second", "add", file))
+        await held(letters)
+        (built,) = await app.house.documents.unseen("local", "rules")
+    file.unlink()  # it has been read
+    async with running(tmp_path, letters, seen) as app:
+        assert await app.ended("second") == "done"
+        assert await there(app.house) == [built]
+        assert await app.house.documents.unseen("local", "rules") == set(old)
+    async with running(tmp_path, letters, seen) as app:
+        assert await there(app.house) == [built]
+        assert originals(app.house) == {built}, "nobody reads the old one any more after a start"
+        assert await app.house.vectors.count("local", "rules", ONE) == 8
+        assert await app.house.documents.unseen("local", "rules") == set()
+
+
+async def test_what_was_built_for_a_run_that_never_comes_back_goes_at_a_start(tmp_path: Path) -> None:
+    letters, orphan = Letters(ONE), book()
+    async with running(tmp_path, letters, Recorder()) as app:
+        await kept(app, orphan)
+        assert await app.house.documents.get("local", orphan.id) is not None
+    async with running(tmp_path, letters, Recorder()) as app:
+        assert await app.house.documents.get("local", orphan.id) is None
+        assert await app.house.documents.leftovers() == []
+
+
+async def kept(app: App, orphan: NewDocument) -> None:
+    await app.house.documents.add(orphan, built_by="a run of another life")
+
+
+async def test_a_file_that_cannot_be_read_leaves_its_old_edition_beside_the_new_ones_of_others(
+    tmp_path: Path,
+) -> None:
+    letters, seen = Letters(ONE), Recorder()
+    files = [write(tmp_path / name, 1) for name in ("north.md", "south.md")]
+    async with running(tmp_path, letters, seen) as app:
+        assert await done(app, request("first", "add", *files)) == ["done"]
+        north, south = await there(app.house)
+        files[0].write_bytes(b"\x00\x01\x02\x03" * 100)
+        write(files[1], 2)
+        assert await done(app, request("second", "add", *files)) == ["failed"]
+        now = await there(app.house)
+        assert north in now
+        assert south not in now
+        assert len(now) == 2

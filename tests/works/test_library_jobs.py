@@ -1,0 +1,362 @@
+"""Library jobs: how far they are is seen while they work, and whoever may stops them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.app import App
+from bot.config import load
+from bot.events import Author, Event, OptionValue, Place, Request, Status
+from bot.house import House
+from bot.readers.document import Progress
+from bot.retrieval.intake import Intake, Item, Taken
+from bot.words import words
+from bot.works import intake_job
+from bot.works.intake_job import IntakeJob
+from bot.works.jobs import short
+from storage.jobs import Jobs
+from tests.fakes.house import Recorder
+from tests.fakes.run import MemoryRun
+
+ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia")
+BOSS = Author("boss", "Boss", admin=True)
+MB = 1_000_000
+
+
+class Pages(Intake):
+    """Reads nothing, page by page. `told` is called after each."""
+
+    def __init__(self, pages: int, told: Callable[[int], Awaitable[None]]) -> None:
+        self._pages = pages
+        self._told = told
+
+    async def take(
+        self,
+        space: str,
+        shelf: str,
+        item: Item,
+        key: str,
+        *,
+        replace: bool,
+        run: str = "",
+        progress: Progress | None = None,
+    ) -> Taken:
+        assert progress is not None
+        for page in range(1, self._pages + 1):
+            progress(page, self._pages)
+            await self._told(page)
+        return Taken(item.name, known=True)
+
+    async def clear(self, grace: timedelta = timedelta()) -> None:
+        return
+
+    async def rest(self) -> None:
+        return
+
+    async def swap(self, *arguments: Any, **named: Any) -> Any:
+        return []
+
+
+class Notes(Jobs):
+    """Keeps what it is told of progress."""
+
+    def __init__(self) -> None:
+        self.notes: list[tuple[str, int, int, int | None]] = []
+
+    async def create(self, *arguments: object) -> bool:
+        return True
+
+    async def progress(
+        self, space: str, id: str, phase: str, done: int, total: int, *, files_done: int | None = None
+    ) -> None:
+        self.notes.append((phase, done, total, files_done))
+
+    async def finish(self, *arguments: object) -> None:
+        return
+
+
+def reading(run: MemoryRun, intake: Intake, names: list[str], jobs: Notes) -> AsyncGenerator[Event, None]:
+    run.request = replace(run.request, work="library", verb="add")
+    items = [Item(name, f"/{name}") for name in names]
+    return IntakeJob(intake, jobs, run, "rules").events(items, [MB] * len(items), [], replace=False)
+
+
+async def shown(events: AsyncGenerator[Event, None], until: asyncio.Event | None = None) -> list[Event]:
+    found = []
+    async with aclosing(events):
+        async for event in events:
+            found.append(event)
+            if until is not None and isinstance(event, Status) and "page" in event.text:
+                until.set()
+    return found
+
+
+async def test_the_page_that_is_read_is_seen_while_the_step_runs_and_a_replay_shows_none() -> None:
+    seen, jobs, run = asyncio.Event(), Notes(), MemoryRun()
+
+    async def wait(page: int) -> None:
+        if page == 34:  # the step goes on only once somebody has seen this
+            await seen.wait()
+
+    intake = Pages(400, wait)
+    events = await shown(reading(run, intake, ["rules.pdf"], jobs), seen)
+    assert Status("Reading rules.pdf: page 34 of 400", 34, 400) in events
+    assert ("reading", 34 * MB // 400, MB, 0) in jobs.notes
+    again = await shown(reading(run.replay(), intake, ["rules.pdf"], jobs))
+    assert again == [one for one in events if not (isinstance(one, Status) and "page" in one.text)]
+
+
+async def test_one_file_of_several_leaves_the_bar_to_all_of_them() -> None:
+    seen = asyncio.Event()
+
+    async def wait(page: int) -> None:
+        await seen.wait()
+
+    names = ["a.epub", "rules.pdf"]
+    intake, jobs = Pages(1, wait), Notes()
+    events = await shown(reading(MemoryRun(kept={"read:rules:0": []}), intake, names, jobs), seen)
+    assert Status("Reading rules.pdf: page 1 of 1", 1, 2) in events
+    assert jobs.notes[-1] == ("reading", 2 * MB, 2 * MB, 2)
+
+
+async def test_a_stopped_job_leaves_no_step_behind() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait(page: int) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    task = asyncio.create_task(shown(reading(MemoryRun(), Pages(9, wait), ["rules.pdf"], Notes())))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+
+
+def test_a_large_file_is_a_step_of_its_own_and_small_ones_share() -> None:
+    steps = intake_job._batches
+    assert steps([20 * MB] * 16) == [(n, n + 1) for n in range(16)]
+    assert steps([10_000] * 40) == [(0, 16), (16, 32), (32, 40)]
+    assert steps([400_000, 400_000, 400_000, 20 * MB, 10]) == [(0, 2), (2, 3), (3, 4), (4, 5)]
+
+
+class Held(Intake):
+    """Takes files in as ever, until it comes to one whose name says that it takes for ever, or has taken one in
+    that takes the place of another."""
+
+    async def take(
+        self,
+        space: str,
+        shelf: str,
+        item: Item,
+        key: str,
+        *,
+        replace: bool,
+        run: str = "",
+        progress: Progress | None = None,
+    ) -> Taken:
+        if item.name.startswith("endless"):
+            await asyncio.Event().wait()
+        taken = await super().take(space, shelf, item, key, replace=replace, run=run, progress=progress)
+        if replace and item.name == "old.md":
+            await asyncio.Event().wait()
+        return taken
+
+
+class Desk:
+    """People who ask for library jobs, each in a place of their own, and see what is said."""
+
+    def __init__(self, app: App, recorder: Recorder, folder: Path) -> None:
+        self.app = app
+        self.recorder = recorder
+        self.folder = folder
+        self._runs = 0
+
+    def file(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        # More than half of what one step reads, so that each file is one.
+        path.write_text(f"# A\n\n{text}" + " " * 600_000, encoding="utf-8")
+        return path
+
+    async def ask(
+        self, author: Author, verb: str, text: str = "", space: str = "local", **options: OptionValue
+    ) -> str:
+        self._runs += 1
+        id = f"{self._runs * 0x1A2B3C4D:032x}"
+        place = Place("terminal", space, "c", id)
+        await self.app.perform(Request(id, place, author, "library", verb, options, text))
+        return id
+
+    async def told(self, author: Author, verb: str, text: str = "", **where: Any) -> str:
+        """A verb that is over at once: all that it says."""
+        id = await self.ask(author, verb, text, **where)
+        await self.app.ended(id)
+        words_of = [getattr(one, "text", "") for one in self.recorder.events[id]]
+        return "\n".join(text for text in words_of if text)
+
+    async def add(self, author: Author, *files: Path, shelf: str = "rules", replace: bool = False) -> str:
+        """Asked by somebody who may: whether they still may is another matter."""
+        paths = [str(one) for one in files]
+        admin = Author(author.id, author.name, admin=True)
+        return await self.ask(admin, "add", paths=paths, shelf=shelf, replace=replace)
+
+    async def reading(self, run: str, name: str) -> None:
+        async with asyncio.timeout(60), self.recorder.shown:
+            await self.recorder.shown.wait_for(
+                lambda: any(
+                    isinstance(one, Status) and one.text == f"Reading {name}"
+                    for one in self.recorder.events.get(run, [])
+                )
+            )
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[Desk]:
+    file = folder / "config.toml"
+    file.write_text('[embedding]\nmodel = "none"\n', encoding="utf-8")
+    house = await House.open(load(file, folder / "data", environ={}))
+    held = Held(house.config, house.documents, house.intake._passages, house.vectors, house.embedding)
+    app, recorder = App(replace(house, intake=held), house.engine_url), Recorder()
+    app.attach("terminal", recorder.view)
+    try:
+        await app.start()
+        yield Desk(app, recorder, folder)
+    finally:
+        await app.close()
+
+
+async def sources(desk: Desk) -> list[str]:
+    return sorted(one.source for one in await desk.app.house.library.books("local"))
+
+
+async def test_cancelling_keeps_what_went_in_and_the_old_book_that_was_to_be_replaced(
+    tmp_path: Path,
+) -> None:
+    say = words("en")
+    async with opened(tmp_path) as desk:
+        book = desk.file("old.md", "Candles burn four hours.")
+        assert await desk.app.ended(await desk.add(BOSS, book)) == "done"
+        (old,) = await desk.app.house.library.books("local")
+        book = desk.file("old.md", "Candles burn nine hours.")
+        job = await desk.add(BOSS, desk.file("east.md", "East."), book, replace=True)
+        await desk.reading(job, "old.md")
+        stopped = say("library.cancelled", job=short(job), shelf="rules", done=1, total=2)
+        assert await desk.told(BOSS, "cancel") == f"{stopped} {say('library.cancelled_replace')}"
+        assert await desk.app.ended(job) == "stopped"
+        assert {one.source: one.id for one in await desk.app.house.library.books("local")}["old.md"] == old.id
+        assert await sources(desk) == ["east.md", "old.md"]
+        assert await desk.told(BOSS, "cancel") == say("library.no_job_running")
+        assert await desk.told(BOSS, "cancel", short(job)) == say("library.job_over", job=short(job))
+
+
+async def test_whoever_asked_may_stop_a_job_and_admins_but_nobody_else(tmp_path: Path) -> None:
+    say = words("en")
+    async with opened(tmp_path) as desk:
+        job = await desk.add(ANA, desk.file("endless.md", "A."))
+        await desk.reading(job, "endless.md")
+        not_theirs = say("library.not_your_job", job=short(job))
+        assert await desk.told(BIA, "cancel") == not_theirs
+        assert await desk.told(BIA, "cancel", short(job)) == not_theirs
+        assert desk.app.live("local", job)
+        assert "is stopped" in await desk.told(ANA, "cancel", f"`{short(job).upper()}`")
+        assert await desk.app.ended(job) == "stopped"
+
+
+async def test_another_spaces_jobs_do_not_exist(tmp_path: Path) -> None:
+    say = words("en")
+    async with opened(tmp_path) as desk:
+        job = await desk.add(BOSS, desk.file("endless.md", "A."))
+        await desk.reading(job, "endless.md")
+        assert await desk.told(BOSS, "cancel", space="other") == say("library.no_job_running")
+        unknown = await desk.told(BOSS, "cancel", short(job), space="other")
+        assert unknown == say("library.no_such_job", job=short(job))
+        assert await desk.told(BOSS, "jobs", space="other") == say("library.no_jobs")
+        assert desk.app.live("local", job)
+
+
+async def test_a_job_that_waits_is_listed_and_taken_out_of_the_line(tmp_path: Path) -> None:
+    say = words("en")
+    async with opened(tmp_path) as desk:
+        first = await desk.add(BOSS, desk.file("endless.md", "A."))
+        await desk.reading(first, "endless.md")
+        second = await desk.add(BOSS, desk.file("b.md", "B."))
+        third = await desk.add(BOSS, desk.file("c.md", "C."))
+        table = await desk.told(BOSS, "jobs")
+        assert f"| {short(second)} | add | rules | waiting its turn |" in table
+        assert f"| {short(first)} | add | rules | running" in table
+        # One character is a slip, even where it is the end of a job's code.
+        for wrong in (short(first)[-1], "ffffff"):
+            assert await desk.told(BOSS, "cancel", wrong) == say("library.no_such_job", job=wrong)
+        waiting = say("library.cancelled_waiting", job=short(second))
+        assert await desk.told(BOSS, "cancel", short(second)) == waiting
+        assert "is stopped" in await desk.told(BOSS, "cancel")  # the only one that runs
+        assert await desk.app.ended(first) == "stopped"
+        assert await desk.app.ended(third) == "done"
+        assert await sources(desk) == ["c.md"]
+
+
+async def test_of_several_one_has_to_be_named(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        here = await desk.add(BOSS, desk.file("endless.md", "A."))
+        there = await desk.add(BOSS, desk.file("endless2.md", "B."), shelf="other")
+        await desk.reading(here, "endless.md")
+        await desk.reading(there, "endless2.md")
+        told = await desk.told(BOSS, "cancel")
+        assert short(here) in told
+        assert short(there) in told
+        assert desk.app.live("local", here)
+        assert desk.app.live("local", there)
+        assert await desk.app.complete("local", "job", short(there)[:5]) == [short(there)]
+
+
+async def test_what_an_earlier_process_left_is_stopped_before_a_start_takes_it_up(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        job = await desk.add(BOSS, desk.file("endless.md", "A."))
+        await desk.reading(job, "endless.md")
+    house = await House.open(load(tmp_path / "config.toml", tmp_path / "data", environ={}))
+    app = App(house, house.engine_url)
+    assert [one.state for one in await house.jobs.list("local")] == ["running"]
+    assert await app.stop_run("other", job) == 0
+    assert await app.stop_run("local", job) == 1
+    assert [one.state for one in await house.jobs.list("local")] == ["stopped"]
+    await app.close()
+    async with opened(tmp_path) as desk:
+        assert not desk.app.live("local", job)
+
+
+async def test_the_table_tells_phase_percentage_files_age_and_errors(tmp_path: Path) -> None:
+    house = await House.open(load(data=tmp_path, environ={}))
+    jobs, now = house.jobs, datetime.now(UTC)
+    await jobs.create("local", "run-1a2b3c", "rules", "add", 12)
+    await jobs.progress("local", "run-1a2b3c", "reading", 34, 100, files_done=3)
+    for job in ("sp|lls:run-4d5e6f", "run-7a8b9c"):
+        await jobs.create("local", job, job.partition(":")[0], "reindex", 2)
+        await jobs.progress("local", job, "reading", 2, 2, files_done=2)
+        await jobs.add_error("local", job, "x.pdf", "library.file_locked", '{"name": "x.pdf"}')
+        await jobs.finish("local", job, "failed")
+    from bot.works.jobs import _table
+
+    rows = [
+        replace(one, created_at=now - timedelta(minutes=125), updated_at=now - timedelta(minutes=120))
+        for one in await jobs.list("local")
+    ]
+    table = _table(rows, [], words("en")).split("\n")
+    assert "| 1a2b3c | add | rules | running · reading 34 % | 3/12 | 2 h ago |" in table
+    assert r"| 4d5e6f | reindex | sp\|lls | done, with errors | 1/2 | 2 h ago, took 5 min |" in table
+    assert table[-2:] == ["", "- x.pdf: a password protects it. Save a copy without one and add that."]
+    assert "| 1a2b3c | adição | rules | em andamento · leitura 34 % | 3/12 | há 2 h |" in _table(
+        rows, [], words("pt-BR")
+    )
+    await house.close()

@@ -1,0 +1,89 @@
+"""What a step tells while it runs comes out of it at once, the newest only; and nobody is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from bot.works.pump import Pump
+
+
+async def test_news_come_while_the_step_runs_and_its_value_afterwards() -> None:
+    pump: Pump[int, str] = Pump(pause_s=0)
+    heard, go_on = [], asyncio.Event()
+
+    async def step() -> str:
+        pump.put(1)
+        await go_on.wait()
+        return "done"
+
+    async with aclosing(pump.news(step())) as news:
+        async for one in news:
+            heard.append(one)
+            assert not hasattr(pump, "value")
+            go_on.set()
+    assert (heard, pump.value) == ([1], "done")
+
+
+async def test_what_comes_faster_than_it_can_be_read_is_left_out() -> None:
+    pump: Pump[int, None] = Pump(pause_s=0.01)
+    heard, go_on = [], asyncio.Event()
+
+    async def step() -> None:
+        for n in range(400):
+            pump.put(n)
+        await go_on.wait()
+
+    async with aclosing(pump.news(step())) as news:
+        async for one in news:
+            heard.append(one)
+            go_on.set()
+    assert heard == [399]
+
+
+async def test_what_the_step_fails_with_is_raised() -> None:
+    pump: Pump[int, None] = Pump()
+
+    async def step() -> None:
+        raise LookupError("gone")
+
+    with pytest.raises(LookupError):
+        await anext(pump.news(step()))
+
+
+async def test_a_step_that_was_kept_tells_nothing() -> None:
+    pump: Pump[int, str] = Pump()
+
+    async def kept() -> str:
+        return "kept"
+
+    assert [one async for one in pump.news(kept())] == []
+    assert pump.value == "kept"
+
+
+async def test_whoever_leaves_cancels_the_step_and_waits_until_it_has_put_itself_away() -> None:
+    pump: Pump[int, None] = Pump()
+    course: list[str] = []
+
+    async def step() -> None:
+        try:
+            pump.put(1)
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            course.append("put away")
+
+    async def listen() -> None:
+        async with aclosing(pump.news(step())) as news:
+            async for _ in news:
+                heard.set()
+
+    heard = asyncio.Event()
+    task = asyncio.create_task(listen())
+    await heard.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert course == ["put away"]
