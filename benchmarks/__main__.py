@@ -12,7 +12,9 @@ import sys
 
 from benchmarks.figures import table
 
-PARTS = ("startup", "answering", "demo", "discord", "slack", "council", "retrieval", "indexing")
+PARTS = (
+    "startup", "answering", "demo", "discord", "slack", "council", "retrieval", "formats", "seeds", "indexing",
+)  # fmt: skip
 
 
 def main(parts: list[str]) -> int:

@@ -1,0 +1,231 @@
+"""What a book loses by its format: recall and cited pages of one text as Markdown, HTML, EPUB, DOCX and PDF.
+
+    SUTRADHAR_BENCH_DATA=DIR python -m benchmarks.formats [FOLDER [ENDING ...]]
+
+`scripts.books` makes the files from the SRD's Markdown, and says what it drew on each page; with FOLDER they stay there
+for the next run. Each file goes through the command line onto a shelf of its own and is asked by words alone: what a
+reader loses, words lose, and vectors would hide some of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+
+from benchmarks.bench_env import PYTHON, lacking
+from benchmarks.figures import Figure, data, skipped
+from bot.config import load
+from bot.events import Sorry
+from bot.house import House
+from bot.readers.guarded import Guarded
+from bot.retrieval.evaluate import Gold, Question, bare, read_questions, score, summary
+from bot.retrieval.evaluate import Passage as Judged
+from bot.retrieval.found import Passage
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOKS = (".html", ".epub", ".docx", ".pdf", "-plain.pdf", "-columns.pdf")
+SHARE, RIGHT, SECONDS, MEGABYTES = 0.97, 0.98, 60, 600
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """One file, parsed as the bot parses it: in a process of its own, as are `cpu_s` and `peak_mb` (0: unknown)."""
+
+    seconds: float
+    cpu_s: float
+    peak_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A book's recall on the set's questions; of how many citations with a page, how many name the right one."""
+
+    recall_5: float
+    recall_10: float
+    right: int
+    cited: int
+
+
+def figures() -> Iterator[Figure]:
+    what = "the SRD as HTML, EPUB, DOCX and PDF"
+    folder = data("rules-en-srd51")
+    if folder is None:
+        yield skipped(what)
+    elif why := lacking():
+        yield Figure(what, why)
+    else:
+        with tempfile.TemporaryDirectory() as kept:
+            yield from compared(folder, Path(kept))
+
+
+def compared(folder: Path, kept: Path, endings: Sequence[str] = BOOKS) -> Iterator[Figure]:
+    """Every format's figures beside the Markdown's; the books are made in `kept` unless they are there."""
+    original = next((folder / "corpus").iterdir())
+    questions = read_questions(folder / "questions.jsonl")
+    name = original.stem
+    if not (kept / f"{name}{BOOKS[-1]}").exists():
+        subprocess.run([PYTHON, "-m", "scripts.books", kept, original], cwd=ROOT, check=True)
+    plain = asked(original, questions)
+    yield Figure(f"{original.suffix}: recall@5, @10", f"{plain.recall_5:.3f}, {plain.recall_10:.3f}")
+    for ending in endings:
+        book = kept / f"{name}{ending}"
+        try:
+            took = asyncio.run(parsed(book.name, book.read_bytes()))
+        except Sorry as sorry:
+            yield Figure(f"{ending}: parsed in, peak", f"refused: {sorry.key}", "", "", good=False)
+            continue
+        pages = f", {len(truth(book))} pages" if truth(book) else ""
+        yield Figure(
+            f"{ending}{pages}: parsed in, peak",
+            f"{took.seconds:.1f} s ({took.cpu_s:.1f} s of processor), {took.peak_mb:.0f} MB",
+            f"≤ {SECONDS} s, ≤ {MEGABYTES} MB",
+            "",
+            took.seconds <= SECONDS and took.peak_mb <= MEGABYTES,
+        )
+        made = asked(book, questions)
+        share = made.recall_5 / plain.recall_5
+        yield Figure(
+            f"{ending}: recall@5 (share of {original.suffix}'s), @10",
+            f"{made.recall_5:.3f} ({share:.1%}), {made.recall_10:.3f}",
+            f"≥ {SHARE:.0%}",
+            "",
+            share >= SHARE,
+        )
+        if made.cited:
+            right = made.right / made.cited
+            shown = f"{made.right} of {made.cited} ({right:.1%})"
+            yield Figure(
+                f"{ending}: citations with the right page", shown, f"≥ {RIGHT:.0%}", "", right >= RIGHT
+            )
+
+
+def truth(book: Path) -> list[str]:
+    """What is drawn on each page; nothing for a format without pages."""
+    file = book.with_name(f"{book.name}.pages.json")
+    return list(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else []
+
+
+async def parsed(name: str, data: bytes) -> Parsed:
+    """Seconds with the process's own start; memory is looked at every few hundredths of a second."""
+    began = time.perf_counter()
+    reading = asyncio.create_task(Guarded().read(name, data))
+    cpu = peak = 0.0
+    while not reading.done():
+        await asyncio.wait([reading], timeout=0.03)
+        for child in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                used = child.cpu_times()
+                cpu, peak = max(cpu, used.user + used.system), max(peak, _high_water(child.pid))
+    await reading
+    return Parsed(time.perf_counter() - began, cpu, peak)
+
+
+def _high_water(pid: int) -> float:
+    """MB at most so far, by Linux's own count (proc_pid_status(5), VmHWM); 0 elsewhere."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
+    except (OSError, IndexError):
+        return 0.0
+
+
+def asked(book: Path, questions: Sequence[Question]) -> Asked:
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "config.toml"
+        config.write_text('[embedding]\nmodel = "none"\n', encoding="utf-8")
+        command = [sys.executable, "-m", "bot", "--config", str(config), "--data", folder]
+        subprocess.run(
+            [*command, "library", "add", str(book), "--shelf", "book"],
+            cwd=ROOT,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        return asyncio.run(_asked(Path(folder), config, book, questions))
+
+
+async def _asked(folder: Path, config: Path, book: Path, questions: Sequence[Question]) -> Asked:
+    pages = Pages(truth(book))
+    rows = []
+    right = cited = 0
+    house = await House.open(load(config, data=folder, environ=os.environ))
+    try:
+        for question in questions:
+            gold = [replace(one, source=book.name) for one in question.gold]
+            passages = (await house.library.search("local", "book", question.query)).passages
+            rows.append(score(gold, [Judged(one.source, one.text) for one in passages]))
+            for one in gold:
+                if (named := page_cited(one, passages)) and (true := pages.of(one.quote)):
+                    cited += 1
+                    right += named == true
+    finally:
+        await house.close()
+    made = summary(rows)
+    return Asked(made["recall@5"], made["recall@10"], right, cited)
+
+
+def page_cited(gold: Gold, passages: Sequence[Passage]) -> int | None:
+    """The page that a citation of the gold's words names: of the first passage that holds them, as it has them."""
+    wanted = bare(gold.quote)
+    for one in passages:
+        if wanted in bare(one.text):
+            return one.page_of(verbatim(one.text, wanted))
+    return None
+
+
+def verbatim(text: str, wanted: str) -> str:
+    """The stretch of `text` whose letters and digits are `wanted`."""
+    places = [at for word in _WORD.finditer(text) for at in range(word.start(), word.end())]
+    # One character may become several in lower case; each stands where it came from.
+    spread = [at for at in places for _ in text[at].lower()]
+    begins = "".join(text[at].lower() for at in places).index(wanted)
+    return text[spread[begins] : spread[begins + len(wanted) - 1] + 1]
+
+
+class Pages:
+    """Which page a text begins on, as long as it stands in the book once."""
+
+    def __init__(self, drawn: Sequence[str]) -> None:
+        self._whole = ""
+        self._starts: list[int] = []
+        for page in drawn:
+            self._starts.append(len(self._whole))
+            self._whole += bare(page)
+
+    def of(self, quote: str) -> int | None:
+        """From 1; None for what stands nowhere, or several times."""
+        wanted = bare(quote)
+        if self._whole.count(wanted) != 1:
+            return None
+        at = self._whole.index(wanted)
+        return sum(start <= at for start in self._starts)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
+    folder = data("rules-en-srd51")
+    if folder is None or not arguments:
+        made = figures()
+    else:
+        made = compared(folder, Path(arguments[0]), arguments[1:] or BOOKS)
+    for one in made:
+        print(f"| {one.what} | {one.measured}{'' if one.good is not False else ' **misses**'} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,126 @@
+"""Markdown into the formats that books come in, to measure what readers lose: html, epub, docx, and three PDFs.
+
+    .venv-bench/bin/python -m scripts.books FOLDER BOOK.md
+
+Beside each PDF lies what is drawn on each of its pages, as JSON: the truth for citations. Knows no reader of ours, and
+needs no program but Python: `make bench` runs it in a venv of its own (the group `bench` of pyproject.toml).
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from docx import Document
+from docx.document import Document as Word
+from docx.text.paragraph import Paragraph as WordParagraph
+from markdown_it import MarkdownIt
+
+from scripts.books_blocks import Block, Run, blocks
+from scripts.books_pdf import write_pdf
+
+
+def main(folder: Path, book: Path) -> None:
+    """Writes NAME.html, .epub, .docx, and with its pages .pdf (with an outline), -plain.pdf (without), -columns.pdf."""
+    folder.mkdir(parents=True, exist_ok=True)
+    reader = MarkdownIt("commonmark", {"xhtmlOut": True}).enable("table")
+    tokens = reader.parse(book.read_text(encoding="utf-8"))
+    made = list(blocks(tokens))
+    title = book.stem
+    body = reader.renderer.render(tokens, reader.options, {})
+    (folder / f"{title}.html").write_text(_page(title, body), encoding="utf-8")
+    write_epub(folder / f"{title}.epub", title, body)
+    write_docx(folder / f"{title}.docx", title, made)
+    for name, outline, columns in (
+        (title, True, 1),
+        (f"{title}-plain", False, 1),
+        (f"{title}-columns", False, 2),
+    ):
+        pages = write_pdf(folder / f"{name}.pdf", title, made, outline=outline, columns=columns)
+        (folder / f"{name}.pdf.pages.json").write_text(json.dumps(pages), encoding="utf-8")
+
+
+def _page(title: str, body: str) -> str:
+    """As XHTML, which is HTML too."""
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml">'
+        f"<head><title>{html.escape(title)}</title></head>\n<body>\n{body}</body></html>\n"
+    )
+
+
+def write_epub(file: Path, title: str, body: str) -> None:
+    """EPUB 3 with a chapter for each heading of the first level, and a navigation document."""
+    first, *rest = body.split("<h1>")
+    chapters = [one for one in (first, *(f"<h1>{chapter}" for chapter in rest)) if one.strip()]
+    names = [f"chapter{n}.xhtml" for n in range(len(chapters))]
+    kind = 'media-type="application/xhtml+xml"'
+    items = "".join(f'<item id="c{n}" href="{name}" {kind}/>' for n, name in enumerate(names))
+    spine = "".join(f'<itemref idref="c{n}"/>' for n in range(len(names)))
+    entries = "".join(f'<li><a href="{name}">{name}</a></li>' for name in names)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
+        book.writestr(
+            "META-INF/container.xml",
+            '<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+            '<rootfile full-path="OEBPS/content.opf" media-type="application/oebps-package+xml"/>'
+            "</rootfiles></container>",
+        )
+        book.writestr(
+            "OEBPS/content.opf",
+            '<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id">'
+            '<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+            f'<dc:identifier id="id">{title}</dc:identifier><dc:title>{title}</dc:title>'
+            "<dc:language>en</dc:language></metadata>"
+            f'<manifest><item id="nav" href="nav.xhtml" properties="nav" {kind}/>{items}</manifest>'
+            f"<spine>{spine}</spine></package>",
+        )
+        nav = f'<nav epub:type="toc" xmlns:epub="http://www.idpf.org/2007/ops"><ol>{entries}</ol></nav>'
+        book.writestr("OEBPS/nav.xhtml", _page("Contents", nav))
+        for name, chapter in zip(names, chapters, strict=True):
+            book.writestr(f"OEBPS/{name}", _page(title, chapter))
+
+
+def write_docx(file: Path, title: str, made: Sequence[Block]) -> None:
+    """With Word's own styles for headings, lists and quotes, a running header, and real tables."""
+    word = Document()
+    word.core_properties.title = title
+    word.sections[0].header.paragraphs[0].text = title
+    styles = {style.name: style for style in word.styles}  # looked for by name, each costs a search
+    for one in made:
+        if one.kind == "table":
+            _word_table(word, one)
+            continue
+        name = {
+            "heading": f"Heading {one.level}",
+            "item": "List Bullet" if one.mark == "•" else "List Number",
+            "quote": "Quote",
+        }.get(one.kind, "Normal")
+        if one.kind == "item" and one.level:
+            name = f"{name} {min(one.level + 1, 3)}"
+        paragraph = word.add_paragraph()
+        paragraph.style = styles[name]
+        _said(paragraph, one.runs)
+    word.save(str(file))
+
+
+def _word_table(word: Word, one: Block) -> None:
+    width = max(len(row) for row in one.rows)
+    table = word.add_table(len(one.rows), width)
+    table.style = "Table Grid"
+    for row, made in zip(one.rows, table.rows, strict=True):
+        for cell, empty in zip(row, made.cells, strict=False):
+            _said(empty.paragraphs[0], cell)
+
+
+def _said(paragraph: WordParagraph, said: Sequence[Run]) -> None:
+    for words, bold, italic in said:
+        run = paragraph.add_run(words)
+        run.bold, run.italic = bold or None, italic or None
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
