@@ -158,8 +158,8 @@ class Prompts:
         now = await self.of(space, name)
         if len(given) > LONGEST:
             raise Sorry("prompts.long", length=len(given), limit=LONGEST)
-        parts = _parts(given)
-        made = _text(name, parts.get("system", now.system), parts.get("user", now.user))
+        told = parts(given)
+        made = _text(name, told.get("system", now.system), told.get("user", now.user))
         wanted = self._file.get(name).placeholders
         if missing := wanted - made.placeholders:
             raise Sorry("prompts.lacks", prompt=name, placeholders=_braced(missing))
@@ -182,8 +182,8 @@ class Prompts:
         bundled = self._file.get(name)
         if own is None:
             return Wording(bundled)
-        parts = _parts(own.text)
-        made = _text(name, parts.get("system", ""), parts.get("user", ""))
+        told = parts(own.text)
+        made = _text(name, told.get("system", ""), told.get("user", ""))
         if made.placeholders != bundled.placeholders:
             _log.warning("a wording of %s has other placeholders than prompts.yml; using the file's", name)
             return Wording(bundled, own, stale=True)
@@ -198,19 +198,33 @@ def as_yaml(text: PromptText) -> str:
     )
 
 
-def _parts(given: str) -> dict[str, str]:
+def parts(given: str) -> dict[str, str]:
     """`system` and `user` out of YAML, also inside a code fence; anything else is the text of `system`."""
     import yaml
 
     text = _FENCE.sub("", textwrap.dedent(given).strip()) + "\n"
     try:
-        tree: Any = yaml.safe_load(text)
+        tree: Any = yaml.safe_load(text) if _is_flat(text) else None
     except (yaml.YAMLError, ValueError, RecursionError):
         tree = None
-    parts = isinstance(tree, Mapping) and tree and set(tree) <= {"system", "user"}
-    if parts and all(isinstance(value, str) for value in tree.values()):
+    named = isinstance(tree, Mapping) and tree and set(tree) <= {"system", "user"}
+    if named and all(isinstance(value, str) for value in tree.values()):
         return {name: value.rstrip() + "\n" for name, value in tree.items()}
     return {"system": text}
+
+
+def _is_flat(text: str) -> bool:
+    """Whether it is one mapping of plain values. What is nested takes YAML's scanner quadratic time: it is not read."""
+    import yaml
+
+    mappings = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        mappings += isinstance(event, yaml.MappingStartEvent) and not event.flow_style
+        if mappings > 1 or isinstance(event, yaml.SequenceStartEvent | yaml.AliasEvent):
+            return False
+        if isinstance(event, yaml.MappingStartEvent) and event.flow_style:
+            return False
+    return mappings == 1
 
 
 def _braced(names: frozenset[str]) -> str:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from bot.adapters.blocks import LINE, blocks, fence
 from bot.readers.lines import opens_table
 
+# What begins a sequence does not stand inside of one: else each of many would be tried up to the text's end.
 _SEQUENCE = re.compile(
-    "(?:\x1b\\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, such as a window title or a link
-    "|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\\\|\x9c)"  # DCS, SOS, PM, APC
+    "(?:\x1b\\]|\x9d)[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, such as a window title or a link
+    "|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x90\x98\x9c-\x9f]*(?:\x1b\\\\|\x9c)"  # DCS, SOS, PM, APC
     "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI, such as a colour or a cursor movement (ECMA-48, 5.4)
     "|\x1b[ -/]*[0-~]"
 )
@@ -36,6 +37,7 @@ _MENTION = re.compile(
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s")
 _BROKEN = "\u200b"
 
+_READ_CHARS = 4_000  # of what a title is made from
 TITLE_CHARS = 90
 """Of a conversation's title: no platform allows fewer than 100 for a thread's name."""
 
@@ -56,7 +58,7 @@ def neutralise(text: str) -> str:
 
 def title(text: str) -> str:
     """A conversation's title out of what was asked: one line without quotation marks of Markdown, "" of nothing."""
-    lines = (line.lstrip("> ") for line in clean(text).splitlines())
+    lines = (line.lstrip("> ") for line in clean(text[:_READ_CHARS]).splitlines())
     whole = neutralise(" ".join(" ".join(lines).split()))
     if len(whole) <= TITLE_CHARS:
         return whole

@@ -10,7 +10,7 @@ QUOTED_CHARS = 1_500
 
 def quotation(text: str) -> str:
     """The text, cut, as a quotation in Markdown; "" of nothing."""
-    text = clean(text).strip()
+    text = clean(text[: 4 * QUOTED_CHARS].lstrip()).strip()
     if len(text) > QUOTED_CHARS:
         text = text[: QUOTED_CHARS - 1].rstrip() + "…"
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())

@@ -18,7 +18,7 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^#{1,6} +")
-_QUOTE = re.compile(r"^> ?")
+_QUOTES = re.compile(r"(?:> ?)+")
 _ITEM = re.compile(r"^(\s*)- ")
 
 
@@ -40,11 +40,11 @@ def escaped(text: str) -> str:
 
 
 def _line(line: str) -> str:
+    if quotes := _QUOTES.match(line):
+        return "> " * quotes[0].count(">") + _line(line[quotes.end() :])
     if heading := _HEADING.match(line):
         words = _inline(re.sub(r"\s+#+$", "", line[heading.end() :])).replace("*", "")
         return f"*{words}*" if words.strip() else ""
-    if quote := _QUOTE.match(line):
-        return "> " + _line(line[quote.end() :])
     return _inline(_ITEM.sub(r"\1• ", line))
 
 

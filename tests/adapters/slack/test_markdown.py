@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bot.adapters.slack.lines import Piece
 from bot.adapters.slack.markdown import LINE, pieces
+from bot.adapters.slack.mrkdwn import converted
 from bot.adapters.slack.neutral import mrkdwn, safe
 from tests.adapters.slack.looks import CALLS, MARKS, markdown
 
@@ -109,3 +110,8 @@ def test_a_long_table_is_shown_part_by_part() -> None:
     assert "spell 100 " in growing
     assert "spell 199" not in growing
     assert "spell 199" in safe("| a | b |\n|---|---|\n" + rows)
+
+
+def test_a_line_of_quotation_marks_is_a_quotation_however_many_they_are() -> None:
+    assert converted("> > # Bells") == "> > *Bells*"
+    assert converted(">" * 5_000 + "a") == "> " * 5_000 + "a"

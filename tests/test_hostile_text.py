@@ -1,0 +1,164 @@
+"""Texts that mean harm to a parser take it no longer than other texts of their length, by processor time.
+
+Every parser of ours that is given what people, models and books have written. 10,000 characters by default, a million
+with SUTRADHAR_KILLS=all.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+import pytest
+
+from bot import command_line, fence, members, prompts
+from bot.adapters import blocks, draft, rolling
+from bot.adapters.discord import inline as discord_inline
+from bot.adapters.discord import markdown as discord_markdown
+from bot.adapters.links import misleads
+from bot.adapters.quoted import quotation
+from bot.adapters.slack import heard, mrkdwn, neutral, written
+from bot.adapters.slack import inline as slack_inline
+from bot.adapters.slack import markdown as slack_markdown
+from bot.adapters.terminal_markdown import Ink, MarkdownStream
+from bot.events import Sorry
+from bot.llm import json_answers
+from bot.llm.thoughts import Thoughts
+from bot.readers.decode import decode
+from bot.readers.markdown import read_markdown
+from bot.readers.text import read_text
+from bot.retrieval import language, lexical
+from bot.retrieval.chunk import chunks
+from bot.retrieval.cognates import words_of
+from bot.retrieval.content import content_terms
+from bot.retrieval.titles import aliases
+from bot.works.citing import CitationGate
+from bot.works.council import ballot
+from bot.works.council.dissent import Parting
+from bot.works.markers import unmarked
+from bot.works.quoting import excerpt
+from bot.works.verbatim import Verbatim
+
+LENGTH = 1_000_000 if os.environ.get("SUTRADHAR_KILLS") == "all" else 10_000
+SECONDS = 0.5 * max(1, LENGTH / 20_000)
+"""Of processor for one text; a quadratic parser takes several times as long, at any length."""
+
+SEEDS = [
+    "\x1b]", "\x1bP", "\x1b[", "\x9b", "\x9b0 ", "\x9d", "\x90", "\x9f", "\x9d\x90",  # escape sequences
+    "\u202e", "\U000e0041", "\u200b", "\ud800", "e\u0301", "\ufdfa",  # directions, tags, joiners, halves
+    "[1", '[1 "a', "[1]", "[1-20]", '[1 "a]', "[1[", "【1†", "&#91;", "[Passage 1", "[\u200b1",  # markers
+    "*", "_a ", "`", "``` ", "```\n", "> ", "- ", "1. ", "# a\n", "\\", "||", "|", "|a|b|\n|-|-|\n", "| - |\n",
+    "[a](", "[a](b", "![", "<a", "<!--", "<b>", "&#", "://", "http://a.",  # Markdown, HTML, links
+    "<@", "<@U1|", "<@U1> ", "@everyone",  # mentions
+    " ", "\t", "\n", " \n", "\r", "\u2028", "\xa0", "a ", "a.\n",  # blanks and lines
+    "<think>", "</think>", "<thin", "{", '{"a":', "[[", '"', "- - ", "? ", "&a ", "a: ", "<|im_end|>",
+    "FINAL RANKING:\n", "Response A ", "A > ", "DISSENT", "--a ", "a", "aa ", "\u0130", "界", "1,", "…",
+]  # fmt: skip
+"""Each is repeated until the text is long enough."""
+
+
+def gate(text: str) -> None:
+    passage = "A lit lantern shows everything within ten paces. Bright as day. " * 12
+    checked = CitationGate([passage] * 5, lambda said: content_terms(said, "en"))
+    checked.feed(text)
+    checked.finish()
+
+
+def thoughts(text: str) -> None:
+    for opening in ("", "<think>"):
+        parted = Thoughts()
+        parted.feed(opening + text)
+        parted.finish("end")
+
+
+def dissent(text: str) -> None:
+    parting = Parting()
+    parting.feed(text)
+    parting.finish()
+
+
+def terminal(text: str) -> None:
+    stream = MarkdownStream(Ink(colour=True))
+    stream.feed(text)
+    stream.tail()
+    stream.end()
+
+
+def verbatim(text: str) -> None:
+    Verbatim(text).find("lantern shows")
+    Verbatim("lantern shows").find(text)
+
+
+def or_refused(read: Callable[[str], object]) -> Callable[[str], object]:
+    """`read`, which may refuse a text with a sentence."""
+
+    def tried(text: str) -> object:
+        try:
+            return read(text)
+        except (Sorry, json_answers.UnreadableError) as refusal:
+            return refusal
+
+    return tried
+
+
+PARSERS: dict[str, Callable[[str], object]] = {
+    "control codes": draft.clean,
+    "mentions": draft.neutralise,
+    "a title": draft.title,
+    "parts": lambda text: draft.split(text, 2_000),
+    "blocks": blocks.blocks,
+    "a quotation": quotation,
+    "where a text rolls over": lambda text: rolling.cut(text, "a", overdue=False),
+    "a link's label": lambda text: misleads(text, text),
+    "the terminal": terminal,
+    "Discord, a line": discord_inline.inline,
+    "Discord, literally": discord_inline.literal,
+    "Discord, a text": lambda text: discord_markdown.pieces(text, 1_900),
+    "Slack, a line": slack_inline.inline,
+    "Slack, spoken": slack_inline.spoken,
+    "Slack, a text": slack_markdown.pieces,
+    "Slack, a growing text": lambda text: slack_markdown.pieces(text, whole=False),
+    "Slack, mrkdwn": mrkdwn.converted,
+    "Slack, made safe": neutral.safe,
+    "Slack, who is mentioned": heard.people_in,
+    "Slack, whether others are": lambda text: heard.calls_others(text, "U1"),
+    "Slack, escapes": lambda text: heard.unwrapped(text, {}),
+    "Slack, a message": or_refused(written.parsed_of),
+    "fenced data": fence.data,
+    "thoughts": thoughts,
+    "an answer in JSON": or_refused(lambda text: json_answers.read(text, dict[str, str])),
+    "a ballot in JSON": or_refused(lambda text: ballot.read_json(text, 4)),
+    "a ballot in words": lambda text: ballot.read_words(text, 4),
+    "dissent": dissent,
+    "citations": gate,
+    "a book's own brackets": unmarked,
+    "an excerpt": lambda text: excerpt(text, {"a", "lantern"}, "en"),
+    "verbatim words": verbatim,
+    "bytes": or_refused(lambda text: decode("a.md", text.encode("utf-8", "replace"))),
+    "a book in Markdown": or_refused(lambda text: read_markdown("a.md", text)),
+    "a book in plain text": or_refused(lambda text: read_text("a.txt", text)),
+    "passages": lambda text: chunks(read_markdown("a.md", text), child_chars=800, parent_chars=2_000),
+    "terms": lambda text: lexical.terms(text, "en"),
+    "a heading's names": lambda text: aliases(text[:300], "en"),  # as long as a heading is kept
+    "its language": language.detect,
+    "its words": words_of,
+    "a command": or_refused(command_line.parse),
+    "a question": or_refused(lambda text: command_line.parse(f"/rules ask {text}")),
+    "members": or_refused(members.parse_list),
+    "a prompt's wording": lambda text: prompts.parts(f"system: {text}"[: prompts.LONGEST]),
+}
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_no_text_takes_a_parser_long(name: str) -> None:
+    parse = PARSERS[name]
+    parse("A lit lantern shows everything within ten paces [1].")  # loads what is loaded at first use
+    took = {}
+    for seed in SEEDS:
+        text = (seed * (LENGTH // len(seed) + 1))[:LENGTH]
+        began = time.process_time()
+        parse(text)
+        took[seed] = time.process_time() - began
+    worst = max(took, key=took.__getitem__)
+    assert took[worst] < SECONDS, f"{worst!r} took {took[worst]:.2f} s of processor"
