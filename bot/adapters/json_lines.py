@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from dataclasses import fields, is_dataclass
 from typing import Any, BinaryIO
 
 from bot.adapters.stages import Claims, Stages
 from bot.events import Ended, Event, Failed, Notice, Request, Text, View
 
-# Line ends to some readers of lines, and JSON allows them bare inside a string.
-_LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
+# JSON allows them bare inside a string, but some are line ends to who reads lines, others steer a terminal.
+_BARE = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
 def event_fields(event: Event) -> dict[str, Any]:
@@ -62,8 +63,7 @@ class JsonLines:
 
     def write(self, line: dict[str, Any]) -> None:
         text = json.dumps(line, ensure_ascii=False, separators=(", ", ": "))
-        for bare, escaped in _LINE_ENDS.items():
-            text = text.replace(bare, escaped)
+        text = _BARE.sub(lambda bare: f"\\u{ord(bare[0]):04x}", text)
         self._out.write(text.encode("utf-8", errors="replace") + b"\n")
         self._out.flush()
 

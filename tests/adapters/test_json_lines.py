@@ -187,3 +187,11 @@ def test_line_ends_inside_a_text_do_not_end_the_line() -> None:
     JsonLines(out).write({"text": "a\u2028b\u2029c\x85d\ne"})
     assert len(out.getvalue().decode().splitlines()) == 1
     assert json.loads(out.getvalue())["text"] == "a\u2028b\u2029c\x85d\ne"
+
+
+def test_nothing_in_a_text_steers_the_terminal_that_shows_the_line() -> None:
+    out = io.BytesIO()
+    steering = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)]))
+    JsonLines(out).write({"text": steering})
+    assert json.loads(out.getvalue())["text"] == steering
+    assert not {chr(code) for code in range(0x7F, 0xA0)} & set(out.getvalue().decode())
