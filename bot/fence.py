@@ -23,12 +23,21 @@ EARLIER_CHARS = 1_500
 _GAP = r"[^\w<＜﹤]*+"
 _NAMES = "|".join(_GAP.join(name) for name in FENCES)
 _OPENING = re.compile(rf"[<＜﹤](?={_GAP}(?:{_NAMES}))", re.IGNORECASE)
+# What chat templates of models set off turns and parts with. A server that tokenizes a whole conversation as one text
+# takes these for the real thing wherever they stand (ChatML, Llama 2 and 3, Mistral, Gemma, DeepSeek, GLM, T5).
+_TEMPLATE = re.compile(
+    r"<(?=[|｜]"
+    r"|/?<?/?(?:s|SYS|bos|eos|pad|unk|sop|eop|mask|think|tool_calls?|tool_response|tools|unused\d+|extra_id_\d+)>"
+    r"|(?:start|end)_of_(?:turn|image))"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+|IMG\w*|[gs]?MASK|BOS|EOS|CLS|SEP|PAD|UNK)\])",
+    re.IGNORECASE,
+)
 _IN_QUOTES = str.maketrans('<＜﹤>＞﹥"', "‹‹‹›››”")
 
 
 def data(text: str) -> str:
-    """`text` without anything that could open or close one of our fences."""
-    return _OPENING.sub("‹", text)
+    """`text` without anything that could open or close one of our fences, or a turn of a model's conversation."""
+    return _TEMPLATE.sub("‹", _OPENING.sub("‹", text))
 
 
 def passages(found: Sequence[Passage]) -> str:
@@ -55,5 +64,5 @@ def lines(texts: Iterable[str]) -> str:
 
 
 def _passage(n: int, passage: Passage) -> str:
-    where = " ".join(f"{passage.title} › {passage.heading}".translate(_IN_QUOTES).split())
+    where = " ".join(data(f"{passage.title} › {passage.heading}").translate(_IN_QUOTES).split())
     return f'<passage n="{n}" from="{where}">\n{data(passage.text)}\n</passage>'
