@@ -36,6 +36,9 @@ CLOSE = 3
 NEAR = 0.6
 """… each: those of at least this share of the best one's score."""
 
+SHOWN_CHARS = 80
+"""… of a statement, where it is said that nothing bears it out."""
+
 
 class Answer:
     """One answer. `shown` is its text so far, `cited` what its markers stand for."""
@@ -66,7 +69,12 @@ class Answer:
 
     async def _by_model(self) -> AsyncGenerator[Event, None]:
         passages = self._found.passages
-        gate = CitationGate([one.text for one in passages], self._terms)
+        gate = CitationGate(
+            [passage.text for passage in passages],
+            self._terms,
+            headings=[passage.heading for passage in passages],
+            abroad=self._snapshot.language not in self._snapshot.languages,
+        )
         try:
             async with aclosing(self._streamed(gate)) as events:
                 async for event in events:
@@ -77,6 +85,10 @@ class Answer:
             self.cited = [_citation(n, passages[n - 1], quote) for n, quote in sorted(gate.quotes.items())]
         if not self.cited and "".join(self.shown).strip():
             yield Notice(self._say("rules.uncited"))
+        elif gate.unborne:
+            yield Notice(
+                self._say("rules.unborne", count=len(gate.unborne), first=_beginning(gate.unborne[0]))
+            )
 
     async def _streamed(self, gate: CitationGate) -> AsyncGenerator[Event, None]:
         say = self._say
@@ -170,6 +182,11 @@ def _citation(n: int, passage: Passage, quote: str) -> Citation:
     return Citation(
         n=n, source=passage.source, heading=passage.heading, quote=quote, page=passage.page_of(quote)
     )
+
+
+def _beginning(statement: str) -> str:
+    words = " ".join(statement.split())
+    return words if len(words) <= SHOWN_CHARS else words[:SHOWN_CHARS].rsplit(" ", 1)[0] + "…"
 
 
 def _title(heading: str) -> str:

@@ -1,6 +1,7 @@
 """Finds citation markers in a text that comes in pieces: `[2]`, `[1, 3-5]`, `[2 "its own words"]`.
 
-Pure text work. How the text is cut into pieces makes no difference to what is found.
+Models also write `【2†source】`, `[^2]`, `[Passage 2]`, `\\[2\\]` or `&#91;2&#93;`: whatever a reader would take for a
+marker is one. Pure text work. How the text is cut into pieces makes no difference to what is found.
 """
 
 from __future__ import annotations
@@ -11,33 +12,51 @@ from dataclasses import dataclass
 LONGEST = 480
 """Characters of a marker with its quotations. Nothing longer is held back, or taken for one."""
 
-_BRACKETS = "[【"
-_OPEN, _CLOSE = r"[\[【]", r"[\]】]"
-_QUOTE = "\"“”„‟«»‘’‚'＂"
-# An entry's quotation ends at the first closing mark after which the marker ends or the next number comes.
-# Atomic groups: whatever is read once is not read another way, so that no text makes this slow.
-_ENTRY = rf"(?>\d{{1,3}}(?:\s*[:,]?\s*[{_QUOTE}](?>.*?[{_QUOTE}](?=\s*(?:{_CLOSE}|[,;]\s*\d))))?)"
-_MARKER = re.compile(rf"{_OPEN}{_ENTRY}(?>\s*[,;–-]\s*{_ENTRY})*\s*{_CLOSE}", re.DOTALL)
-_ENTRIES = re.compile(
-    rf"\s*([,;–-])?\s*(\d{{1,3}})(?:\s*[:,]?\s*[{_QUOTE}](.*?)[{_QUOTE}](?=\s*(?:{_CLOSE}|[,;]\s*\d)))?",
-    re.DOTALL,
-)
-_NUMBERS_BEGUN = re.compile(rf"{_OPEN}(?:\d[\d\s,;:–-]*)?")
-_QUOTE_BEGUN = re.compile(rf"{_OPEN}(?:\d[\d\s,;–-]*[,;–-]\s*)?(\d{{1,3}})\s*[:,]?\s*[{_QUOTE}]")
-_END = re.compile(_CLOSE)
-_PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _WIDEST = 20  # of a range of numbers
+_DIGITS = 3
+_LABELS = {
+    "citation", "citations", "doc", "docs", "document", "documents", "excerpt", "excerpts", "footnote",
+    "passage", "passages", "quote", "ref", "refs", "reference", "references", "source", "sources", "citação",
+    "citações", "documento", "documentos", "fonte", "fontes", "passagem", "passagens", "referência",
+    "referências", "trecho", "trechos", "cita", "citas", "fuente", "fuentes", "pasaje", "pasajes", "quelle",
+    "quellen",
+}  # fmt: skip
+_OPEN = r"(?:\\?[\[【［〔〚⟦]|&(?:#0*91|#x0*5b|lbrack|lsqb);)"
+_CLOSE = r"(?:\\?[\]】］〕〛⟧]|&(?:#0*93|#x0*5d|rbrack|rsqb);)"
+_QUOTE = "\"“”„‟«»‘’‚'＂"
+# White space, what prints as nothing, emphasis.
+_FILL = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff*_`~]*+"
+_IGNORED = re.compile(_FILL)
+_OPENING = re.compile(_OPEN, re.IGNORECASE)
+_CLOSING = re.compile(_CLOSE, re.IGNORECASE)
+# The beginning of a bracket that is not there yet: a backslash, an entity.
+_BRACKET_BEGUN = re.compile(r"(?:\\|&[#\w]{0,8})\Z")
+_WORD = re.compile(r"[^\W\d_]+")
+_WORD_END = re.compile(rf"{_FILL}[.:#]?{_FILL}")
+_NUMBER = re.compile(r"\d+")
+# What models put behind a number: a full stop, and where it stands: [4:0†source], [2†L1-L3].
+_BEHIND = re.compile(rf"{_FILL}(?:\.|(?::\d{{1,3}})?{_FILL}[†‡][^\[\]【】［］\n&\\]*+)?{_FILL}")
+_QUOTATION = re.compile(rf"[:,]?{_FILL}[{_QUOTE}]")
+_SEPARATOR = re.compile(rf"(?:[,;–—-]|(?:and|und|et|e|y|&)(?![\w#])){_FILL}", re.IGNORECASE)
+# What may become a separator, a place, a quotation or a closing bracket once more of it is there.
+_BEGUN = re.compile(rf"(?::[\s\d]*|a|an|u|un|\\|&[#\w]{{0,8}}|[,:]{_FILL})\Z", re.IGNORECASE)
+# A quotation ends at the first closing mark after which the marker ends or the next number comes.
+_QUOTATION_END = re.compile(rf"[{_QUOTE}](?={_FILL}(?:{_CLOSE}|[,;]{_FILL}\d))", re.IGNORECASE)
+_PARAGRAPH = re.compile(r"\n[ \t]*\n")
+
+Entries = tuple[tuple[int, str | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """One marker: its numbers, each with the words it quotes; `space` is the white space before it.
+    """One marker as it was `written`: its numbers, each with the words it quotes; `space` stands before it.
 
     Without numbers it stands for what began a marker, was none, and is left out.
     """
 
-    entries: tuple[tuple[int, str | None], ...]
+    entries: Entries
     space: str = ""
+    written: str = ""
 
 
 class Scanner:
@@ -57,72 +76,113 @@ class Scanner:
         text = self._held + text
         parts: list[str | Marker] = []
         start = at = 0  # what comes before `start` has been passed on
-        while (opened := _next_open(text, at)) >= 0:
-            rest = text[opened : opened + LONGEST]
-            verdict = _verdict(rest, last=last)
+        while opening := _OPENING.search(text, at):
+            verdict = _verdict(text, opening, last=last)
             if verdict is None:
                 break
-            length, marker = verdict
+            length, entries = verdict
             if not length:
-                at = opened + 1
+                at = opening.end()
                 continue
+            opened = opening.start()
             space = text[opened - 1] if opened > start and text[opened - 1].isspace() else ""
             before = text[start : opened - len(space)]
             start = at = opened + length
-            if marker is not None:
-                parts += [before, Marker(marker, space)]
-            else:  # the beginning of a marker that is none
-                parts += [before + ("" if last and start == len(text) else space), Marker(())]
-        cut = opened if opened >= 0 else len(text)
+            if not entries:  # the beginning of a marker that is none
+                before, space = before + ("" if last and start == len(text) else space), ""
+            parts += [before, Marker(entries, space, text[opened:start])]
+        begun = None if last else opening or _BRACKET_BEGUN.search(text, max(start, len(text) - 10))
+        cut = begun.start() if begun else len(text)
         if not last and cut > start and text[cut - 1].isspace():
             cut -= 1  # it goes with a marker that is taken out
         self._held = text[cut:]
-        return [one for one in [*parts, text[start:cut]] if one]
+        return [part for part in [*parts, text[start:cut]] if part]
 
 
-def _next_open(text: str, at: int) -> int:
-    places = [place for one in _BRACKETS if (place := text.find(one, at)) >= 0]
-    return min(places, default=-1)
+def is_begun(text: str) -> bool:
+    """Whether a marker has begun at the end of `text`, so that what follows could close it."""
+    for opening in _OPENING.finditer(text, max(0, len(text) - LONGEST)):
+        if _verdict(text, opening, last=False) is None:
+            return True
+    return False
 
 
-Entries = tuple[tuple[int, str | None], ...]
+def unmarked(text: str) -> str:
+    """A book's own words, its `[1]` as `(1)`: in square brackets a reader would take it for a marker of ours."""
+    scanner = Scanner()
+    parts = [*scanner.feed(text), *scanner.finish()]
+    return "".join(part if isinstance(part, str) else part.space + _rounded(part.written) for part in parts)
 
 
-def _verdict(rest: str, *, last: bool) -> tuple[int, Entries | None] | None:
+def _rounded(written: str) -> str:
+    return _CLOSING.sub(")", _OPENING.sub("(", written))
+
+
+def _verdict(text: str, opening: re.Match[str], *, last: bool) -> tuple[int, Entries] | None:
     """What the text from an opening bracket on is, as (characters, entries); None while it cannot be told.
 
-    (0, None): no marker. (n, None): n characters that began one and go. Looks at LONGEST characters.
+    (0, ()): no marker. (n, ()): n characters that began one and go. Looks at LONGEST characters.
     """
-    over = last or len(rest) >= LONGEST
+    rest = text[opening.start() : opening.start() + LONGEST]
+    over = last or len(rest) == LONGEST
     if paragraph := _PARAGRAPH.search(rest):
         rest, over, last = rest[: paragraph.start()], True, False
-    quoting = _QUOTE_BEGUN.match(rest)
-    for end in _END.finditer(rest):
-        # The first bracket at which it is a marker: more text cannot change that.
-        if _MARKER.fullmatch(rest, 0, end.end()):
-            return end.end(), _entries(rest[: end.end()])
-        if quoting is None:
-            return 0, None
-    if quoting is None and _NUMBERS_BEGUN.fullmatch(rest) is None:
-        return 0, None
-    if not over:
-        return None
-    if quoting is None:
-        return len(rest), None
-    # Its quotation was never closed: it ends at the first bracket, if there is one.
-    if closed := _END.search(rest, quoting.end()):
-        return closed.end(), ((int(quoting[1]), rest[quoting.end() : closed.start()]),)
-    return len(rest) if last else quoting.end(), None
+    entries: list[tuple[int, str | None]] = []
+    ranging = False
+    at = _past(_IGNORED, rest, len(opening[0]))
+    while at < len(rest):
+        if entries:  # a comma may stand last
+            if closing := _CLOSING.match(rest, at):
+                return closing.end(), tuple(entries)
+            if not over and _BRACKET_BEGUN.match(rest, at):
+                return None
+        if word := _WORD.match(rest, at):
+            name = word[0].casefold()
+            if word.end() == len(rest) and not over and any(label.startswith(name) for label in _LABELS):
+                return None
+            if name not in _LABELS:
+                return 0, ()
+            at = _past(_WORD_END, rest, word.end())
+        elif rest[at] in "^#†":
+            at = _past(_IGNORED, rest, at + 1)
+        number = _NUMBER.match(rest, at)
+        if number is None or number.end() == len(rest):
+            if at < len(rest) and (number is None or len(number[0]) > _DIGITS):
+                return 0, ()
+            break
+        if len(number[0]) > _DIGITS:
+            return 0, ()
+        n, words = int(number[0]), None
+        at = _past(_BEHIND, rest, number.end())
+        if quotation := _QUOTATION.match(rest, at):
+            end = _QUOTATION_END.search(rest, quotation.end())
+            if end is None:
+                return _unclosed(rest, quotation.end(), n, last=last) if over else None
+            words = rest[quotation.end() : end.start()]
+            at = _past(_IGNORED, rest, end.end())
+        if ranging and words is None and entries[-1][0] < n <= entries[-1][0] + _WIDEST:
+            entries += [(between, None) for between in range(entries[-1][0] + 1, n)]
+        entries.append((n, words))
+        if closing := _CLOSING.match(rest, at):
+            return closing.end(), tuple(entries)
+        separator = _SEPARATOR.match(rest, at)
+        if separator is None:
+            if at < len(rest) and (over or not _BEGUN.match(rest, at)):
+                return 0, ()
+            break
+        ranging = separator[0][0] in "–—-"
+        at = separator.end()
+    return (len(rest), ()) if over else None
 
 
-def _entries(marker: str) -> Entries:
-    """The numbers of `[1, 3-5]`, each with its quotation."""
-    found: list[tuple[int, str | None]] = []
-    at = 1
-    while entry := _ENTRIES.match(marker, at):
-        n, quote = int(entry[2]), entry[3]
-        if entry[1] in ("–", "-") and found and quote is None and found[-1][0] < n <= found[-1][0] + _WIDEST:
-            found += [(one, None) for one in range(found[-1][0] + 1, n)]
-        found.append((n, quote))
-        at = entry.end()
-    return tuple(found)
+def _unclosed(rest: str, quotation: int, n: int, *, last: bool) -> tuple[int, Entries]:
+    """What becomes of a marker whose quotation never ends: it ends at the first bracket, if there is one."""
+    if closing := _CLOSING.search(rest, quotation):
+        return closing.end(), ((n, rest[quotation : closing.start()]),)
+    return len(rest) if last else quotation, ()
+
+
+def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where a pattern ends that matches at this place, be it nothing."""
+    match = pattern.match(text, at)
+    return match.end() if match else at

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.retrieval.content import content_terms
 from bot.works.citing import sentences
+from bot.works.markers import unmarked
 
 if TYPE_CHECKING:
     from bot.retrieval.found import Passage
@@ -45,6 +46,10 @@ def excerpt(text: str, wanted: set[str], language: str, limit: int = QUOTE_CHARS
 
 
 def quoted(n: int, passage: Passage, part: str) -> str:
-    """The excerpt as Markdown: its heading, its number, and the words as they stand in the book."""
-    lines = "\n".join(f"> {line}".rstrip() for line in part.splitlines())
-    return f"**{passage.heading or passage.title}** · {passage.source} [{n}]\n\n{lines}\n\n"
+    """The excerpt as Markdown: its heading, its number, and the words as they stand in the book.
+
+    What the book itself has in square brackets stands in round ones: only `[n]` is a marker.
+    """
+    lines = "\n".join(f"> {line}".rstrip() for line in unmarked(part).splitlines())
+    heading = unmarked(f"**{passage.heading or passage.title}** · {passage.source}")
+    return f"{heading} [{n}]\n\n{lines}\n\n"

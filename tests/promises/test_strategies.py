@@ -106,6 +106,35 @@ async def test_a_translated_question_finds_english_text_and_is_cited_with_its_wo
     assert "línguas" not in texts(events, "notice")  # the other-language notice is not due any more
 
 
+async def test_statements_whose_markers_were_cut_are_told_below_the_answer(stocked: Path) -> None:
+    def answer(read: str) -> str:
+        n = number(read, "speed becomes zero")
+        return f"The speed of a grappled creature becomes zero [{n}]. Dragons hoard amethysts [{n}]. Elves sing [^99]."
+
+    async with ChatService(helping(answer=answer)) as service, talking(settings(stocked, service)) as talk:
+        events = await talk.say("/rules ask What happens to the speed of a grappled creature?")
+    said = texts([one for one in events if one.get("stage") == "answer"])
+    assert "Dragons hoard amethysts. Elves sing." in said
+    (notice,) = of(events, "notice")
+    assert "2 statements above have no source" in notice["text"]
+    assert "Dragons hoard amethysts" in notice["text"]
+
+
+async def test_brackets_of_a_book_are_no_markers_of_ours(stocked: Path, tmp_path: Path) -> None:
+    book = tmp_path / "notes.md"
+    book.write_text(
+        "# Bells [2]\n\nThe bell of the ferry rings twice [1] at dusk【3】, says the keeper.",
+        encoding="utf-8",
+    )
+    async with talking(settings(stocked)) as talk:
+        await talk.say(f"/library add {book} --shelf bells")
+        events = await talk.say("/rules ask When does the bell of the ferry ring? --shelf bells")
+    said = texts([one for one in events if one.get("stage") == "answer"])
+    assert "rings twice (1) at dusk(3), says" in said
+    assert re.findall(r"\[.*?\]", said) == ["[1]"]
+    assert "twice [1] at dusk" in of(events, "citation")[0]["quote"]
+
+
 async def test_without_a_model_a_foreign_question_is_told_so(stocked: Path) -> None:
     async with talking(settings(stocked)) as talk:
         events = await talk.say(

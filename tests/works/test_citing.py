@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import re
 import time
+import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bot.retrieval.content import content_terms
 from bot.works.citing import CitationGate, sentences
 
 PASSAGES = [
@@ -21,8 +24,8 @@ def terms(text: str) -> list[str]:
     return [one for one in re.findall(r"\w+", text.lower()) if len(one) > 3]
 
 
-def through(*pieces: str) -> tuple[str, CitationGate]:
-    gate = CitationGate(PASSAGES, terms)
+def through(*pieces: str, abroad: bool = False) -> tuple[str, CitationGate]:
+    gate = CitationGate(PASSAGES, terms, abroad=abroad)
     return "".join([*(gate.feed(piece) for piece in pieces), gate.finish()]), gate
 
 
@@ -89,7 +92,7 @@ def test_without_the_words_a_sentence_in_another_language_is_not_borne_out() -> 
     ],
 )
 def test_typography_white_space_and_emphasis_are_no_difference(quote: str) -> None:
-    text, gate = through(f"O agarrão [2 {quote}].")
+    text, gate = through(f"O agarrão [2 {quote}].", abroad=True)
     assert text == "O agarrão [2]."
     assert gate.quotes == {2: "use the Attack action"}
 
@@ -99,7 +102,7 @@ def test_typography_white_space_and_emphasis_are_no_difference(quote: str) -> No
     ["use the Dodge action", "the Attack", "can", "se the Attack action to make a grappl", "", "."],
 )
 def test_words_that_do_not_stand_there_or_say_too_little_count_for_nothing(quote: str) -> None:
-    text, gate = through(f'O agarrão [2 "{quote}"].')
+    text, gate = through(f'O agarrão [2 "{quote}"].', abroad=True)
     assert text == "O agarrão."
     assert gate.dropped == 1
 
@@ -111,13 +114,15 @@ def test_invented_words_take_the_marker_with_them_even_where_the_sentence_would_
 def test_a_quotation_may_hold_brackets_and_marks_of_its_own() -> None:
     passages = ['Roll [1d6] and shout "stop, 3 times" at the wolf.']
     for quote in ("Roll [1d6] and shout", 'shout "stop, 3 times" at', "Roll [1d6]"):
-        gate = CitationGate(passages, terms)
+        gate = CitationGate(passages, terms, abroad=True)
         assert gate.feed(f'Grite [1 "{quote}"].') + gate.finish() == "Grite [1]."
         assert gate.quotes == {1: quote}
 
 
 def test_several_quotations_in_one_marker_are_checked_one_by_one() -> None:
-    text, gate = through('Fogo e luta [1 "8d6 fire damage", 2 "Attack action"; 1 "8d6 cold damage"].')
+    text, gate = through(
+        'Fogo e luta [1 "8d6 fire damage", 2 "Attack action"; 1 "8d6 cold damage"].', abroad=True
+    )
     assert text == "Fogo e luta [1][2]."
     assert gate.dropped == 1
 
@@ -146,7 +151,8 @@ ANSWERS = st.lists(
         [
             "[", "]", "[1", "[2]", "[7]", "[1, 2-3]", ' "', '"]', "“", "”]", "【2】", "8d6 fire damage",
             "the Attack action", '[2 "use the Attack action"]', '[1 "no such words"]', ", 3", "\n", "\n\n", " ",
-            ". ", "Fire damage", "attack", "d", "x" * 90,
+            ". ", "Fire damage", "attack", "d", "x" * 90, "[^", "\\", "&#91;", "&#93;", "&", "Passage ", "†source",
+            "［", "］", "９", "\u200b", " and ", "*", ".",
         ]
     ),
     max_size=24,
@@ -162,12 +168,19 @@ def test_however_the_text_is_cut_the_output_is_the_same(text: str, data: st.Data
     assert other.quotes == gate.quotes
 
 
+def as_read(text: str) -> str:
+    """The text as it looks: entities and escapes resolved, without what prints as nothing, in plain characters."""
+    text = unicodedata.normalize("NFKC", html.unescape(text))
+    text = re.sub("[\\\\*_`\u200b]", "", text).replace("【", "[").replace("】", "]")
+    return re.sub(r"\[\s*(?:\^|Passage)?\s*(\d+)(?:\.|†[^\[\]]*)?\s*\]", r"[\1]", text)
+
+
 @example("[1[2]]")
 @example("[[2]1]")
 @given(ANSWERS)
 def test_no_unchecked_marker_gets_out_and_every_quote_stands_in_its_passage(text: str) -> None:
     shown, gate = through(text)
-    for numbers in re.findall(r"[\[【](\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)[\]】]", shown):
+    for numbers in re.findall(r"[\[【](\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)[\]】]", as_read(shown)):
         assert int(numbers) in gate.quotes
     assert not re.search(r"[\[【]\d{1,3}\s*[:,]?\s*[\"“”].*?[\"“”]\s*[\]】]", shown)
     assert all(quote in PASSAGES[n - 1] for n, quote in gate.quotes.items())
@@ -178,3 +191,82 @@ def test_sentences_are_substrings_and_lose_no_word(text: str) -> None:
     found = sentences(text)
     assert all(one in text for one in found)
     assert set("".join(text.split())) - set("".join("".join(found).split())) <= set("\"'”’)*_")
+
+
+FORMS = [
+    "[{}]", "[ {} ]", "［{}］", "[{}.]", "[^{}]", r"\[{}\]", "&#91;{}&#93;", "&lbrack;{}&rsqb;", "&#x5B;{}&#x5d;",
+    "[{}\u200b]", "[\u2060{}]", "【{}】", "【{}†source】", "[{}†L1]", "[{}†L1-L3]", "【{}:0†source】", "[Passage {}]",
+    "[passages {}]", "[Source: {}]", "[Fonte {}]", "[ref. {}]", "[#{}]", "[**{}**]", "[`{}`]", "[{},]", "[_{}_]",
+]  # fmt: skip
+
+
+def test_whatever_a_reader_would_take_for_a_marker_is_checked_as_one() -> None:
+    for form in FORMS:
+        assert through(f"It deals 8d6 fire damage {form.format(1)}.")[0] == "It deals 8d6 fire damage [1]."
+        shown, gate = through(f"It deals fire damage {form.format(99)}. So be it.")
+        assert shown == "It deals fire damage. So be it.", form
+        assert gate.dropped == 1
+        letters = through(*f"It deals fire damage {form.format(99)}. So be it.")[0]
+        assert letters == shown, form
+
+
+def test_full_width_and_other_digits_are_numbers() -> None:
+    assert through("It deals 8d6 fire damage ［１］.")[0] == "It deals 8d6 fire damage [1]."
+    assert through("It deals 8d6 fire damage [９９].")[0] == "It deals 8d6 fire damage."
+
+
+def test_words_and_numbers_that_cite_nothing_pass() -> None:
+    said = "See [Table 4], [level 3], [1d6], [2.5], [1/2], [2024], [ ], [x] and [^note]; \\* & &amp; stay."
+    assert through(said)[0] == said
+
+
+def test_no_form_of_a_marker_comes_out_of_what_was_taken_from_its_middle() -> None:
+    for text in ("[1[9]]", "[Passage [9] 1]", "[\\[9\\]1]", "&#91;[9]1]", "[1[9]†source]"):
+        shown, _ = through(f"Fire damage {text}.")
+        assert "?" in shown, shown
+
+
+def test_words_that_stand_in_a_passage_bear_out_no_statement_about_something_else() -> None:
+    shown, gate = through('The moon is made of cheese. [1 "a bright streak flashes"]', abroad=True)
+    assert shown == "The moon is made of cheese."
+    assert gate.unborne == ["The moon is made of cheese."]
+    shown, gate = through('It flashes as a bright streak. [1 "a bright streak flashes"]')
+    assert gate.quotes == {1: "A bright streak flashes"}
+
+
+def test_one_shared_word_bears_out_no_statement_that_has_more() -> None:
+    assert (
+        through("Creatures never follow smells of tallow. [1]")[0]
+        == "Creatures never follow smells of tallow."
+    )
+    assert through("Grapple. [2]")[0] == "Grapple. [2]"
+
+
+def test_a_passages_heading_is_shared_words_too_but_never_all_of_them() -> None:
+    passages = ["Each creature takes 8d6 damage.", "Swimming costs movement."]
+    gate = CitationGate(passages, terms, headings=["Spells › Fireball", "Spells › Fireball"])
+    assert (
+        gate.feed("Fireball damage [1]. Fireball spells [2].") + gate.finish()
+        == "Fireball damage [1]. Fireball spells."
+    )
+
+
+def test_statements_that_lost_their_markers_are_told_once_each() -> None:
+    said = (
+        "Dragons hoard amethysts [9]. It deals 8d6 fire damage [1][7]. Wolves hide silver [8] and copper [9]."
+    )
+    shown, gate = through(said)
+    assert shown == "Dragons hoard amethysts. It deals 8d6 fire damage [1]. Wolves hide silver and copper."
+    assert gate.unborne == ["Dragons hoard amethysts", "Wolves hide silver and copper"]
+    _, gate = through("Dragons deal [9] 8d6 fire damage [1].")
+    assert gate.unborne == []
+
+
+def test_a_marker_takes_no_time_to_check() -> None:
+    passage = "A lit lantern shows everything within ten paces. " * 16
+    began = time.process_time()
+    for text in ('[1 "a', "[1]", "word [1] ", "[1-20]", '[1 "a]', '[1 "a" ', "[[[[[[[9]"):
+        gate = CitationGate([passage] * 10, lambda said: content_terms(said, "en"))
+        gate.feed((text * 16_000)[:16_000])
+        gate.finish()
+    assert time.process_time() - began < 3.5
