@@ -16,7 +16,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-com
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-kill test-extras check bench lock models clean
+.PHONY: help run quick test test-slow test-kill test-extras check bench lock models clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -24,13 +24,20 @@ help: ## list the targets
 run: $(VENV)/run models ## open the bot; lines piped in are run one by one (ARGS= for another command)
 	@$(BIN)/python -m bot $(or $(ARGS),chat)
 
-test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+# A module's tests stay with one worker, and share what the module starts.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 
-test-kill: $(VENV)/dev models ## kill -9 at every seeded instant; make test strikes at a sample of them
-	@SUTRADHAR_KILLS=all $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/kill \
-	  tests/wire/test_*kill.py tests/wire/test_council.py tests/wire/test_*faults.py tests/wire/test_*fuzz.py \
-	  tests/wire/test_*acks.py $(ARGS)
+quick: $(VENV)/dev ## run the tests that start nothing: after each change (ARGS= for pytest's options)
+	@$(PYTEST) -m "not slow" --ignore tests/kill --ignore tests/promises --ignore tests/wire $(ARGS)
+
+test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
+	@$(PYTEST) -m "not slow" $(ARGS)
+
+test-slow: $(VENV)/dev models ## run the tests that strike, flood, fuzz or download
+	@$(PYTEST) -m slow $(ARGS)
+
+test-kill: $(VENV)/dev models ## the slow tests at every seeded instant: make test-slow strikes at a sample of them
+	@SUTRADHAR_KILLS=all $(PYTEST) -m slow $(ARGS)
 
 test-extras: $(EXTRAS)/ready models ## test the large extras for real, in a venv of their own (1 GB and more)
 	@SUTRADHAR_EXTRAS=1 $(EXTRAS)/bin/python -m pytest tests/extras $(ARGS)
