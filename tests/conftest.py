@@ -1,10 +1,33 @@
-"""What holds for every test: the keys of whoever runs them are not there, nor their collector of traces."""
+"""What holds for every test: whoever runs them is not there.
+
+Neither their keys nor their collector of traces, neither their language nor their home with what the bot keeps in it.
+Of all that only the folder of model files is handed on, in SUTRADHAR_MODELS: who wants a model's files asks for that.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
+from pathlib import Path
 
-for _name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "OPENAI_", "OTEL_"))]:
+from bot.config import load
+
+_SWITCHES = ("SUTRADHAR_KILLS", "SUTRADHAR_EXTRAS")
+
+# An empty file of settings: theirs may say anything, and where the models are is not in it.
+_models = load(Path(os.devnull)).models_dir.absolute()
+_theirs = ("ANTHROPIC_", "OPENAI_", "OTEL_", "SUTRADHAR_", "XDG_", "LC_", "LANGUAGE")
+for _name in [name for name in os.environ if name.startswith(_theirs) and name not in _SWITCHES]:
     del os.environ[_name]
-# Empty rather than gone: so the ones in a developer's .env do not count either, here or in a process begun here.
-os.environ |= {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
+_home = tempfile.mkdtemp(prefix="sutradhar-home-")
+atexit.register(shutil.rmtree, _home, ignore_errors=True)
+os.environ |= {
+    "HOME": _home,
+    "LANG": "C.UTF-8",
+    "SUTRADHAR_MODELS": str(_models),
+    # Empty rather than gone: so the ones in a developer's .env do not count either, here or in a process begun here.
+    "ANTHROPIC_API_KEY": "",
+    "OPENAI_API_KEY": "",
+}

@@ -1,0 +1,70 @@
+"""The suite's own promises: it passes wherever it is run, and is judged as a newcomer would run it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from bot.models import MODELS
+
+ROOT = Path(__file__).resolve().parents[1]
+# They ask what is set up, and what time it is.
+CURIOUS = (
+    "tests/test_config.py::test_an_empty_key_counts_as_none_and_hides_the_one_in_dotenv",
+    "tests/test_config.py::test_watched_folders_start_at_the_file",
+    "tests/adapters/slack/test_welcome.py",
+)
+
+
+def test_what_lies_in_the_home_of_whoever_runs_the_tests_is_not_seen(tmp_path: Path) -> None:
+    """Neither the demo model that `make run` fetches, nor their language or the zone of their clock."""
+    models = tmp_path / ".local" / "share" / "sutradhar" / "models"
+    for file in MODELS["smollm2"].files:
+        target = models / "smollm2" / file.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
+        os.truncate(target, file.size)
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("SUTRADHAR_", "PYTEST_"))
+    }
+    theirs = {"HOME": str(tmp_path), "TZ": "Asia/Kolkata", "LC_ALL": "pt_BR.UTF-8", "SUTRADHAR_LOCALE": "pt"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *CURIOUS],
+        cwd=ROOT,
+        env=kept | theirs,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_judges_a_release_does_as_the_readme_says() -> None:
+    """In an empty home, with no variable of ours, and `make run` before `make test`."""
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    script = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
+    assert re.findall(r"(?:SUTRADHAR|XDG)_\w*=", script) == []
+    steps = re.findall(r'^(?:step ".*?" .*|.*\bmake run\b.*|(?:unset|export) .*)$', script, re.MULTILINE)
+    order = [
+        next(place for place, step in enumerate(steps) if re.search(pattern, step))
+        for pattern in (
+            r"^unset .*\$\{!SUTRADHAR_@\} \$\{!XDG_@\}",
+            r'^export HOME="\$work/',
+            r"^step .* first_run$",
+            r"^step .* make test$",
+            r"^step .* make check$",
+            r"^step .* make test-slow$",
+        )
+    ]
+    assert order == sorted(order)
+    assert re.search(r"^first_run\(\) \{.*\n.*\| make run >", script, re.MULTILINE)
+
+
+def test_a_workflow_calls_it_and_holds_no_secret() -> None:
+    (workflow,) = (ROOT / ".github" / "workflows").iterdir()
+    text = workflow.read_text(encoding="utf-8")
+    assert "- run: .ci/run\n" in text
+    assert "secrets" not in text
