@@ -18,6 +18,7 @@ from bot.events import Author, Event, Request, Run, Sorry, Text
 from bot.requests import event_id
 from storage.db import Database
 from storage.inbox import Inbox
+from tests.fakes import migrated
 from tests.fakes.house import Recorder, asked, open_scripted
 
 
@@ -115,7 +116,7 @@ class AcknowledgeN:
 
 
 async def test_those_that_wait_for_a_commit_share_the_next_in_the_order_they_came(tmp_path: Path) -> None:
-    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db")
+    database = await Database.open(migrated.database(tmp_path / "a.db"))
     batches: list[int] = []
 
     class Counting(Inbox):
@@ -135,7 +136,7 @@ async def test_those_that_wait_for_a_commit_share_the_next_in_the_order_they_cam
 
 
 async def test_one_that_cannot_be_written_does_not_take_the_others_along(tmp_path: Path) -> None:
-    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db")
+    database = await Database.open(migrated.database(tmp_path / "a.db"))
     arrivals = Arrivals(Inbox(database), lambda request, seq: None)
     broken: Request = asked("broken", "half a letter: \ud800")
     got = await asyncio.gather(

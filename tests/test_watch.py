@@ -24,6 +24,7 @@ from bot.watch import Stamp, Watch, logged, look
 from storage.documents import Documents
 from storage.inbox import Inbox
 from storage.outbox import Outbox
+from tests.fakes import migrated
 from tests.fakes.house import Recorder
 
 BAD = {"bad.pdf": "library.file_damaged", "left.md": "library.file_missing"}
@@ -367,7 +368,7 @@ async def running(folder: Path, space: str = "local") -> AsyncIterator[tuple[App
         f'[library]\nwatch = ["rulebooks"]\nwatch_space = "{space}"\n[embedding]\nmodel = "none"\n',
         encoding="utf-8",
     )
-    house = await House.open(load(file, folder.parent / "data", environ={}))
+    house = await House.open(load(file, migrated.folder(folder.parent / "data"), environ={}))
     app = App(house, house.engine_url)
     app.attach(WATCH, recorder.view)
     begun = await app.start()

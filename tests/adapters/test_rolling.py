@@ -18,6 +18,7 @@ from storage.db import Database
 from storage.offers import Offers
 from storage.outbox import Outbox
 from tests.adapters.paper import Paper, PaperHome
+from tests.fakes import migrated
 
 RUN = "c0ffee" + "0" * 26
 ASKED = Request(RUN, Place("paper", "1", "2", "3"), Author("7", "Ana"), "rules", "ask", {}, "Who?")
@@ -134,7 +135,7 @@ class Desk:
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncGenerator[Desk, None]:
-    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'test.db'}")
+    database = await Database.open(migrated.database(tmp_path / "test.db"))
     yield Desk(database)
     await database.close()
 

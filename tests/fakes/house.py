@@ -13,6 +13,7 @@ from bot.house import House
 from bot.verb import HOUSE
 from bot.works.desk import Desk
 from storage.outbox import Outbox
+from tests.fakes import migrated
 
 Script = Callable[[Run], AsyncGenerator[Event, None]]
 
@@ -65,7 +66,7 @@ class _Recorded:
 
 async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Recorder) -> App:
     """An app over real storage and the real engine, not yet started."""
-    house = await House.open(load(data=data, environ={}))
+    house = await House.open(load(data=migrated.folder(data), environ={}))
 
     class ScriptedHouse:
         """The real house but for its works."""
@@ -87,7 +88,7 @@ async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Rec
 
 
 def config(data: Path) -> Config:
-    return load(data=data, environ={})
+    return load(data=migrated.folder(data), environ={})
 
 
 def asked(

@@ -10,6 +10,7 @@ import pytest
 
 from storage.db import Database
 from storage.ledger import Ledger
+from tests.fakes import migrated
 from tests.fakes.wires import WIRES, Wire
 from tests.llm.desk import Open
 from tests.llm.table import Lay, Set
@@ -17,7 +18,7 @@ from tests.llm.table import Lay, Set
 
 @pytest.fixture
 async def ledger(tmp_path: Path) -> AsyncIterator[Ledger]:
-    db = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/sutradhar.db")
+    db = await Database.open(migrated.database(tmp_path / "sutradhar.db"))
     yield Ledger(db)
     await db.close()
 

@@ -17,6 +17,7 @@ from bot.llm.base import Meter
 from bot.words import words
 from storage.db import Database
 from storage.ledger import Ledger
+from tests.fakes import migrated
 from tests.fakes.reply import Reply
 from tests.fakes.run import MemoryRun
 from tests.llm.desk import PROMPT
@@ -108,7 +109,7 @@ class Slow(Ledger):
 
 
 async def test_a_call_cancelled_before_it_began_stands_against_no_cap(tmp_path: Path) -> None:
-    db = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/sutradhar.db")
+    db = await Database.open(migrated.database(tmp_path / "sutradhar.db"))
     slow = Slow(db)
 
     async def price(usage: Usage) -> Decimal:

@@ -26,6 +26,7 @@ from bot.house import House
 from bot.llm.deadlines import Timeouts
 from bot.llm.registry import Models
 from storage.ledger import Ledger
+from tests.fakes import migrated
 from tests.fakes.model_service import ModelService
 from tests.fakes.wires import kind_of
 
@@ -138,7 +139,7 @@ def settings(data: Path, *services: ModelService, toml: str = "") -> Config:
     file = data.with_name(data.name + ".toml")
     file.write_text(text, encoding="utf-8")
     models = {name: value for name, value in os.environ.items() if name == "SUTRADHAR_MODELS"}
-    return load(file, data, {"FAKE_KEY": KEY, **models})
+    return load(file, migrated.folder(data), {"FAKE_KEY": KEY, **models})
 
 
 def of(events: Events, *names: str) -> Events:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bot.config import Config, load
+from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.promises.talk import ASK, KEY, of, settings, status, talking, texts
 
@@ -205,7 +206,7 @@ def chained(data: Path, service: ChatService, *, cites: bool = True) -> Config:
         '[roles]\nanswerer = ["fake:gone", "fake:small"]\n',
         encoding="utf-8",
     )
-    return load(file, data, {"FAKE_KEY": KEY})
+    return load(file, migrated.folder(data), {"FAKE_KEY": KEY})
 
 
 async def test_who_answered_instead_is_said(stocked: Path) -> None:

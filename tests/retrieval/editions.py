@@ -16,6 +16,7 @@ from bot.house import House
 from bot.retrieval.intake import Item
 from bot.works.intake_job import IntakeJob
 from storage.db import new_id
+from tests.fakes import migrated
 from tests.fakes.embedder import Letters
 from tests.fakes.run import MemoryRun
 
@@ -39,7 +40,7 @@ def write(file: Path, edition: int, sections: int = 8) -> Path:
 async def opened(folder: Path, letters: Letters, model: str = ONE) -> AsyncIterator[House]:
     """The house over `folder`, its embedder (one of `letters`) the model of that name."""
     (folder / "config.toml").write_text(f'[embedding]\nmodel = "{model}"\n', encoding="utf-8")
-    house = await House.open(load(folder / "config.toml", folder / "data", environ={}))
+    house = await House.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
     house.embedding.load = letters.load
     gc.freeze()  # each job ends with a collection, which need not look at all that has been imported
     try:

@@ -12,6 +12,7 @@ from bot.config import load
 from bot.events import Sorry
 from bot.house import House
 from bot.retrieval.intake import Item
+from tests.fakes import migrated
 
 LONG = "# Walking\n\n" + "\n\n".join(
     f"Paragraph {n} tells of the {word} road and of those who walk it by night with a lantern."
@@ -25,7 +26,7 @@ async def library(folder: Path, settings: str) -> AsyncIterator[House]:
     """A house with one book on the shelf "rules", without vectors."""
     (folder / "config.toml").write_text(settings + '[embedding]\nmodel = "none"\n', encoding="utf-8")
     (folder / "book.md").write_text(BOOK, encoding="utf-8")
-    house = await House.open(load(folder / "config.toml", folder / "data", environ={}))
+    house = await House.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
     try:
         taken = await house.intake.take(
             "local", "rules", Item("book.md", str(folder / "book.md")), "k", replace=False

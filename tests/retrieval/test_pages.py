@@ -21,6 +21,7 @@ from bot.retrieval.lexical import Segment
 from bot.works.rules import Rules
 from storage.db import new_id
 from storage.document_rows import NewDocument
+from tests.fakes import migrated
 from tests.fakes.run import MemoryRun
 
 WALLS = ("northern", "eastern", "southern", "western", "inner", "outer")
@@ -57,7 +58,7 @@ async def fortress(folder: Path, child_chars: int, parent_chars: int) -> AsyncIt
     )
     document = paged()
     parts = chunks(document, child_chars=child_chars, parent_chars=parent_chars)
-    house = await House.open(load(folder / "config.toml", folder / "data", environ={}))
+    house = await House.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
     try:
         await house.documents.add(
             NewDocument(

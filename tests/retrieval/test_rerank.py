@@ -24,6 +24,7 @@ from bot.retrieval.rerank import ColBERT, CrossEncoder, Reranker, in_time, reord
 from bot.retrieval.reranking import Reranking
 from bot.retrieval.shelf import Shelf, ShelvedDocument
 from bot.words import words
+from tests.fakes import migrated
 
 MODELS = load(environ=os.environ).models_dir
 KINDS: dict[str, Callable[[Path], Reranker]] = {"cross-encoder": CrossEncoder, "colbert": ColBERT}
@@ -264,7 +265,9 @@ def configured(folder: Path, rerank: str, models: Path) -> Config:
     text = f'[retrieval]\nrerank = "{rerank}"\nrerank_seconds = 30\n\n[embedding]\nmodel = "none"\n'
     (folder / "config.toml").write_text(text, encoding="utf-8")
     (folder / "book.md").write_text(ENGLISH, encoding="utf-8")
-    return load(folder / "config.toml", folder / "data", environ={"SUTRADHAR_MODELS": str(models)})
+    return load(
+        folder / "config.toml", migrated.folder(folder / "data"), environ={"SUTRADHAR_MODELS": str(models)}
+    )
 
 
 async def found_in_a_library(

@@ -13,6 +13,7 @@ from bot.house import House
 from bot.retrieval.intake import Item
 from bot.retrieval.ranked import Hit
 from bot.retrieval.variety import varied
+from tests.fakes import migrated
 
 BOOK = """# Roads
 
@@ -60,7 +61,7 @@ def test_without_variety_the_order_is_plain(count: int, limit: int) -> None:
 async def test_a_library_passes_over_a_double(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[embedding]\nmodel = "none"\n', encoding="utf-8")
     (tmp_path / "book.md").write_text(BOOK, encoding="utf-8")
-    house = await House.open(load(tmp_path / "config.toml", tmp_path / "data", environ={}))
+    house = await House.open(load(tmp_path / "config.toml", migrated.folder(tmp_path / "data"), environ={}))
     try:
         item = Item("book.md", str(tmp_path / "book.md"))
         await house.intake.take("local", "rules", item, "k", replace=False)

@@ -34,9 +34,13 @@ def differences(connection: Connection) -> list[Any]:
     return list(compare_metadata(MigrationContext.configure(connection), metadata))
 
 
-async def test_a_database_migrated_from_nothing_has_exactly_the_declared_tables(db: Database) -> None:
-    async with db.read() as connection:
-        assert await connection.run_sync(differences) == []
+async def test_a_database_migrated_from_nothing_has_exactly_the_declared_tables(url: str) -> None:
+    database = await Database.open(url)
+    try:
+        async with database.read() as connection:
+            assert await connection.run_sync(differences) == []
+    finally:
+        await database.close()
 
 
 def test_the_constant_names_the_newest_file() -> None:

@@ -18,6 +18,7 @@ from bot.retrieval.found import Found
 from bot.retrieval.intake import Item
 from bot.strategies.base import Inquiry, Told
 from bot.strategies.factory import strategy
+from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.run import MemoryRun
 
@@ -102,7 +103,7 @@ async def opened(folder: Path) -> AsyncIterator[Bench]:
             encoding="utf-8",
         )
         (folder / "book.md").write_text(BOOK, encoding="utf-8")
-        house = await House.open(load(folder / "config.toml", folder / "data", environ={}))
+        house = await House.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
         try:
             item = Item("book.md", str(folder / "book.md"))
             assert (await house.intake.take("local", "rules", item, "k", replace=False)).key == ""

@@ -19,6 +19,7 @@ from bot.events import Author, OptionValue, Place, Request, Sorry
 from bot.retrieval.intake import Item
 from bot.works import earlier
 from bot.works.earlier import EarlierWords, newest
+from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.house import Recorder, asked
 
@@ -76,7 +77,7 @@ async def talking(folder: Path, *, told: bool = True) -> AsyncIterator[Talk]:
     async with ChatService(answered) as service:
         (folder / "config.toml").write_text(CONFIG.format(url=service.base_url), encoding="utf-8")
         (folder / "book.md").write_text(BOOK, encoding="utf-8")
-        app = await App.open(load(folder / "config.toml", folder / "data", environ={}))
+        app = await App.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
         talk = Talk(app)
         try:
             app.attach("slack", Recorder().view, earlier=talk.earlier if told else None)

@@ -16,6 +16,7 @@ from bot.app import App
 from bot.config import load
 from bot.events import Failed, File, Notice, OptionValue, Place, Request, Sorry, Text
 from bot.works.incoming import LONGEST_NAME, safe
+from tests.fakes import migrated
 from tests.fakes.house import Recorder, asked
 
 TOWN = b"# Town\n\n## Gate\n\nThe gate of the town opens with a key.\n"
@@ -57,7 +58,7 @@ def adds(id: str, *files: File, verb: str = "add", work: str = "library", **opti
 
 @asynccontextmanager
 async def running(data: Path, recorder: Recorder, attachments: Attachments) -> AsyncIterator[App]:
-    app = await App.open(load(data=data, environ={}))
+    app = await App.open(load(data=migrated.folder(data), environ={}))
     app.attach("terminal", recorder.view)
     app.attach("discord", recorder.view, attachments.fetch)
     try:
@@ -97,7 +98,7 @@ async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in
     config = tmp_path / "config.toml"
     config.write_text("[library]\nmax_mb = 2\n")
     recorder = Recorder()
-    app = await App.open(load(config, data=tmp_path / "data", environ={}))
+    app = await App.open(load(config, data=migrated.folder(tmp_path / "data"), environ={}))
     try:
         app.attach("discord", recorder.view, attachments.fetch)
         await app.start()

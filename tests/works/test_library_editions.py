@@ -17,6 +17,7 @@ from bot.config import load
 from bot.events import Author, OptionValue, Place, Request
 from bot.requests import line_of
 from storage.document_rows import NewDocument
+from tests.fakes import migrated
 from tests.fakes.embedder import Letters
 from tests.fakes.house import Recorder
 from tests.retrieval.editions import ONE, originals, there, write
@@ -28,7 +29,7 @@ ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
 @asynccontextmanager
 async def running(folder: Path, letters: Letters, seen: Recorder) -> AsyncIterator[App]:
     (folder / "config.toml").write_text(f'[embedding]\nmodel = "{ONE}"\n[roles]\n', encoding="utf-8")
-    app = await App.open(load(folder / "config.toml", folder / "data", environ={}))
+    app = await App.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
     app.house.embedding.load = letters.load
     app.attach("terminal", seen.view)
     await app.start()

@@ -23,6 +23,7 @@ from bot.works import intake_job
 from bot.works.intake_job import IntakeJob
 from bot.works.jobs import short
 from storage.jobs import Jobs
+from tests.fakes import migrated
 from tests.fakes.house import Recorder
 from tests.fakes.run import MemoryRun
 
@@ -226,7 +227,7 @@ class Desk:
 async def opened(folder: Path) -> AsyncIterator[Desk]:
     file = folder / "config.toml"
     file.write_text('[embedding]\nmodel = "none"\n', encoding="utf-8")
-    house = await House.open(load(file, folder / "data", environ={}))
+    house = await House.open(load(file, migrated.folder(folder / "data"), environ={}))
     held = Held(house.config, house.documents, house.intake._passages, house.vectors, house.embedding)
     app, recorder = App(replace(house, intake=held), house.engine_url), Recorder()
     app.attach("terminal", recorder.view)
@@ -325,7 +326,7 @@ async def test_what_an_earlier_process_left_is_stopped_before_a_start_takes_it_u
     async with opened(tmp_path) as desk:
         job = await desk.add(BOSS, desk.file("endless.md", "A."))
         await desk.reading(job, "endless.md")
-    house = await House.open(load(tmp_path / "config.toml", tmp_path / "data", environ={}))
+    house = await House.open(load(tmp_path / "config.toml", migrated.folder(tmp_path / "data"), environ={}))
     app = App(house, house.engine_url)
     assert [one.state for one in await house.jobs.list("local")] == ["running"]
     assert await app.stop_run("other", job) == 0
@@ -337,7 +338,7 @@ async def test_what_an_earlier_process_left_is_stopped_before_a_start_takes_it_u
 
 
 async def test_the_table_tells_phase_percentage_files_age_and_errors(tmp_path: Path) -> None:
-    house = await House.open(load(data=tmp_path, environ={}))
+    house = await House.open(load(data=migrated.folder(tmp_path), environ={}))
     jobs, now = house.jobs, datetime.now(UTC)
     await jobs.create("local", "run-1a2b3c", "rules", "add", 12)
     await jobs.progress("local", "run-1a2b3c", "reading", 34, 100, files_done=3)

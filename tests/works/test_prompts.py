@@ -17,6 +17,7 @@ from bot.events import Author, Failed, File, Request, Sorry, Text
 from bot.prompts import BUNDLED, PromptFile, Prompts, PromptText, as_yaml
 from storage.db import Database
 from storage.prompts import Overrides
+from tests.fakes import migrated
 from tests.fakes.house import Recorder, asked, config
 
 OWN = "Answer {language} like a pirate. {passages}"
@@ -140,7 +141,7 @@ async def test_a_wording_whose_placeholders_have_gone_gives_way_to_the_file(
 )
 def test_what_is_shown_can_be_given_back(tmp_path: Path, text: str) -> None:
     async def kept() -> None:
-        db = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/p.db")
+        db = await Database.open(migrated.database(tmp_path / "p.db"))
         try:
             prompts = Prompts(PromptFile(BUNDLED), Overrides(db))
             user = PromptFile(BUNDLED).get("rag").user

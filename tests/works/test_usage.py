@@ -14,6 +14,7 @@ from bot.config import Config, load
 from bot.events import Author, OptionValue, Place, Request, Stage, Text
 from bot.requests import row_of
 from bot.works.usage import NAMED
+from tests.fakes import migrated
 from tests.fakes.house import Recorder, asked
 
 ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia | the *Bold*")
@@ -24,7 +25,7 @@ HERE, THERE = Place("terminal", "here", "c", "t"), Place("terminal", "there", "c
 def config(folder: Path, budget: str = "") -> Config:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text(f"[budget]\n{budget}\n", encoding="utf-8")
-    return load(folder / "config.toml", folder / "data", environ={})
+    return load(folder / "config.toml", migrated.folder(folder / "data"), environ={})
 
 
 class Desk:

@@ -12,6 +12,7 @@ from bot.adapters.discord.client import Sutradhar
 from bot.app import App
 from bot.config import DiscordConfig, load
 from tests.adapters.discord.wire import soon_ready
+from tests.fakes import migrated
 from tests.fakes.discord import Channel, FakeDiscord, Guild, User
 from tests.fakes.house import Recorder, Script, open_scripted
 
@@ -45,7 +46,7 @@ async def line(data: Path, scripts: Mapping[str, Script], *, free_chat: bool = F
             free_chat=free_chat,
         )
         app = await open_scripted(data, scripts, Recorder())
-        config = replace(load(data=data, environ={}), discord=settings)
+        config = replace(load(data=migrated.folder(data), environ={}), discord=settings)
         async with Sutradhar(app, config) as client:
             soon_ready(client)
             await client.login(discord.token)

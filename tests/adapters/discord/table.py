@@ -26,6 +26,7 @@ from bot.adapters.discord.sharing import said
 from bot.adapters.discord.translator import Translator
 from bot.app import App
 from bot.config import Config, DiscordConfig, load
+from tests.fakes import migrated
 from tests.fakes.house import Recorder, Script, open_scripted
 
 
@@ -122,7 +123,7 @@ async def table(
     data: Path, scripts: Mapping[str, Script], settings: DiscordConfig | None = None
 ) -> AsyncIterator[Table]:
     recorder = Recorder()
-    config = replace(load(data=data, environ={}), discord=settings or DiscordConfig())
+    config = replace(load(data=migrated.folder(data), environ={}), discord=settings or DiscordConfig())
     app = await open_scripted(data, scripts, recorder)
     app.attach("discord", recorder.view)
     await app.start()

@@ -20,6 +20,7 @@ from bot.app import App
 from bot.config import Config, DiscordConfig, load
 from bot.events import Sorry
 from tests.adapters.discord.wire import soon_ready
+from tests.fakes import migrated
 from tests.fakes.discord import FakeDiscord
 
 GUILDS, GUILD_MESSAGES, DM_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
@@ -28,7 +29,7 @@ GUILDS, GUILD_MESSAGES, DM_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 
 
 def config(fake: FakeDiscord, data: Path, **settings: object) -> Config:
     given = {"api_base": fake.api, **settings}
-    return replace(load(data=data, environ={}), discord=DiscordConfig(**given))  # type: ignore[arg-type]
+    return replace(load(data=migrated.folder(data), environ={}), discord=DiscordConfig(**given))  # type: ignore[arg-type]
 
 
 @asynccontextmanager

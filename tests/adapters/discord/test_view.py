@@ -38,6 +38,7 @@ from storage.db import Database
 from storage.offers import Offers
 from storage.outbox import Outbox
 from tests.adapters.paper import Paper, PaperHome, Written
+from tests.fakes import migrated
 
 RUN = "c0ffee" + "0" * 26
 PLACE = Place("discord", "1", "2", "3")
@@ -49,7 +50,7 @@ SEARCH = (Stage("search", "Searching"), Status("Looking"), Text("Found 3 passage
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncGenerator[Database, None]:
-    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path / 'test.db'}")
+    database = await Database.open(migrated.database(tmp_path / "test.db"))
     yield database
     await database.close()
 

@@ -29,6 +29,7 @@ from storage.db import Database
 from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.threads import Threads
+from tests.fakes import migrated
 from tests.fakes.discord import Asked, Channel, FakeDiscord, User
 from tests.fakes.house import Recorder, Script, open_scripted
 
@@ -46,7 +47,7 @@ async def bot(
 ) -> AsyncIterator[Sutradhar]:
     """A bot that is connected. Leaving this is leaving in order; what was begun is not waited for."""
     told = DiscordConfig(api_base=fake.api, gateway_url=fake.gateway_url)
-    config = replace(load(data=data, environ={}), discord=replace(told, **settings))  # type: ignore[arg-type]
+    config = replace(load(data=migrated.folder(data), environ={}), discord=replace(told, **settings))  # type: ignore[arg-type]
     app: App = await open_scripted(data, scripts, Recorder())
     client = Sutradhar(app, config)
     soon_ready(client)
@@ -131,7 +132,7 @@ class Bench:
 
 @asynccontextmanager
 async def bench(data: Path) -> AsyncIterator[Bench]:
-    database = await Database.open(f"sqlite+aiosqlite:///{data / 'wire.db'}")
+    database = await Database.open(migrated.database(data / "wire.db"))
     async with FakeDiscord() as fake:
         made = Bench(fake, database)
         redirect(DiscordConfig(api_base=fake.api, gateway_url=fake.gateway_url))

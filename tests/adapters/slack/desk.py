@@ -25,6 +25,7 @@ from storage.db import Database
 from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.threads import Threads
+from tests.fakes import migrated
 from tests.fakes.slack import Channel, FakeSlack, Message, Team, User
 
 QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=4.0)
@@ -142,7 +143,7 @@ class Ground:
 
 @asynccontextmanager
 async def ground(data: Path) -> AsyncIterator[Ground]:
-    database = await Database.open(f"sqlite+aiosqlite:///{data / 'desk.db'}")
+    database = await Database.open(migrated.database(data / "desk.db"))
     async with FakeSlack() as fake:
         yield Ground(fake, database)
     await database.close()

@@ -15,6 +15,7 @@ from bot.app import App
 from bot.config import SlackConfig, load
 from bot.events import Event, Run, Text
 from bot.words import words
+from tests.fakes import migrated
 from tests.fakes.house import Recorder, Script, open_scripted
 from tests.fakes.slack import FakeSlack
 
@@ -66,7 +67,7 @@ async def served(
         **(more or {}),  # type: ignore[arg-type]
     )
     app = await open_scripted(data, scripts or {"hello": hello}, Recorder())
-    config = replace(load(data=data, environ={}), slack=settings)
+    config = replace(load(data=migrated.folder(data), environ={}), slack=settings)
     service = Slack(app, config, given or credentials(slack, mode), words("en"))
     running: asyncio.Task[None] | None = None
     try:

@@ -30,6 +30,7 @@ from bot.config import SlackConfig, load
 from bot.events import Event, Request, Run, Text, View
 from bot.words import words
 from storage.outbox import Outbox
+from tests.fakes import migrated
 from tests.fakes.house import Recorder, Script, open_scripted
 from tests.fakes.slack import Channel, FakeSlack, Message, Team, User
 
@@ -200,7 +201,7 @@ async def table(
     async with FakeSlack() as slack:
         team = slack.workspace("Table")
         told = replace(SlackConfig(api_base=slack.api, connections=1), **settings)
-        config = replace(load(data=data, environ={}), slack=told)
+        config = replace(load(data=migrated.folder(data), environ={}), slack=told)
         known = Scripts(scripts or {})
         app = await open_scripted(data, known, Recorder())
         bot = Bot(app, config, Credentials(slack.bot_token, slack.app_token), words("en"))

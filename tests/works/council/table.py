@@ -26,6 +26,7 @@ from storage.db import Database
 from storage.ledger import Ledger
 from storage.prompts import Overrides
 from storage.sessions import Sessions
+from tests.fakes import migrated
 from tests.fakes.run import MemoryRun
 from tests.wire.council_model import QUESTION, CouncilModel, CouncilService, settings
 
@@ -136,7 +137,7 @@ async def table(
             text = text.replace(old, new)
         file.write_text(text, encoding="utf-8")
         config = load(file, folder / "data", environ={})
-        db = await Database.open("sqlite+aiosqlite:///:memory:")
+        db = await Database.open(migrated.database(folder / "data" / migrated.STORAGE))
         made = Table(config, db, service.council)
         try:
             yield made

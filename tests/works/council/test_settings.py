@@ -16,6 +16,7 @@ from bot.works.council.settings import CHAIRS, CRITERIA_CHARS, Settings
 from storage.council_settings import CouncilSettings
 from storage.db import Database
 from storage.ledger import Ledger
+from tests.fakes import migrated
 from tests.fakes.run import MemoryRun
 
 CONFIG = """
@@ -73,7 +74,7 @@ class Hall:
 
 @pytest.fixture
 async def hall(tmp_path: Path) -> AsyncIterator[Hall]:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     yield Hall(tmp_path, db)
     await db.close()
 

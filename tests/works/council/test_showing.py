@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -17,6 +18,7 @@ from bot.works.council import markdown
 from bot.works.council.showing import Showing
 from storage.councils import Council, Councils
 from storage.db import Database
+from tests.fakes import migrated
 from tests.fakes.run import MemoryRun
 from tests.storage.council_rows import ballot, council, seat
 
@@ -94,8 +96,8 @@ class Archive:
 
 
 @pytest.fixture
-async def archive() -> AsyncIterator[Archive]:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def archive(tmp_path: Path) -> AsyncIterator[Archive]:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     yield Archive(db)
     await db.close()
 

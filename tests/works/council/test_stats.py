@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from bot.works.council.chart import DOTS, Chart
 from bot.works.council.stats import Stats
 from storage.councils import Councils
 from storage.db import Database
+from tests.fakes import migrated
 from tests.fakes.run import MemoryRun
 from tests.storage.council_rows import council, seat
 
@@ -59,8 +61,8 @@ class Board:
 
 
 @pytest.fixture
-async def board() -> AsyncIterator[Board]:
-    db = await Database.open("sqlite+aiosqlite:///:memory:")
+async def board(tmp_path: Path) -> AsyncIterator[Board]:
+    db = await Database.open(migrated.database(tmp_path / migrated.STORAGE))
     yield Board(db)
     await db.close()
 
