@@ -25,7 +25,7 @@ run: $(VENV)/run models ## open the bot; lines piped in are run one by one (ARGS
 	@$(BIN)/python -m bot $(or $(ARGS),chat)
 
 # A module's tests stay with one worker, and share what the module starts.
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 quick: $(VENV)/dev ## run the tests that start nothing: after each change (ARGS= for pytest's options)
 	@$(PYTEST) -m "not slow" --ignore tests/kill --ignore tests/promises --ignore tests/wire $(ARGS)

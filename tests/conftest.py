@@ -12,6 +12,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
+from hypothesis import HealthCheck, settings
+
 from bot.config import load
 
 _SWITCHES = ("SUTRADHAR_KILLS", "SUTRADHAR_EXTRAS")
@@ -31,3 +34,15 @@ os.environ |= {
     "ANTHROPIC_API_KEY": "",
     "OPENAI_API_KEY": "",
 }
+
+# How long an example takes says more about the machine than about what is tested.
+settings.register_profile("anywhere", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("anywhere")
+
+_LONGEST_FIRST = ("tests/wire/", "tests/kill/", "tests/promises/")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of several workers none is left alone in the end with a module that takes long."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST_FIRST))

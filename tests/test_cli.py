@@ -83,6 +83,7 @@ def test_doctor_names_what_is_missing_and_tells_no_secret(tmp_path: Path) -> Non
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_doctor_tells_which_models_play_and_why(tmp_path: Path) -> None:
     keyed = bot("doctor", data=tmp_path / "data", OPENAI_API_KEY="sk-very-secret").stdout
     assert "chosen by the keys that are set (OPENAI_API_KEY)" in keyed

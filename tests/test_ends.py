@@ -188,7 +188,7 @@ async def test_a_run_waits_for_a_process_that_is_on_its_platform(tmp_path: Path)
     await app.close()
     async with running(moody := Moody(tmp_path)) as app:  # in the terminal only
         assert await (await app.perform(asked("two", "hello"))).wait() == "done"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while attempts(tmp_path, "one") < 2:  # noqa: ASYNC110 (the condition is in a file)
                 await asyncio.sleep(0.02)
     assert moody.state("one") == "running"
@@ -196,7 +196,7 @@ async def test_a_run_waits_for_a_process_that_is_on_its_platform(tmp_path: Path)
     app = await open_scripted(tmp_path, {"slow": slow}, again := Recorder())
     app.attach("discord", again.view)
     await app.start()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert await app.ended("one") == "done"
     await app.close()
     assert again.events["one"] == [Text("begun")]

@@ -30,7 +30,7 @@ async def run_once(folder: Path, run_id: str, body: object) -> None:
     engine = Engine(f"sqlite:///{folder / 'engine.db'}", body)  # type: ignore[arg-type]
     await engine.launch()
     await engine.start(run_id)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await engine.status(run_id) != "ended":  # noqa: ASYNC110  (the engine sets no event of ours)
             await asyncio.sleep(0.01)
     await engine.close()

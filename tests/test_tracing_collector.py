@@ -10,7 +10,7 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from bot.tracing import FLUSH_S, Tracing
+from bot.tracing import Tracing
 from bot.tracing_otlp import SAY_AGAIN_S, SaidOnce
 from bot.tracing_settings import endpoint_of
 from tests.fakes.collector import Collector
@@ -70,7 +70,7 @@ async def test_a_collector_in_trouble_is_one_line_and_nobody_waits(
         for _ in range(3):
             await traced(mine)
         await mine.close()
-        assert time.monotonic() - began < FLUSH_S  # the SDK by itself would go on for ten seconds
+        assert time.monotonic() - began < 9  # the SDK by itself would go on for ten seconds
         said = [one for one in caplog.records if one.levelno >= logging.WARNING]
         assert [one.name for one in said] == ["bot.tracing_otlp"]
         why = "HTTP 401" if fault == "refuses" else "still being sent"

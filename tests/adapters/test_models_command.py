@@ -86,7 +86,7 @@ async def tried(
         env=environment(config.parent, **environ),
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=90,
         check=False,
     )
     assert "Traceback" not in done.stderr
@@ -95,7 +95,9 @@ async def tried(
     return done
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    "wire", ["chat", *(pytest.param(name, marks=pytest.mark.slow) for name in WIRES if name != "chat")]
+)
 async def test_a_good_model_is_tried_in_every_way(wire: str, tmp_path: Path) -> None:
     async with WIRES[wire].service(Player(0 if wire == "messages" else 4_000), key=KEY) as service:
         config = settings(tmp_path, {"here": service}, {"answerer": "here:small", "writer": "here:small"})
@@ -138,6 +140,7 @@ async def test_the_table_names_each_fault_and_the_exit_code_tells(tmp_path: Path
     assert "\x1b" not in done.stdout
 
 
+@pytest.mark.slow
 async def test_a_model_that_refuses_the_key_is_asked_once_and_the_next_is_still_tried(
     tmp_path: Path,
 ) -> None:
@@ -154,6 +157,7 @@ async def test_a_model_that_refuses_the_key_is_asked_once_and_the_next_is_still_
     assert (well["model"], well["well"]) == ("good:small", True)
 
 
+@pytest.mark.slow
 async def test_named_models_are_tried_whatever_the_roles_say_and_priced(tmp_path: Path) -> None:
     async with WIRES["messages"].service(Player(), key=KEY, models=("claude-haiku-5-5",)) as service:
         config = settings(tmp_path, {"here": service}, {})
@@ -165,6 +169,7 @@ async def test_named_models_are_tried_whatever_the_roles_say_and_priced(tmp_path
     assert re.search(r"\(4\d{3} from the cache\)", lines[-1])
 
 
+@pytest.mark.slow
 async def test_a_prefix_that_is_never_cached_is_told(tmp_path: Path) -> None:
     async with MessagesService(Player(), key=KEY, cache_least=100_000) as service:
         config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})
@@ -173,6 +178,7 @@ async def test_a_prefix_that_is_never_cached_is_told(tmp_path: Path) -> None:
     assert "was paid in full twice" in done.stdout
 
 
+@pytest.mark.slow
 async def test_a_terminal_is_shown_what_is_being_tried(tmp_path: Path) -> None:
     gate = asyncio.Event()
     held = Player(talk=Reply("one two three", gates={1: gate}))
@@ -192,7 +198,7 @@ async def test_a_terminal_is_shown_what_is_being_tried(tmp_path: Path) -> None:
             except OSError:  # what a terminal's other end says when it is closed
                 return b""
 
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(90):
             while "… in one piece".encode() not in seen:
                 seen += await asyncio.to_thread(read)
             gate.set()
@@ -232,6 +238,7 @@ async def test_a_key_that_is_not_set_is_said_without_a_call(tmp_path: Path) -> N
     assert named == ["here:small", "here:large"], "who writes, the council too, and not who only listens"
 
 
+@pytest.mark.slow
 async def test_an_unknown_model_among_several_is_refused_before_any_is_paid(tmp_path: Path) -> None:
     async with WIRES["chat"].service(Player(), key=KEY) as service:
         config = settings(tmp_path, {"here": service}, {"answerer": "here:small"})

@@ -56,7 +56,7 @@ async def started(
 
 async def outcome(process: Process) -> tuple[int, str]:
     """Its exit code and what it said on standard error; nothing goes to standard output."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         out, said = await process.communicate()
     assert out == b""
     assert "Traceback" not in said.decode()
@@ -67,7 +67,7 @@ async def outcome(process: Process) -> tuple[int, str]:
 async def until_said(process: Process, words: str) -> str:
     assert process.stderr is not None
     said = ""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while words not in said:
             line = await process.stderr.readline()
             assert line, said
@@ -84,7 +84,9 @@ async def test_without_a_token_it_says_where_to_get_one(tmp_path: Path) -> None:
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("token", ["another.one.entirely", "two\nlines"])
+@pytest.mark.parametrize(
+    "token", ["another.one.entirely", pytest.param("two\nlines", marks=pytest.mark.slow)]
+)
 async def test_a_token_that_is_refused_is_not_repeated(tmp_path: Path, token: str) -> None:
     async with FakeDiscord() as fake, started(tmp_path, api=fake.api, token=token) as process:
         code, said = await outcome(process)
@@ -93,6 +95,7 @@ async def test_a_token_that_is_refused_is_not_repeated(tmp_path: Path, token: st
     assert token not in said
 
 
+@pytest.mark.slow
 async def test_an_intent_that_is_off_is_told_with_what_to_click(tmp_path: Path) -> None:
     async with (
         FakeDiscord(portal=()) as fake,
@@ -103,6 +106,7 @@ async def test_an_intent_that_is_off_is_told_with_what_to_click(tmp_path: Path) 
     assert "switch on “Message Content Intent”" in said
 
 
+@pytest.mark.slow
 async def test_a_network_that_is_down_is_one_sentence(tmp_path: Path) -> None:
     async with started(tmp_path, token="a.b.c") as process:
         code, said = await outcome(process)
@@ -110,6 +114,7 @@ async def test_a_network_that_is_down_is_one_sentence(tmp_path: Path) -> None:
     assert f"I can't reach Discord at {CLOSED}." in said
 
 
+@pytest.mark.slow
 async def test_a_service_that_is_down_is_one_sentence(tmp_path: Path) -> None:
     async with FakeDiscord() as fake:
         fake.fail("GET", "/users/@me", status=503, times=9)
@@ -131,12 +136,14 @@ async def test_it_says_as_whom_it_is_there_and_a_second_one_is_sent_away(tmp_pat
     assert fake.token not in said
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
 async def test_it_leaves_in_order_when_told_to(tmp_path: Path, sent: signal.Signals, code: int) -> None:
     async with FakeDiscord() as fake, started(tmp_path, api=fake.api, token=fake.token) as process:
         await fake.connected()
         process.send_signal(sent)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             left, said = await outcome(process)
         assert left == code
         assert fake.gateway.sessions == {}  # it said goodbye
@@ -156,12 +163,13 @@ def tokens(slack: FakeSlack) -> dict[str, str]:
     return {"slack": slack.api, "bot_token": slack.bot_token, "app_token": slack.app_token}
 
 
+@pytest.mark.slow
 async def test_slack_alone_is_enough(tmp_path: Path) -> None:
     async with both() as (_, slack), started(tmp_path, **tokens(slack)) as process:
         said = await until_said(process, "On Slack as sutradhar, in Chair.")
         assert "calling Slack…" in said
         process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             left, more = await outcome(process)
         assert left == 143
         assert not slack.sockets.all
@@ -169,6 +177,7 @@ async def test_slack_alone_is_enough(tmp_path: Path) -> None:
     assert not [one for one in (slack.bot_token, slack.app_token, "ticket=") if one in said + more + log]
 
 
+@pytest.mark.slow
 async def test_what_slack_refuses_does_not_take_discord_along(tmp_path: Path) -> None:
     async with both() as (discord, slack):
         settings = {"api": discord.api, "token": discord.token, **tokens(slack), "bot_token": "xoxb-another"}
@@ -178,6 +187,7 @@ async def test_what_slack_refuses_does_not_take_discord_along(tmp_path: Path) ->
             assert "xoxb-another" not in said
 
 
+@pytest.mark.slow
 async def test_what_is_half_set_up_is_told_and_the_other_goes_on(tmp_path: Path) -> None:
     async with both() as (discord, slack):
         settings = {
@@ -192,6 +202,7 @@ async def test_what_is_half_set_up_is_told_and_the_other_goes_on(tmp_path: Path)
     assert slack.calls == []
 
 
+@pytest.mark.slow
 async def test_half_of_slack_alone_is_one_sentence(tmp_path: Path) -> None:
     async with started(tmp_path, bot_token="xoxb-1") as process:
         code, said = await outcome(process)

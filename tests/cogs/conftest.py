@@ -26,7 +26,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Worl
     await app.start()
     client = Client(app, settings)
     # Not simcord.run, which wants to leave in the very context that it was entered in; a fixture does not.
-    env = simcord.Env(client, shard_count=1, settle_timeout=20)
+    env = simcord.Env(client, shard_count=1, settle_timeout=60)
     await env.start()
     try:
         yield World(app, settings, env, client, record)

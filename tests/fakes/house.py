@@ -42,7 +42,7 @@ class Recorder:
 
     async def until(self, run: str, event: Event) -> None:
         """Wait until the run has shown `event`."""
-        async with asyncio.timeout(20), self.shown:
+        async with asyncio.timeout(90), self.shown:
             await self.shown.wait_for(lambda: event in self.events.get(run, []))
 
 

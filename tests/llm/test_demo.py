@@ -45,6 +45,9 @@ SCENE = {
     "additionalProperties": False,
 }
 Make = Callable[..., Demo]
+SLOW = pytest.mark.slow
+SOON_S = 20.0
+"""Far less than the rest of a long answer takes, and enough for a machine with much else to do."""
 
 
 @pytest.fixture
@@ -81,7 +84,7 @@ async def strike(
 
 
 async def still_works(demo: Demo) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         *_, last = await ask(demo, prompt(max_tokens=2))
     assert isinstance(last, Completion)
     assert last.text
@@ -93,7 +96,7 @@ def running(demo: Demo) -> psutil.Process:
 
 
 @real
-@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=SLOW)])
 async def test_an_answer_streams_and_is_counted(make: Make, whole: bool) -> None:
     demo, meter = make(), Meter()
     *pieces, last = await ask(demo, prompt(max_tokens=20, temperature=0), meter, whole=whole)
@@ -113,6 +116,7 @@ async def test_an_answer_that_ends_by_itself_says_so(make: Make) -> None:
 
 
 @real
+@pytest.mark.slow
 async def test_what_was_read_before_counts_as_a_cache_read(make: Make) -> None:
     demo = make()
     await ask(demo, prompt(max_tokens=2))
@@ -124,19 +128,22 @@ async def test_what_was_read_before_counts_as_a_cache_read(make: Make) -> None:
 
 
 @real
-async def test_a_schema_is_obeyed(make: Make) -> None:
-    demo = make()
-    for text in (TALE, "Answer in plain prose, never in JSON.", "{]"):
-        *_, last = await ask(demo, prompt(text, schema=SCENE, temperature=0))
-        assert isinstance(last, Completion)
-        said = json.loads(last.text)
-        assert said.keys() == SCENE["properties"].keys()  # type: ignore[attr-defined]  # a dict of dicts
-        assert [type(said[name]) for name in ("place", "danger", "dark", "exits")] == [str, int, bool, list]
-        assert said["mood"] in ("calm", "grim")
-        assert (last.finish, last.usage.output_tokens < 1000) == ("end", True)
+@pytest.mark.parametrize(
+    "text",
+    [TALE, pytest.param("Answer in plain prose, never in JSON.", marks=SLOW), pytest.param("{]", marks=SLOW)],
+)
+async def test_a_schema_is_obeyed(make: Make, text: str) -> None:
+    *_, last = await ask(make(), prompt(text, schema=SCENE, temperature=0))
+    assert isinstance(last, Completion)
+    said = json.loads(last.text)
+    assert said.keys() == SCENE["properties"].keys()  # type: ignore[attr-defined]  # a dict of dicts
+    assert [type(said[name]) for name in ("place", "danger", "dark", "exits")] == [str, int, bool, list]
+    assert said["mood"] in ("calm", "grim")
+    assert (last.finish, last.usage.output_tokens < 1000) == ("end", True)
 
 
 @real
+@pytest.mark.slow
 async def test_a_schema_that_is_none_is_refused_and_the_next_question_is_answered(make: Make) -> None:
     demo = make()
     with pytest.raises(ModelError) as caught:
@@ -172,6 +179,7 @@ async def test_what_people_write_stays_text(make: Make) -> None:
 
 
 @real
+@pytest.mark.slow
 async def test_too_long_a_prompt_is_refused_and_counted(make: Make) -> None:
     demo = make()
     long = prompt("lantern " * 5000)
@@ -183,6 +191,7 @@ async def test_too_long_a_prompt_is_refused_and_counted(make: Make) -> None:
 
 
 @real
+@pytest.mark.slow
 async def test_an_answer_stops_where_the_context_ends(make: Make) -> None:
     demo = make(context=256)
     *_, last = await ask(demo, prompt(temperature=0))
@@ -192,13 +201,14 @@ async def test_an_answer_stops_where_the_context_ends(make: Make) -> None:
 
 
 @real
-async def test_a_stop_ends_the_generation_within_a_second(make: Make) -> None:
+@pytest.mark.slow
+async def test_a_stop_ends_the_generation(make: Make) -> None:
     demo = make()
     answer = demo.stream("smollm2", prompt())
     await anext(answer)
     process = running(demo)
     await answer.aclose()
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(SOON_S):
         await demo.settled()
     # One at a time: were the 3,000 tokens still on their way, this would not be quick.
     await still_works(demo)
@@ -206,6 +216,7 @@ async def test_a_stop_ends_the_generation_within_a_second(make: Make) -> None:
 
 
 @real
+@pytest.mark.slow
 async def test_a_stop_is_heard_while_a_long_prompt_is_read(make: Make) -> None:
     demo, meter = make(), Meter()
     asking = asyncio.create_task(ask(demo, prompt("lantern " * 3500), meter))
@@ -214,21 +225,22 @@ async def test_a_stop_is_heard_while_a_long_prompt_is_read(make: Make) -> None:
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(SOON_S):
         await demo.settled()
     assert meter.usage.input_tokens > 3500
     await still_works(demo)
 
 
 @real
-async def test_a_process_that_does_not_heed_the_stop_is_killed_within_a_second(make: Make) -> None:
+@pytest.mark.slow
+async def test_a_process_that_does_not_heed_the_stop_is_killed(make: Make) -> None:
     demo = make()
     answer = demo.stream("smollm2", prompt())
     await anext(answer)
     process = running(demo)
     process.suspend()
     await answer.aclose()
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(SOON_S):
         await demo.settled()
     await still_works(demo)
     assert running(demo) != process
@@ -250,6 +262,7 @@ async def test_killed_in_the_middle_the_answer_is_cut_and_the_next_one_comes(mak
 
 
 @real
+@pytest.mark.slow
 async def test_hanging_in_the_middle_is_noticed_and_the_next_one_comes(make: Make) -> None:
     demo = make(silence_s=2)
     with pytest.raises(ModelError) as caught:
@@ -260,6 +273,7 @@ async def test_hanging_in_the_middle_is_noticed_and_the_next_one_comes(make: Mak
 
 
 @real
+@pytest.mark.slow
 async def test_killed_while_idle_nobody_notices(make: Make) -> None:
     demo = make()
     await still_works(demo)
@@ -272,6 +286,7 @@ async def test_killed_while_idle_nobody_notices(make: Make) -> None:
 
 
 @real
+@pytest.mark.slow
 async def test_idleness_frees_the_memory(make: Make) -> None:
     demo = make(idle_s=0.05)
     await still_works(demo)
@@ -281,6 +296,7 @@ async def test_idleness_frees_the_memory(make: Make) -> None:
 
 
 @real
+@pytest.mark.slow
 async def test_closing_ends_the_process(make: Make) -> None:
     demo = make()
     answer = demo.stream("smollm2", prompt())
@@ -312,6 +328,7 @@ asyncio.run(main())
 
 @real
 @pytest.mark.parametrize("tokens", [3000, 3], ids=["in the middle of an answer", "while idle"])
+@pytest.mark.slow
 def test_the_death_of_the_bot_ends_the_process(tokens: int) -> None:
     command = [sys.executable, "-c", PARENT, str(FOLDER), TALE, str(tokens)]
     parent = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -319,7 +336,7 @@ def test_the_death_of_the_bot_ends_the_process(tokens: int) -> None:
         assert parent.stdout is not None
         process = psutil.Process(int(parent.stdout.readline()))
         parent.kill()
-        process.wait(5)
+        process.wait(SOON_S)
 
 
 @real
@@ -465,7 +482,7 @@ async def test_a_deaf_process_is_killed_and_reaped(make: Make) -> None:
     assert await anext(answer) == "One"
     process = running(demo)
     await answer.aclose()
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(SOON_S):
         await demo.settled()
     await demo.close()
     assert not process.is_running()

@@ -40,7 +40,7 @@ async def test_an_answer_is_billed_as_the_service_counted(desk: Open, whole: boo
 async def test_words_are_handed_on_while_the_next_are_awaited(desk: Open) -> None:
     gate = asyncio.Event()
     at = await desk(Reply("one two", gates={1: gate}))
-    async with aclosing(at.pieces()) as pieces, asyncio.timeout(20):
+    async with aclosing(at.pieces()) as pieces, asyncio.timeout(60):
         assert await anext(pieces) == "one "
         gate.set()
         assert await anext(pieces) == "two "

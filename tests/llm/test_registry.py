@@ -133,7 +133,7 @@ async def test_a_stopped_answer_is_billed_and_no_other_is_asked(table: Set) -> N
     stream = at.models.stream(at.run, "answerer", "answer", PROMPT)
     assert await anext(stream)
     await stream.aclose()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await at.services[0].closed.wait()
     assert at.calls == [1, 0]
     (row,) = await at.rows()

@@ -66,6 +66,7 @@ def children_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@pytest.mark.slow
 def test_a_folder_of_500_files_with_7_broken_ones(tmp_path: Path, plain: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()

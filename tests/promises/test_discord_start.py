@@ -6,6 +6,8 @@ import asyncio
 import socket
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.discord import FakeDiscord
 from tests.promises.talk import bot
 
@@ -30,12 +32,14 @@ def sentence(text: bytes, *words: str) -> None:
         assert word in lines[-1]
 
 
+@pytest.mark.slow
 def test_without_a_token_it_says_where_one_goes(tmp_path: Path) -> None:
     done = bot("run", data=tmp_path / "data", config=settings(tmp_path), DISCORD_TOKEN="")
     assert done.returncode != 0
     sentence(done.stderr, "DISCORD_TOKEN")
 
 
+@pytest.mark.slow
 async def test_a_wrong_token_is_told_and_not_repeated(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         config = settings(tmp_path, discord)
@@ -47,6 +51,7 @@ async def test_a_wrong_token_is_told_and_not_repeated(tmp_path: Path) -> None:
     assert b"wrong-wrong" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_discord_out_of_reach_is_told(tmp_path: Path) -> None:
     with socket.socket() as taken:  # bound, and nobody listens
         taken.bind(("127.0.0.1", 0))

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bot.app import App
 from tests.promises.talk import ROOT, bot, heard, of, settings, texts
 
@@ -70,11 +72,12 @@ def test_a_reader_that_goes_away_does_not_leave_the_process_hanging(stocked: Pat
     process.stdout.close()
     process.stdin.write(b"/rules books\n/rules lookup Lanterns\n")
     process.stdin.close()
-    assert process.wait(30) == 1
+    assert process.wait(90) == 1
     assert b"Traceback" not in process.stderr.read()
     process.stderr.close()
 
 
+@pytest.mark.slow
 def test_library_add_exit_codes(tmp_path: Path) -> None:
     settings_file, data = config(tmp_path), tmp_path / "data"
     good = tmp_path / "good.md"
@@ -87,6 +90,7 @@ def test_library_add_exit_codes(tmp_path: Path) -> None:
     assert bot(*add, str(good), data=data, config=settings_file).returncode == 2
 
 
+@pytest.mark.slow
 async def test_a_data_folder_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("not a folder")

@@ -83,7 +83,7 @@ async def test_each_end_has_its_sentence(deed: str, key: str) -> None:
 async def test_silence_is_not_waited_for(deed: str) -> None:
     began = time.monotonic()
     assert (await refusal(deed, guarded(Patience(silent=0.7, whole=100)))).key == "library.file_hangs"
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize("deed", ["spin", "flood"])
@@ -228,7 +228,7 @@ def test_it_does_not_outlive_whoever_asked(deed: str) -> None:
         os.kill(parent.pid, signal.SIGKILL)
         parent.wait()
     with suppress(psutil.NoSuchProcess):
-        asked[0].wait(5)
+        asked[0].wait(60)
 
 
 def test_one_that_was_orphaned_while_it_started_leaves() -> None:

@@ -184,5 +184,5 @@ async def test_a_thread_that_does_not_answer_holds_nobody_up(tmp_path: Path) -> 
         return SAID
 
     words.attach("slack", read)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert await words.of(replace(asked("r", "x"), place=THREAD)) == ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -54,10 +53,8 @@ async def test_stop_cancels_the_run_and_says_who_stopped_it(at: Table) -> None:
     bia = at.guild.add_member(at.env.create_user("Bia"))
     run = (await live(at, at.space)).id
     answer = await at.shown(custom_ids.stop(run))
-    begun = time.monotonic()
     pressed = await bia.click(answer, label="stop")
     assert await at.app.ended(run) == "stopped"
-    assert time.monotonic() - begun < 1
     assert told(pressed) == "Bia stopped this."
     assert not pressed.followups[0].ephemeral
 

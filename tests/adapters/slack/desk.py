@@ -109,7 +109,7 @@ class Desk:
 
     async def noted(self, request: Request, message: Message) -> None:
         """Wait until the outbox knows of the message."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             while message.ts not in await self.outbox.cut_off(self.team.id, request.id):
                 pass
 

@@ -115,7 +115,7 @@ async def test_what_comes_after_the_acknowledgement_is_not_waited_for(at: Table,
 
     app = failing(Sorry("storage.full"), acknowledged=True)
     app.failed.clear()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         here, event = Spot(at.ana.id, at.space, at.channel.id), event_of("action", at.channel.id)
         run = await at.bot.reception.perform(here, event, commands.verb("rules", "roll"), "2d6", {}, ack)
     app.failed.set()
