@@ -1,7 +1,7 @@
 """Files that mean harm: what can be read of them is, for the rest there is one sentence, and the next file is read.
 
 They are read in guarded processes, many in one (see `batch`); those that could end one have a process of their own.
-A sample by default, all with SUTRADHAR_KILLS=all.
+A sample by default; make test-kill takes all.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from tests.readers.hostile_pdfs import words as shown
 from tests.readers.hostile_zips import many_members
 
 ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
+# Then it is one of those that `make test-kill` runs.
+pytestmark = [pytest.mark.slow] if ALL else []
 FILES = Path(__file__).parent / "files"
 PATIENT = Patience(silent=60, whole=110)
 LONGEST_S = 20.0
@@ -88,6 +90,7 @@ WITHOUT_STORY = {
         ("hostile_pdfs:odd_pdfs", ".pdf"),
     ],
 )
+@pytest.mark.slow
 async def test_what_turns_in_circles_lies_or_goes_too_deep(maker: str, suffix: str) -> None:
     found = await batch(maker=f"tests.readers.{maker}", suffix=suffix)
     assert len(found) > 10
@@ -115,6 +118,7 @@ async def test_what_turns_in_circles_lies_or_goes_too_deep(maker: str, suffix: s
         "pandoc.epub3.epub",
     ],
 )
+@pytest.mark.slow
 async def test_mutations_break_no_reader(name: str) -> None:
     seeds = range(4) if ALL else range(1)
     for seed in seeds:
@@ -180,7 +184,7 @@ async def test_bombs_go_off_in_their_own_room(bomb: str) -> None:
             assert "lighthouse" in (await reading.read(other, data)).text
 
 
-@pytest.mark.skipif(not ALL, reason="takes long: with SUTRADHAR_KILLS=all")
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.parametrize("suffix", [".html", ".epub", ".pdf"])
 async def test_what_takes_long_ends(suffix: str) -> None:
     data = pdf_of(shown("word " * 400_000)) if suffix == ".pdf" else swelling(suffix)

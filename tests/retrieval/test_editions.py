@@ -41,6 +41,8 @@ from tests.retrieval.editions import (
 )
 
 ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
+# Then it is one of those that `make test-kill` runs.
+pytestmark = [pytest.mark.slow] if ALL else []
 ASKERS = 50 if ALL else 12
 QUESTION = "How many lamps does the keeper of the mill have?"
 

@@ -24,6 +24,8 @@ from tests.retrieval.editions import ONE, originals, there, write
 from tests.storage.books import book
 
 ALL = os.environ.get("SUTRADHAR_KILLS") == "all"
+# Then it is one of those that `make test-kill` runs.
+pytestmark = [pytest.mark.slow] if ALL else []
 
 
 @asynccontextmanager
