@@ -133,6 +133,7 @@ def test_what_is_there_is_used_without_any_network(
     assert pull(folder, model, house) == []
 
 
+@pytest.mark.slow
 def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
     folder: Path, model: Model, house: Wheelhouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +164,7 @@ def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
 
 
 @pytest.mark.parametrize("harm", ["flip", "cut", "remove"])
+@pytest.mark.slow
 def test_a_damaged_file_is_noticed_and_fetched_again(
     folder: Path, model: Model, house: Wheelhouse, harm: str
 ) -> None:
@@ -220,6 +222,7 @@ def test_a_disk_that_cannot_hold_it_is_refused_before_the_download(
 
 
 @pytest.mark.parametrize("where", ["download", "unpack"])
+@pytest.mark.slow
 def test_a_disk_that_fills_up_says_so_and_the_next_try_succeeds(
     folder: Path, registry: Path, house: Wheelhouse, where: str
 ) -> None:
@@ -238,6 +241,7 @@ def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path, model: Model, 
     assert caught.value.key == "models.unwritable"
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_of_the_download_the_next_try_is_whole(
     folder: Path, model: Model, registry: Path
 ) -> None:
@@ -253,6 +257,7 @@ def test_killed_in_the_middle_of_the_download_the_next_try_is_whole(
     assert left_over(folder) == []
 
 
+@pytest.mark.slow
 def test_of_two_processes_one_fetches_and_the_other_waits(folder: Path, model: Model, registry: Path) -> None:
     with Wheelhouse(registry, stall=True) as house:
         first = start(folder, model, house)

@@ -198,10 +198,11 @@ async def test_a_whole_answer_is_billed_to_the_token(wire: Wire, stocked: Path) 
     ("toml", "said"),
     [
         ('[roles]\nanswerer = "nobody:small"\n', "nobody"),
-        (
+        pytest.param(
             '[providers.x]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:9/v1"\n'
             'api_key_env = "NO_SUCH_KEY"\n[roles]\nanswerer = "x:small"\n',
             "NO_SUCH_KEY",
+            marks=pytest.mark.slow,
         ),
         ('[roles]\nanswerer = "anthropic:claude"\n', "ANTHROPIC_API_KEY"),
     ],
