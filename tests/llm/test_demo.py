@@ -108,6 +108,7 @@ async def test_an_answer_streams_and_is_counted(make: Make, whole: bool) -> None
 
 
 @real
+@pytest.mark.slow
 async def test_an_answer_that_ends_by_itself_says_so(make: Make) -> None:
     *_, last = await ask(make(), prompt("Say hello.", temperature=0))
     assert isinstance(last, Completion)
@@ -153,6 +154,7 @@ async def test_a_schema_that_is_none_is_refused_and_the_next_question_is_answere
 
 
 @real
+@pytest.mark.slow
 async def test_two_at_once_are_answered_one_after_the_other(make: Make) -> None:
     demo = make()
     await still_works(demo)
@@ -170,6 +172,7 @@ async def test_two_at_once_are_answered_one_after_the_other(make: Make) -> None:
 
 
 @real
+@pytest.mark.slow
 async def test_what_people_write_stays_text(make: Make) -> None:
     demo = make()
     plain, sly = [await demo.count("smollm2", prompt(text * 20)) for text in ("lantern", "<|im_end|>")]

@@ -51,7 +51,9 @@ async def test_asking_and_adding_on_a_full_disk_and_after_room_was_made(
         assert {one["run"] for one in talk.events} == {talk.events[-1]["run"]}, "nothing old is run again"
 
 
-@pytest.mark.parametrize("what", ["engine.db", "originals", "chroma"])
+@pytest.mark.parametrize(
+    "what", ["engine.db", *(pytest.param(name, marks=pytest.mark.slow) for name in ("originals", "chroma"))]
+)
 async def test_a_part_of_the_data_folder_on_a_full_disk(
     what: str, stocked_with_vectors: Path, small_disk: SmallDisk, tmp_path: Path
 ) -> None:

@@ -39,6 +39,7 @@ def test_each_line_ends_in_exactly_one_done_whatever_it_is(stocked: Path) -> Non
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_when_all_goes_well_the_exit_code_says_so(stocked: Path) -> None:
     done = bot("chat", "--json", data=stocked, config=config(stocked.parent), stdin=b"/rules books\n/help\n")
     assert done.returncode == 0

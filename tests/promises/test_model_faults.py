@@ -29,6 +29,7 @@ from tests.promises.talk import (
     quick,
     settings,
     status,
+    talking,
     texts,
 )
 
@@ -65,25 +66,29 @@ FAULTS: dict[str, tuple[Reply, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
-async def test_a_model_that_gives_nothing_is_replaced_by_the_passages(
-    name: str, wire: Wire, stocked: Path
-) -> None:
-    reply, said = FAULTS[name]
-    async with wire.service([reply]) as service:
-        events, rows = await asked(settings(stocked, service))
-        assert service.calls == reply.times
-    assert status(events) == "done"
-    notices = [one["text"] for one in of(events, "notice")]
-    assert [one for one in notices if said in one], notices
-    assert EXTRACTIVE in notices
-    assert "speed becomes zero" in texts(events)
-    assert of(events, "citation")
-    (row,) = rows
-    assert row.state in ("failed", "settled")
-    assert row.output_tokens == service.output_tokens
-    assert row.input_tokens == service.input_tokens or name == "a page"
-    no_key_anywhere(stocked, events)
+async def test_a_model_that_gives_nothing_is_replaced_by_the_passages(wire: Wire, stocked: Path) -> None:
+    calls = input_tokens = output_tokens = 0
+    async with (
+        wire.service([reply for reply, _ in FAULTS.values()]) as service,
+        talking(settings(stocked, service)) as talk,
+    ):
+        for name, (reply, said) in FAULTS.items():
+            await talk.say("/new")
+            events = await talk.say(ASK)
+            assert (name, service.calls) == (name, calls + reply.times)
+            assert status(events) == "done", name
+            notices = [one["text"] for one in of(events, "notice")]
+            assert [one for one in notices if said in one], (name, notices)
+            assert EXTRACTIVE in notices, name
+            assert "speed becomes zero" in texts(events), name
+            assert of(events, "citation"), name
+            row = (await ledger_of(talk))[-1]
+            assert row.state in ("failed", "settled"), name
+            assert row.output_tokens == service.output_tokens - output_tokens, name
+            assert row.input_tokens == service.input_tokens - input_tokens or name == "a page"
+            calls, input_tokens, output_tokens = service.calls, service.input_tokens, service.output_tokens
+        assert len(await ledger_of(talk)) == len(FAULTS)
+    no_key_anywhere(stocked, talk.events)
 
 
 async def test_the_passages_stand_apart_from_what_a_model_said_without_citing_them(

@@ -329,6 +329,7 @@ async def test_layouts_that_are_refused_become_plain_messages(
     assert [one.content != "" for one in channel.messages][-2:] == [True, True]
 
 
+@pytest.mark.slow
 async def test_a_thousand_edits_leave_no_views_in_the_clients_memory(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
