@@ -30,13 +30,13 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-
 # What starts a process, or talks to the services of a platform or a model over sockets for long.
 STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_engine.py tests/test_models_files.py \
   tests/test_suite.py tests/adapters/test_serving.py tests/adapters/test_models_command.py \
-  tests/adapters/discord/test_listen_on_the_line.py tests/llm/test_demo.py tests/llm/test_provider*.py \
-  tests/llm/test_hostile_services.py tests/llm/test_anthropic_messages.py tests/llm/test_openai_responses.py \
-  tests/readers/test_guarded.py tests/readers/test_hostile.py tests/retrieval/test_editions.py \
-  tests/works/council/test_asking.py tests/works/council/test_degrading.py
+  tests/adapters/discord/test_listen_on_the_line.py tests/llm/test_demo.py tests/llm/test_provider_faults.py \
+  tests/llm/test_providers.py tests/llm/test_hostile_services.py tests/llm/test_anthropic_messages.py \
+  tests/llm/test_openai_responses.py tests/readers/test_guarded.py tests/readers/test_hostile.py \
+  tests/retrieval/test_editions.py tests/works/council/test_asking.py tests/works/council/test_degrading.py
 
 quick: $(VENV)/dev ## run the tests that start nothing: after each change (ARGS= for pytest's options)
-	@$(PYTEST) -m "not slow" -k "not postgres" $(addprefix --ignore-glob ,$(STARTING)) $(ARGS)
+	@$(PYTEST) -m "not slow" -k "not postgres" $(addprefix --ignore=,$(STARTING)) $(ARGS)
 
 test: $(VENV)/dev models ## run the tests (ARGS= for pytest's options)
 	@$(PYTEST) -m "not slow" $(ARGS)
