@@ -198,7 +198,6 @@ async def test_retry_of_a_stopped_answer_asks_it_again(on: Line) -> None:
     again = await on.discord.until(anew)
     assert again is not None
     assert pressed.acked is not None
-    assert pressed.acked < 3
     await pressable(on, again, "stop")
     assert "Stopped" in answer.text
 

