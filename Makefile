@@ -35,7 +35,7 @@ STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_en
   tests/llm/test_openai_responses.py tests/readers/test_guarded.py tests/readers/test_hostile.py \
   tests/llm/test_asking.py tests/llm/test_chat_completions.py tests/llm/test_registry.py tests/llm/test_thinking.py \
   tests/retrieval/test_editions.py tests/works/council/test_asking.py tests/works/council/test_degrading.py \
-  tests/works/test_earlier.py tests/works/test_incoming.py
+  tests/storage/test_vectors.py tests/works/test_earlier.py tests/works/test_incoming.py
 
 quick: $(VENV)/dev ## run the tests that start nothing: after each change (ARGS= for pytest's options)
 	@$(PYTEST) -m "not slow" -k "not postgres" $(addprefix --ignore=,$(STARTING)) $(ARGS)

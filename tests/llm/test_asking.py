@@ -66,7 +66,7 @@ async def test_who_takes_too_long_is_stopped_and_paid_for_what_came(table: Set) 
     gate = asyncio.Event()
     at = await table([Reply("one two three", gates={2: gate})], [good()])
     with pytest.raises(ModelError) as caught:
-        await whole(at, "answer-1", ("a:small", "b:small"), within=0.5)
+        await whole(at, "answer-1", ("a:small", "b:small"), within=3.0)
     assert (caught.value.fault, caught.value.model, at.calls) == ("timeout", "a:small", [1, 0])
     async with asyncio.timeout(60):
         await at.services[0].closed.wait()
@@ -80,7 +80,7 @@ IMPATIENT = Timeouts(connect=5, first=0.1, idle=0.1, total=0.1)
 async def test_silence_is_borne_for_as_long_as_was_said(desk: Open) -> None:
     thought = asyncio.Event()
     at = await desk(Reply("one two", gates={0: thought}), timeouts=IMPATIENT)
-    asking = asyncio.create_task(at.ask(replace(PROMPT, patience=20.0)))
+    asking = asyncio.create_task(at.ask(replace(PROMPT, patience=60.0)))
     await at.service.asked.wait()
     asyncio.get_running_loop().call_later(3 * IMPATIENT.total, thought.set)
     _, said = await asking
@@ -90,7 +90,7 @@ async def test_silence_is_borne_for_as_long_as_was_said(desk: Open) -> None:
 async def test_who_was_silent_for_that_long_is_not_asked_again(desk: Open) -> None:
     at = await desk(Reply(fault="half_open", times=2), timeouts=IMPATIENT)
     assert (await at.fail(replace(PROMPT, patience=0.3))).fault == "timeout"
-    assert at.service.calls == 1
+    assert at.service.calls <= 1  # on a busy machine it may be over before its request arrives
 
 
 def test_patience_lengthens_what_is_shorter_and_shortens_nothing() -> None:

@@ -14,7 +14,7 @@ import pytest
 from bot.adapters.discord.origin import Origin
 from bot.adapters.discord.page import Page
 from bot.adapters.discord.view import discord_view
-from bot.adapters.pen import Pace, Pens
+from bot.adapters.pen import Clock, Pace, Pens
 from bot.adapters.staged_view import StagedView
 from bot.adapters.surface import Form, Full, Later, Refused, Shut
 from bot.events import (
@@ -45,6 +45,18 @@ PLACE = Place("discord", "1", "2", "3")
 ASKED = Request(RUN, PLACE, Author("7", "Ana"), "rules", "ask", {}, "Who?")
 HERE = Origin("here", 2, 9)
 PACE = Pace(edit_every_s=0.02, posts=4, posts_in_s=5.0)
+
+
+class Still:
+    """A clock that stands: what comes at once comes within one moment, also where the machine is slow."""
+
+    def time(self) -> float:
+        return 0.0
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        await event.wait()
+
+
 SEARCH = (Stage("search", "Searching"), Status("Looking"), Text("Found 3 passages."))
 
 
@@ -87,10 +99,15 @@ class Desk:
         self.home = Home(self.paper)
 
     def view(
-        self, home: Home | None = None, *, origin: Origin = HERE, asked: Request = ASKED
+        self,
+        home: Home | None = None,
+        *,
+        origin: Origin = HERE,
+        asked: Request = ASKED,
+        clock: Clock | None = None,
     ) -> StagedView[Page]:
         self.home = home or Home(self.paper)
-        return discord_view(RUN, asked, origin, self.outbox, self.offers, self.home, Pens(PACE))
+        return discord_view(RUN, asked, origin, self.outbox, self.offers, self.home, Pens(PACE, clock))
 
     async def run(self, *events: Event, status: Ended = "done", view: StagedView[Page] | None = None) -> None:
         """Show a whole run."""
@@ -133,7 +150,7 @@ async def test_commands_in_its_sentences_have_the_names_that_the_reader_sees(des
 
 
 async def test_a_quick_stage_is_posted_once(desk: Desk) -> None:
-    await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
+    await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."), view=desk.view(clock=Still()))
     assert [len(one.edits) for one in desk.paper.messages] == [0, 0]
 
 
@@ -166,9 +183,9 @@ async def test_after_a_crash_the_same_messages_are_edited(desk: Desk) -> None:
 
 async def test_after_a_crash_what_was_shown_for_good_is_left_alone(desk: Desk) -> None:
     events = (*SEARCH, Stage("answer", "Answer"), Text("It is Ana."))
-    await desk.run(*events)
+    await desk.run(*events, view=desk.view(clock=Still()))
     states = [list(one.states) for one in desk.paper.messages]
-    await desk.run(*events)
+    await desk.run(*events, view=desk.view(clock=Still()))
     assert [one.states for one in desk.paper.messages] == states
 
 
