@@ -133,18 +133,23 @@ async def test_a_wording_whose_placeholders_have_gone_gives_way_to_the_file(
     assert "other placeholders" in caplog.text
 
 
+@pytest.fixture
+def file() -> PromptFile:
+    return PromptFile(BUNDLED)
+
+
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
-    st.text(
+    text=st.text(
         st.characters(blacklist_categories=["Cs", "Cc", "Zl", "Zp"], whitelist_characters="\n"), max_size=80
     )
 )
-def test_what_is_shown_can_be_given_back(tmp_path: Path, text: str) -> None:
+def test_what_is_shown_can_be_given_back(tmp_path: Path, file: PromptFile, text: str) -> None:
     async def kept() -> None:
         db = await Database.open(migrated.database(tmp_path / "p.db"))
         try:
-            prompts = Prompts(PromptFile(BUNDLED), Overrides(db))
-            user = PromptFile(BUNDLED).get("rag").user
+            prompts = Prompts(file, Overrides(db))
+            user = file.get("rag").user
             safe = text.replace("{", "(").rstrip() + "\n{language}\n"
             made = await prompts.edit("s", "rag", as_yaml(PromptText("rag", safe, user, "")), "a")
             assert (made.system, made.user) == (safe, user)
