@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -34,6 +35,10 @@ os.environ |= {
     "ANTHROPIC_API_KEY": "",
     "OPENAI_API_KEY": "",
 }
+
+# Begun in the background of a shell, they would ignore Ctrl-C, and with them every bot that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says more about the machine than about what is tested.
 settings.register_profile(
