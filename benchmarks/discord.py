@@ -24,6 +24,7 @@ from benchmarks.loopback import Answered, Stage, staged
 from benchmarks.paced_model import FIRST_WORD, LAST_WORD, TOKENS, TOKENS_A_SECOND
 from benchmarks.times import ms, p95, p99, spread
 from tests.fakes.discord import FakeDiscord
+from tests.fakes.discord.asked import SECONDS_TO_ANSWER
 from tests.kill import books
 from tests.wire.busy import busy_core
 from tests.wire.model import Answerer
@@ -126,6 +127,7 @@ def whole(talk: DiscordTalk) -> bool:
 async def opened() -> AsyncIterator[Bench]:
     """Everything running, the bot connected, and one answer given that nobody measured."""
     async with staged() as stage, FakeDiscord() as discord:
+        discord.ack_seconds = SECONDS_TO_ANSWER
         driver = OnDiscord(discord, Answerer())
         one, other = (str(guild.id) for guild in driver.guilds)
         long = books.write(stage.folder / "long.md", SECTIONS)

@@ -142,12 +142,12 @@ async def connected(
             await bot.tree.sync()
         running = asyncio.create_task(bot.connect())
         await fake.connected(shards)
-        await asyncio.wait_for(bot.wait_until_ready(), 20)
+        await asyncio.wait_for(bot.wait_until_ready(), 60)
         yield bot
     finally:
         await bot.close()
         if running is not None:
-            await asyncio.wait([running], timeout=5)
+            await asyncio.wait([running], timeout=60)
         Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = base, gateway
 
 

@@ -246,5 +246,5 @@ async def _identified(http: aiohttp.ClientSession, fake: FakeDiscord, **more: An
     ws = await http.ws_connect(fake.gateway_url)
     await ws.receive_json()
     await ws.send_json({"op": 2, "d": {"token": fake.token, "intents": INTENTS.value} | more})
-    frame: dict[str, Any] = await asyncio.wait_for(ws.receive_json(), 5)
+    frame: dict[str, Any] = await asyncio.wait_for(ws.receive_json(), 60)
     return frame

@@ -9,6 +9,7 @@ from typing import Any
 import discord
 import pytest
 
+from tests.fakes.discord.asked import SECONDS_TO_ANSWER
 from tests.wire.small_bot import Table, table
 
 
@@ -225,6 +226,7 @@ async def test_a_second_acknowledgement_is_refused() -> None:
 
 async def test_after_three_seconds_nobody_waits_any_more() -> None:
     async with table() as t:
+        t.fake.ack_seconds = SECONDS_TO_ANSWER
         go = asyncio.Event()
 
         async def late(interaction: discord.Interaction) -> None:

@@ -41,13 +41,13 @@ async def test_what_is_typed_is_done_and_what_the_bot_says_is_printed() -> None:
             await bot.login(where["token"])
             await bot.tree.sync()
             running = asyncio.create_task(bot.connect())
-            await asyncio.wait_for(bot.wait_until_ready(), 10)
+            await asyncio.wait_for(bot.wait_until_ready(), 60)
             process.stdin.write(b"/rules ask question=What is a bonus? shelf=srd\n/nothing\n")
-            printed = [(await asyncio.wait_for(process.stdout.readline(), 10)).decode() for _ in range(2)]
+            printed = [(await asyncio.wait_for(process.stdout.readline(), 60)).decode() for _ in range(2)]
             assert bot.question == ("What is a bonus?", "srd")
             assert "general: What is a bonus?\n" in printed
             assert any(line.startswith("! nobody registered 'nothing'") for line in printed)
         finally:
             await bot.close()
-            await asyncio.wait([running], timeout=5)
+            await asyncio.wait([running], timeout=60)
             Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = base, gateway

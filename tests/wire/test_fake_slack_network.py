@@ -61,7 +61,7 @@ async def test_an_event_that_nobody_acknowledges_comes_again() -> None:
         [sent] = said.sent
         assert (sent.acked, len(sent.tries)) == (None, 1)
         await t.slack.until(lambda: len(sent.tries) == 2)
-        t.small.deaf, t.slack.ack_seconds = False, 3.0
+        t.small.deaf, t.slack.ack_seconds = False, 60.0
         await t.slack.until(lambda: sent.acked is not None)
         assert [one.attempt for one in sent.tries] == [0, 1, 2]
         assert t.small.retries == [("2", "timeout")]
@@ -181,7 +181,7 @@ async def test_a_client_that_is_cut_off_comes_again(rude: bool) -> None:
 
 async def test_what_happened_while_nobody_was_there_comes_later() -> None:
     async with table(socket=False) as t:
-        t.slack.redelivery = (0.0, *[0.1] * 50)
+        t.slack.redelivery = (0.0, *[0.1] * 600)
         said = await t.slack.say(t.ana, t.channel, "anyone?")
         assert said.sent[0].tries[0].failed == "no_socket"
         async with connected(t.slack, t.small):

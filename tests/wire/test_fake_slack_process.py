@@ -39,7 +39,7 @@ async def test_what_is_typed_is_done_and_what_the_bot_says_is_printed() -> None:
         out = process.stdout
 
         async def line() -> str:
-            return (await asyncio.wait_for(out.readline(), 10)).decode().rstrip()
+            return (await asyncio.wait_for(out.readline(), 60)).decode().rstrip()
 
         where: dict[str, Any] = json.loads(await line())
         small = SmallApp(AsyncWebClient(where["bot_token"], base_url=where["api"]))

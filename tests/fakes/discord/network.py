@@ -16,7 +16,7 @@ class Network:
         self.discord = discord
         self.gateway = discord.gateway
 
-    async def connected(self, shards: int = 1, seconds: float = 15.0) -> None:
+    async def connected(self, shards: int = 1, seconds: float = 60.0) -> None:
         """Wait until so many sessions are there, and no connection is without one."""
         gateway = self.gateway
         await self.discord.until(lambda: shards <= len(gateway.live) == len(gateway.sockets), seconds)

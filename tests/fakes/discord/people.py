@@ -32,10 +32,10 @@ class People:
         /,
         *,
         guest: bool = False,
-        wait: float = SECONDS_TO_ANSWER,
+        wait: float | None = None,
         **options: Any,
     ) -> Asked:
-        """Use a command; returns as soon as the bot has acknowledged it, or after `wait` seconds.
+        """Use a command; returns as soon as the bot has acknowledged it, or after `wait` seconds, Discord's by default.
 
         A `guest` has installed the bot for themselves; where the bot is no member everybody is one.
         """
@@ -59,9 +59,9 @@ class People:
         command, chain = self._command(channel, line)
         guest = self._allowed(user, channel, command, guest)
         data = filled(command, chain, options, self._keep(channel), focused)
-        asked = await self._ask(AUTOCOMPLETE, user, channel, data, guest, None, SECONDS_TO_ANSWER)
+        asked = await self._ask(AUTOCOMPLETE, user, channel, data, guest, None, None)
         if asked.choices is None:
-            raise TimeoutError(f"no choices for {line!r} within {SECONDS_TO_ANSWER} s")
+            raise TimeoutError(f"no choices for {line!r} within {asked.patience} s")
         return asked.choices
 
     async def menu(
@@ -72,7 +72,7 @@ class People:
         *,
         channel: Channel | None = None,
         guest: bool = False,
-        wait: float = SECONDS_TO_ANSWER,
+        wait: float | None = None,
     ) -> Asked:
         """Use the context menu of a message, or, in a channel, of a person."""
         there = target.channel if isinstance(target, Message) else channel
@@ -99,7 +99,7 @@ class People:
         *,
         values: Sequence[str] = (),
         guest: bool | None = None,
-        wait: float = SECONDS_TO_ANSWER,
+        wait: float | None = None,
     ) -> Asked:
         """Press a button or choose `values` in a select: by its label, placeholder or custom id."""
         if message is None:
@@ -114,7 +114,7 @@ class People:
         return await self._ask(COMPONENT, user, message.channel, data, guest, message, wait)
 
     async def submit(
-        self, user: User, asked: Asked, values: Mapping[str, Any], *, wait: float = SECONDS_TO_ANSWER
+        self, user: User, asked: Asked, values: Mapping[str, Any], *, wait: float | None = None
     ) -> Asked:
         """Fill in the form that answered `asked`, by custom ids, and send it."""
         if asked.modal is None:
@@ -175,19 +175,29 @@ class People:
         data: dict[str, Any],
         guest: bool,
         source: Message | None,
-        wait: float,
+        wait: float | None,
     ) -> Asked:
         self._present(user, channel)
-        asked = Asked(self.discord.world.ids.next(), type, user, channel, data, guest, source)
+        patience = self.discord.ack_seconds
+        asked = Asked(self.discord.world.ids.next(), type, user, channel, data, guest, source, patience)
         self.discord.asked[str(asked.id)] = asked
         self.discord.tokens[asked.token] = asked
         self.discord.gateway.emit(
             "INTERACTION_CREATE", self.payload(asked), guild=channel.guild, told=asked.begin
         )
-        if wait:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(asked.answered.wait(), wait)
+        await self._answered(asked, patience if wait is None else wait)
         return asked
+
+    async def _answered(self, asked: Asked, seconds: float) -> None:
+        """Wait that long, but for a bot that has gone not longer than Discord does."""
+        ends = time.monotonic() + seconds
+        while (left := ends - time.monotonic()) > 0:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asked.answered.wait(), min(left, SECONDS_TO_ANSWER))
+                return
+            if left > SECONDS_TO_ANSWER and not self.discord.gateway.live:
+                asked.failed = True
+                return
 
     def payload(self, asked: Asked) -> dict[str, Any]:
         """INTERACTION_CREATE, as the gateway sends it."""

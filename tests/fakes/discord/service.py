@@ -22,7 +22,7 @@ from tests.fakes.discord import (
     rest_interactions,
     rest_threads,
 )
-from tests.fakes.discord.asked import Asked
+from tests.fakes.discord.asked import UNHURRIED_SECONDS, Asked
 from tests.fakes.discord.channels import THREAD, Channel, Thread
 from tests.fakes.discord.commands import Commands
 from tests.fakes.discord.faults import Fault, Faults
@@ -70,6 +70,7 @@ class FakeDiscord:
         self.refused: list[Refused] = []
         self.limited: list[Limited] = []
         self.commands = Commands()
+        self.ack_seconds = UNHURRIED_SECONDS
         self.limits = Limits()
         self.faults = Faults()
         self.files = Files(self)
@@ -221,7 +222,7 @@ class FakeDiscord:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def until(self, met: Callable[[], T], seconds: float = 10.0) -> T:
+    async def until(self, met: Callable[[], T], seconds: float = 60.0) -> T:
         """Wait for it; it is looked at after every change, and now and then. Raises with what there is."""
         ends = time.monotonic() + seconds
         while not (value := met()):

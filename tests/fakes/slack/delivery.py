@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.fakes.slack.world import Team
 
 EVENT, COMMAND, INTERACTIVE = "events_api", "slash_commands", "interactive"
+ACK_SECONDS, UNHURRIED_SECONDS = 3.0, 60.0
+"""How long Slack waits, and the fake: that the bot keeps those three is measured where the machine is quiet."""
 
 
 @dataclass(eq=False)

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tests.fakes.slack.delivery import UNHURRIED_SECONDS
 from tests.fakes.slack.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from tests.fakes.slack.service import FakeSlack
     from tests.fakes.slack.views import View
 
-# https://docs.slack.dev/interactivity/handling-user-interaction#modal_responses
-TRIGGER_SECONDS = 3.0
-
 
 @dataclass
 class Trigger:
-    """Good for one modal, for three seconds."""
+    """Good for one modal; with Slack for three seconds.
+
+    https://docs.slack.dev/interactivity/handling-user-interaction#modal_responses
+    """
 
     user: User
     view: View | None
@@ -36,7 +37,7 @@ class Trigger:
 class Triggers:
     def __init__(self) -> None:
         self.all: dict[str, Trigger] = {}
-        self.seconds = TRIGGER_SECONDS
+        self.seconds = UNHURRIED_SECONDS
 
     def new(self, user: User, view: View | None = None) -> str:
         id = f"{secrets.randbelow(10**9)}.{secrets.randbelow(10**9)}.{secrets.token_hex(16)}"

@@ -7,6 +7,7 @@ here a bucket holds a minute's worth (five posts) and fills again evenly. Knows 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 TIERS = {1: 1, 2: 20, 3: 50, 4: 100, 5: 600}
@@ -31,6 +32,7 @@ class Limits:
     per_minute: dict[str, float] = field(default_factory=dict)
     posts_a_second: float = POSTS_A_SECOND
     post_burst: int = POST_BURST
+    clock: Callable[[], float] = time.monotonic
     _left: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
     def take(self, method: str, tier: int, key: str) -> float:
@@ -44,7 +46,7 @@ class Limits:
     def _take(self, name: str, key: str, holds: float, a_second: float) -> float:
         if not self.on:
             return 0.0
-        now = time.monotonic()
+        now = self.clock()
         left, then = self._left.get((name, key), (float(holds), now))
         left = min(float(holds), left + (now - then) * a_second)
         wait = 0.0 if left >= 1 else (1 - left) / a_second

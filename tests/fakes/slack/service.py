@@ -27,7 +27,7 @@ from tests.fakes.slack import (
     web_views,
 )
 from tests.fakes.slack.acts import Acts
-from tests.fakes.slack.delivery import EVENT, Delivery, Sent
+from tests.fakes.slack.delivery import EVENT, UNHURRIED_SECONDS, Delivery, Sent
 from tests.fakes.slack.faults import Fault, Faults
 from tests.fakes.slack.grants import Grants
 from tests.fakes.slack.hooks import Hooks
@@ -46,7 +46,7 @@ from tests.fakes.slack.world import Enterprise, Team, World
 LOOK_AGAIN = 0.05
 MOST_BYTES = 64 * 1024 * 1024
 # https://docs.slack.dev/apis/events-api#retries
-ACK_SECONDS, REDELIVERY = 3.0, (0.0, 60.0, 300.0)
+REDELIVERY = (0.0, 60.0, 300.0)
 # Not documented: https://github.com/slackapi/python-slack-sdk/issues/1859 and others measured it.
 STREAM_SECONDS, STREAM_TEXT = 300.0, 12_000
 EVENTS = (
@@ -89,7 +89,7 @@ class FakeSlack:
         self.events = set(EVENTS)
         self.commands: set[str] | None = None
         self.shortcuts: set[str] | None = None
-        self.ack_seconds = ACK_SECONDS
+        self.ack_seconds = UNHURRIED_SECONDS
         self.redelivery: tuple[float, ...] = REDELIVERY
         self.stream_seconds, self.stream_text = STREAM_SECONDS, STREAM_TEXT
         self.calls: list[Call] = []
@@ -264,7 +264,7 @@ class FakeSlack:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def until(self, met: Callable[[], T], seconds: float = 10.0) -> T:
+    async def until(self, met: Callable[[], T], seconds: float = 60.0) -> T:
         """Wait for it; it is looked at after every change, and now and then. Raises with what there is."""
         ends = time.monotonic() + seconds
         while not (value := met()):
