@@ -22,7 +22,7 @@ import psutil
 Events = list[dict[str, Any]]
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 90.0
+PATIENCE_S = 120.0
 """How long a process may take: many times what it does, for a machine with much else to do."""
 
 

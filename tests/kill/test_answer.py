@@ -14,7 +14,7 @@ from tests.kill.instants import ALL, sequences
 from tests.kill.process import Events, Instant
 from tests.kill.remains import ends, inbox, rows, shown, steps
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 LEDGER = "SELECT state, input_tokens, output_tokens FROM ledger WHERE run_id = ? ORDER BY id"
 

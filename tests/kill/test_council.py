@@ -25,7 +25,7 @@ from tests.kill.remains import ends, inbox, rows, shown, steps
 from tests.wire import council_model
 from tests.wire.council_model import CATEGORIES, QUESTION, Call
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 MEMBERS = ("m1", "m2", "m3", "m4")
 ASKED = f"/council ask {QUESTION} --research all --debate\n"

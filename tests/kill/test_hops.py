@@ -17,7 +17,7 @@ from tests.kill.instants import ALL
 from tests.kill.process import ROOT, Bot, Instant, course
 from tests.kill.remains import ends, inbox, steps
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 BOOK = """# The Ferry
 

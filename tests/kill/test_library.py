@@ -31,7 +31,7 @@ DOCUMENTS = f"SELECT id, source, state, chunk_count, embedded {ON_A_SHELF} ORDER
 BATCH = 64
 FILES = ROOT / "tests" / "readers" / "files"
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @dataclass(frozen=True)

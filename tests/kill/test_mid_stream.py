@@ -18,7 +18,7 @@ from tests.kill.instants import ALL, sequences
 from tests.kill.process import Bot, Events, Instant, course
 from tests.kill.remains import ends, inbox, rows, shown, steps
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 LEDGER = (
     "SELECT state, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens"

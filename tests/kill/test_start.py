@@ -16,6 +16,8 @@ from tests.kill.instants import ALL
 from tests.kill.process import Bot, Instant
 from tests.kill.remains import ends, inbox, rows
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
 OLD = "SELECT count(*) FROM workflow_status WHERE workflow_uuid LIKE 'old-%'"
 
 

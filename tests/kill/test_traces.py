@@ -14,7 +14,7 @@ from tests.fakes.collector import Collector
 from tests.kill.conftest import QUESTION, Chat, Service
 from tests.kill.instants import ALL
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture

@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import pytest_asyncio
 
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.slack import FakeSlack
-from tests.wire.council_model import CouncilModel
+from tests.wire.council_model import Call, CouncilModel
 from tests.wire.house import House
 from tests.wire.on_discord import OnDiscord
 from tests.wire.on_slack import OnSlack
 from tests.wire.on_slack_otherwise import InAnOrganisation, OverHttp
 from tests.wire.on_terminal import OnTerminal
+from tests.wire.stories_council import MEMBERS, SYNTHESIZE
 
 Opened = Callable[..., Awaitable[Any]]
 PLATFORMS: dict[str, tuple[Any, Any]] = {
@@ -87,6 +88,30 @@ async def driver(take: Take) -> OnDiscord:
     """A table on Discord as it is everywhere."""
     table: OnDiscord = await take("discord")
     return table
+
+
+class Seats(NamedTuple):
+    """A table, and the models of the council that is asked at it."""
+
+    driver: Any
+    council: CouncilModel
+
+
+Convened = Callable[[str], Awaitable[Seats]]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def convened(take: Take) -> Convened:
+    """Takes a table at which a council of four is asked; each is a bit slower than the one before."""
+
+    async def sit(platform: str) -> Seats:
+        latency_s = {
+            Call(name, task): 0.05 * n for n, name in enumerate(MEMBERS) for task in ("answer", "ballot")
+        }
+        council = CouncilModel({**latency_s, SYNTHESIZE: 0.2})
+        return Seats(await take(platform, council), council)
+
+    return sit
 
 
 @pytest_asyncio.fixture(loop_scope="module")

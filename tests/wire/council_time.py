@@ -1,11 +1,13 @@
 """How long a council of eight takes, beside the longest call of each of its stages: the whole app in one process.
 
-The benchmark of the council measures with this, too.
+The benchmark of the council measures with this.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,6 +46,17 @@ class Timing(NamedTuple):
 async def timed(folder: Path) -> Timing:
     """Convene once for practice, at no latency, then once with the latencies above. Wants an empty folder."""
     council = CouncilModel()
+    async with sitting(folder, council) as app:
+        await convene(app, "practice")
+        council.latency_s |= latencies()
+        began = time.perf_counter()
+        await convene(app, "timed")
+        return Timing(time.perf_counter() - began, sum(STAGES_S.values()))
+
+
+@asynccontextmanager
+async def sitting(folder: Path, council: CouncilModel) -> AsyncIterator[App]:
+    """An app in an empty folder in which these eight are the council."""
     async with CouncilService(council=council) as service:
         file = folder / "config.toml"
         file.write_text(settings(service.base_url, members=len(ANSWERS), words=False), encoding="utf-8")
@@ -51,11 +64,7 @@ async def timed(folder: Path) -> Timing:
         try:
             app.attach("terminal", Recorder().view)
             await app.start()
-            await convene(app, "practice")
-            council.latency_s |= latencies()
-            began = time.perf_counter()
-            await convene(app, "timed")
-            return Timing(time.perf_counter() - began, sum(STAGES_S.values()))
+            yield app
         finally:
             await app.close()
 

@@ -21,8 +21,8 @@ from tests.wire.stock import stock
 
 TABLES = 12
 """For each of which books are put on shelves before the bot starts."""
-GRACE_S = 2.0
-"""For what the last test began, to end."""
+GRACE_S = 10.0
+"""For what the last test began, to end; a house where it does not is given up, which is slow, and no more."""
 
 Books = dict[str, list[Path]]
 

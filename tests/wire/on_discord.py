@@ -10,15 +10,14 @@ from typing import Any
 
 from tests.fakes.discord import FakeDiscord, Member
 from tests.fakes.discord.story import story
+from tests.kill.process import PATIENCE_S
 from tests.wire.driver import Post
 from tests.wire.inbox import newest, requests
 from tests.wire.model import Answerer
 from tests.wire.process import BotProcess
 from tests.wire.stock import LANTERNS, second
 
-PATIENCE_S = 25.0
-"""For anything to be seen."""
-REST_S = 75.0
+REST_S = 2 * PATIENCE_S
 """For all to be done: a long answer is twenty messages, and no more than five go out in five seconds."""
 TOKEN_ENV = "WIRE_TOKEN"
 LOG_CHARS = 4_000

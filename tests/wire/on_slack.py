@@ -10,15 +10,14 @@ from typing import Any
 from tests.fakes.slack import Channel, FakeSlack, Message, Team, User
 from tests.fakes.slack.elements import held
 from tests.fakes.slack.story import story
+from tests.kill.process import PATIENCE_S
 from tests.wire.inbox import newest, requests
 from tests.wire.model import Answerer
 from tests.wire.process import BotProcess
 from tests.wire.slack_talk import SlackTalk, actions, as_typed, public
 from tests.wire.stock import LANTERNS, install, second
 
-PATIENCE_S = 25.0
-"""For anything to be seen."""
-REST_S = 75.0
+REST_S = 2 * PATIENCE_S
 """For all to be done: a post a second goes out in a channel."""
 CONNECTIONS = 2
 LOG_CHARS = 4_000

@@ -8,8 +8,9 @@ from pathlib import Path
 import aiohttp
 
 from tests.fakes.slack import FakeSlack, Team, User
+from tests.kill.process import PATIENCE_S
 from tests.wire.model import Answerer
-from tests.wire.on_slack import PATIENCE_S, OnSlack
+from tests.wire.on_slack import OnSlack
 from tests.wire.ports import free_port
 
 EVENTS = "/slack/events"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.kill.process import ROOT, Events
+from tests.kill.process import PATIENCE_S, ROOT, Events
 from tests.kill.remains import shown
 from tests.wire.driver import Post
 from tests.wire.inbox import newest, requests
@@ -28,7 +28,6 @@ STORIES = (
     "a 40 000 character answer",
     "a failing model",
 )
-PATIENCE_S = 60.0
 LOOK_S = 0.01
 
 
@@ -68,7 +67,8 @@ class ChatProcess(BotProcess):
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.close()
-        return await self._process.wait()
+        async with asyncio.timeout(PATIENCE_S):
+            return await self._process.wait()
 
     @property
     def ended(self) -> set[str]:

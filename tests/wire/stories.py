@@ -1,6 +1,7 @@
 """What people do with the bot, told once for every platform. Each story asserts what somebody sees.
 
-A story is a coroutine over a `Driver`; `STORIES` has them by name.
+A story is a coroutine over a `Driver`; `STORIES` has them by name, and `SLOW_STORIES` those that are told only with
+the slow tests, beside what else kills the bot.
 """
 
 from __future__ import annotations
@@ -16,10 +17,16 @@ ANA, BIA = "Ana", "Bia"
 
 Story = Callable[[Driver], Awaitable[None]]
 STORIES: dict[str, Story] = {}
+SLOW_STORIES: dict[str, Story] = {}
 
 
 def story(told: Story) -> Story:
     STORIES[told.__name__.replace("_", " ")] = told
+    return told
+
+
+def slow_story(told: Story) -> Story:
+    SLOW_STORIES[told.__name__.replace("_", " ")] = told
     return told
 
 
@@ -196,7 +203,7 @@ async def a_deleted_message(d: Driver) -> None:
     assert QUESTION not in d.model.prompts[-1], "what was taken back is not read again"
 
 
-@story
+@slow_story
 async def buttons_after_a_restart(d: Driver) -> None:
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)

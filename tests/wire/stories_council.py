@@ -1,7 +1,7 @@
 """What people see of a council, told once for every platform.
 
-A story is a coroutine over a `Driver` and the council's models; `COUNCIL_STORIES` has them by name. Four sit in
-it, m1 to m4, and every judge ranks them alike: see council_model.
+A story is a coroutine over a `Driver` and the council's models; `COUNCIL_STORIES` has them by name, as in stories. Four
+sit in it, m1 to m4, and every judge ranks them alike: see council_model.
 """
 
 from __future__ import annotations
@@ -32,10 +32,16 @@ ONE_COUNCIL = Counter(
 
 CouncilStory = Callable[[Driver, CouncilModel], Awaitable[None]]
 COUNCIL_STORIES: dict[str, CouncilStory] = {}
+SLOW_COUNCIL_STORIES: dict[str, CouncilStory] = {}
 
 
 def story(told: CouncilStory) -> CouncilStory:
     COUNCIL_STORIES[told.__name__.replace("_", " ")] = told
+    return told
+
+
+def slow_story(told: CouncilStory) -> CouncilStory:
+    SLOW_COUNCIL_STORIES[told.__name__.replace("_", " ")] = told
     return told
 
 
@@ -248,7 +254,7 @@ HELD = (RESEARCH, Call("m4", "answer"), Call("m4", "ballot"), SYNTHESIZE)
 """One call of each stage, the one that ends it."""
 
 
-@story
+@slow_story
 async def kill_9_in_every_stage(d: Driver, council: CouncilModel) -> None:
     reference = await convene(d)
     await d.rest(1)

@@ -11,7 +11,7 @@ from tests.wire.conftest import Opened
 from tests.wire.on_discord import DiscordTalk, OnDiscord, actions
 from tests.wire.stories import ANA, BIA, QUESTION, count
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 
 async def test_a_user_install_in_a_guild_where_the_bot_is_not(driver: OnDiscord) -> None:

@@ -13,7 +13,7 @@ from tests.kill.instants import ALL
 from tests.wire.on_discord import DiscordTalk, OnDiscord
 from tests.wire.stories import ANA, QUESTION, count
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 
 async def reconnect(d: OnDiscord) -> None:

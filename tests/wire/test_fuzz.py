@@ -11,7 +11,7 @@ from tests.kill.instants import ALL
 from tests.wire.on_discord import OnDiscord
 from tests.wire.stories import ANA, QUESTION, count
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 PEOPLE, EACH = 40, 5
 """A person's requests are counted, so that one alone would soon be asked to wait, and nothing tried."""

@@ -14,12 +14,13 @@ import pytest
 from bot.adapters.discord.render import CURSOR
 from tests.fakes.reply import Reply
 from tests.kill.instants import ALL, sequences
+from tests.kill.process import PATIENCE_S
 from tests.wire.model import ANSWER
 from tests.wire.on_discord import DiscordTalk, OnDiscord, actions
-from tests.wire.stories import ANA, QUESTION, count
+from tests.wire.stories import ANA, QUESTION, SLOW_STORIES, count
 from tests.wire.struck import calls_when_kept, received, settled
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 UNAVOIDABLE = (160004, 10062, 40060, 10015)
 """What a call made a second time is told: that thread is there, that interaction has been answered. And what
@@ -95,7 +96,7 @@ async def test_a_kill_right_after(place: str, driver: OnDiscord) -> None:
     asking = asyncio.create_task(
         d.discord.slash(d.people[ANA], d.channels[0], "rules ask", question=QUESTION)
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while not PLACES[place](d, threads):  # noqa: ASYNC110 - the file of the bot's database tells nobody
             await asyncio.sleep(0.001)
     await d.kill()
@@ -179,3 +180,9 @@ async def test_a_stopped_answer_is_not_brought_back(driver: OnDiscord) -> None:
     assert len(d.model.prompts) == 2
     assert not [post for post in talk.posts() if "stop" in post.actions]
     d.check()
+
+
+@pytest.mark.parametrize("name", SLOW_STORIES)
+async def test_story(name: str, driver: OnDiscord) -> None:
+    await SLOW_STORIES[name](driver)
+    driver.check()

@@ -17,7 +17,7 @@ from tests.wire.on_slack import CONNECTIONS, OnSlack
 from tests.wire.slack_talk import SlackTalk
 from tests.wire.stories import ANA, QUESTION, count
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 Fault = Callable[[OnSlack], Awaitable[None]]
 

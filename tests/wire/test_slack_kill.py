@@ -14,14 +14,15 @@ import pytest_asyncio
 
 from tests.fakes.reply import Reply
 from tests.kill.instants import ALL, sequences
+from tests.kill.process import PATIENCE_S
 from tests.wire.conftest import Take
 from tests.wire.model import ANSWER
 from tests.wire.on_slack import OnSlack
 from tests.wire.slack_talk import SlackTalk
-from tests.wire.stories import ANA, QUESTION, count
+from tests.wire.stories import ANA, QUESTION, SLOW_STORIES, count
 from tests.wire.struck import calls_when_kept, received, settled
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -81,7 +82,7 @@ async def test_a_kill_right_after(place: str, d: OnSlack) -> None:
     await d.rest(1)
     talk = d.next(d.channels[0], QUESTION)
     asking = asyncio.create_task(d.typed(d.people[ANA], d.channels[0], "rules ask", QUESTION))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while not PLACES[place](d, talk):  # noqa: ASYNC110 - the file of the bot's database tells nobody
             await asyncio.sleep(0.001)
     await d.kill()
@@ -137,7 +138,7 @@ async def test_a_private_answer_goes_on_between_the_two(seed: int, d: OnSlack) -
 async def test_what_was_said_while_nobody_was_there_is_answered_once(d: OnSlack) -> None:
     """Slack delivers again what nobody acknowledged: a mention as two events, a reply in a thread that is held."""
     slack = d.slack
-    slack.redelivery = (0.0, 0.3, 1.0, 2.0, 4.0, 8.0)
+    slack.redelivery = (0.0, *[0.5] * 600)
     talk = await d.ask(ANA, QUESTION)
     await d.rest(1)
     await d.kill()
@@ -183,3 +184,9 @@ async def test_answers_in_several_channels_all_go_on(d: OnSlack) -> None:
         assert count(talk.said(), "A candle burns for") == 1
         assert count(talk.said(), "the Night takes the next turn") == 1
     ended(d)
+
+
+@pytest.mark.parametrize("name", SLOW_STORIES)
+async def test_story(name: str, d: OnSlack) -> None:
+    await SLOW_STORIES[name](d)
+    d.check()

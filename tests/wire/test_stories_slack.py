@@ -1,0 +1,17 @@
+"""The stories, on Slack."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.wire.conftest import Take
+from tests.wire.stories import STORIES
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest.mark.parametrize("name", STORIES)
+async def test_story(name: str, take: Take) -> None:
+    d = await take("slack")
+    await STORIES[name](d)
+    d.check()
