@@ -10,10 +10,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,10 +45,11 @@ class Service:
 
 
 @contextmanager
-def serving(wire: Wire, folder: Path) -> Iterator[Service]:
-    """A service that gives everyone the same answer, word by word."""
+def serving(wire: Wire, folder: Path, *first: Mapping[str, Any]) -> Iterator[Service]:
+    """A service that gives everyone the same answer, word by word; `first` are the replies before that."""
     script, log = folder / "script.json", folder / "calls.jsonl"
-    script.write_text(json.dumps({"default": {"text": ANSWER, "delay_s": 0.03}}), encoding="utf-8")
+    replies = {"answers": first, "default": {"text": ANSWER, "delay_s": 0.03}}
+    script.write_text(json.dumps(replies), encoding="utf-8")
     command = (sys.executable, "-m", wire.module, "--script", str(script), "--log", str(log))
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
@@ -125,6 +127,15 @@ def answered(shelf: Path, by_words: Path, tmp_path_factory: pytest.TempPathFacto
 def data(shelf: Path, tmp_path: Path) -> Path:
     """A data folder of the test's own, with one book."""
     return Path(shutil.copytree(shelf, tmp_path / "data"))
+
+
+@pytest.fixture
+def halting(tmp_path: Path) -> Iterator[tuple[Service, Path]]:
+    """A service of the test's own, whose first answer stops after some words and does not go on; and its settings."""
+    folder = tmp_path / "halting"
+    folder.mkdir()
+    with serving(WIRES["chat"], folder, {"text": ANSWER, "fault": "hang", "at": 8}) as service:
+        yield service, settings(service, "none", folder)
 
 
 Chat = Callable[..., Bot]

@@ -26,6 +26,9 @@ PATIENCE_S = 120.0
 """How long a process may take: many times what it does, for a machine with much else to do."""
 
 
+LOOK_S = 0.001
+
+
 class Instant(NamedTuple):
     """When to strike: `after_s` seconds after the process has written `lines` lines (or a "done")."""
 
@@ -115,17 +118,22 @@ class Bot:
         while self._process.poll() is None and not true():
             if time.monotonic() > until:
                 raise TimeoutError(f"not true in {PATIENCE_S} s")
+            time.sleep(LOOK_S)
         self._process.kill()
         return self.wait()
+
+    def parsing(self) -> bool:
+        """Whether a process parses a file for it."""
+        with contextlib.suppress(psutil.Error):
+            return any(_is_parser(one) for one in psutil.Process(self._process.pid).children())
+        return False
 
     def parsers(self) -> list[psutil.Process]:
         """The processes that parse a file for it, also after its death."""
         found = []
         for one in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                if one.cmdline()[2:3] == ["bot.readers.child"] and one.cmdline()[-1] == str(
-                    self._process.pid
-                ):
+                if _is_parser(one) and one.cmdline()[-1] == str(self._process.pid):
                     found.append(one)
         return found
 
@@ -147,6 +155,10 @@ class Bot:
         with self._news:
             self._over = True
             self._news.notify_all()
+
+
+def _is_parser(process: psutil.Process) -> bool:
+    return process.cmdline()[2:3] == ["bot.readers.child"]
 
 
 def environment() -> Mapping[str, str]:

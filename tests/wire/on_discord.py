@@ -88,6 +88,15 @@ class OnDiscord:
         joined = {name: value for name, value in guild.create_payload().items() if name != "unavailable"}
         self.discord.gateway.emit("GUILD_CREATE", joined, guild=guild)
 
+    async def invited(self) -> tuple[Any, DiscordTalk]:
+        """A guild of Bia's lets the bot in: its channel, and what is said there."""
+        await self.settled()
+        guild = self.discord.guild("Newcomers", bot=False)
+        guild.join(self.people["Bia"], manage=True)
+        channel = guild.text("general")
+        self.invite(guild)
+        return channel, DiscordTalk(lambda: channel.messages, lambda: channel)
+
     def books(self, folder: Path) -> dict[str, list[Path]]:
         """Of each table, and of Ana's own space, which direct messages and the bot's guests have."""
         one, other = (str(guild.id) for guild in self.guilds)

@@ -17,7 +17,7 @@ from tests.kill.instants import ALL, sequences
 from tests.kill.process import PATIENCE_S
 from tests.wire.model import ANSWER
 from tests.wire.on_discord import DiscordTalk, OnDiscord, actions
-from tests.wire.stories import ANA, QUESTION, SLOW_STORIES, count
+from tests.wire.stories import ANA, BIA, QUESTION, SLOW_STORIES, count
 from tests.wire.struck import calls_when_kept, received, settled
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
@@ -179,6 +179,18 @@ async def test_a_stopped_answer_is_not_brought_back(driver: OnDiscord) -> None:
     assert count(talk.said(), "A candle burns for") == 2
     assert len(d.model.prompts) == 2
     assert not [post for post in talk.posts() if "stop" in post.actions]
+    d.check()
+
+
+async def test_nobody_is_welcomed_twice(driver: OnDiscord) -> None:
+    d = driver
+    channel, talk = await d.invited()
+    await d.until(lambda: bool(talk.said()))
+    (welcome,) = talk.said()
+    await d.restart()
+    asked = await d.discord.slash(d.people[BIA], channel, "rules roll", expression="1d1")
+    await d.until(lambda: bool(asked.text))
+    assert len([one for one in talk.said() if one == welcome]) == 1
     d.check()
 
 
