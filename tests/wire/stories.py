@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from tests.fakes.reply import Reply
 from tests.wire.driver import Driver
 
 QUESTION = "How many hours of walking does a candle burn?"
 ANA, BIA = "Ana", "Bia"
+FILES = Path(__file__).resolve().parents[1] / "readers" / "files"
 
 Story = Callable[[Driver], Awaitable[None]]
 STORIES: dict[str, Story] = {}
@@ -189,6 +191,24 @@ async def an_attachment_to_library_add(d: Driver) -> None:
     answer = await d.ask(ANA, "What does the ferry across the Miro cost?", shelf="ferries")
     await d.rest(2)
     assert "seven copper coins" in answer.said()[-1]
+
+
+@story
+async def a_pdf_and_the_page_of_a_source(d: Driver) -> None:
+    book = (FILES / "libreoffice-outline.pdf").read_bytes()
+    talk = await d.attach(BIA, "almanac.pdf", book, shelf="almanac")
+    await d.rest(1)
+    assert "13 sections" in talk.said()[-1]
+    locked = await d.attach(
+        BIA, "locked.pdf", (FILES / "libreoffice-locked.pdf").read_bytes(), shelf="almanac"
+    )
+    await d.rest(2)
+    assert "a password protects it" in locked.said()[-1]
+    d.model.queue.append(Reply("At new moon a guide costs 3 shillings [1]."))
+    answer = await d.ask(ANA, "What does a guide cost at new moon?", shelf="almanac")
+    await d.rest(3)
+    assert "almanac.pdf" in answer.said()[-1]
+    assert "p. 2" in answer.said()[-1], answer.said()
 
 
 @story
