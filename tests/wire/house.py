@@ -19,7 +19,7 @@ from tests.wire.driver import Driver
 from tests.wire.model import Answerer, service, settings
 from tests.wire.stock import stock
 
-TABLES = 12
+TABLES = 24
 """For each of which books are put on shelves before the bot starts."""
 GRACE_S = 10.0
 """For what the last test began, to end; a house where it does not is given up, which is slow, and no more."""

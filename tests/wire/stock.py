@@ -12,31 +12,29 @@ from pathlib import Path
 from slack_sdk.oauth.installation_store import Bot
 
 from bot.adapters.slack.oauth import Store
-from bot.app import App
 from bot.config import load
-from bot.events import Author, OptionValue, Place, Request
+from bot.house import House
+from bot.retrieval.intake import Item
 from storage.db import Database
-from tests.fakes.house import Recorder
 from tests.fakes.slack import Team
 
 LANTERNS = Path(__file__).resolve().parents[2] / "examples" / "lanterns.md"
 
 
 async def stock(data: Path, config: Path, books: Mapping[str, list[Path]], shelf: str = "rules") -> None:
-    """Put each space's books on its shelf of that name, in a data folder that no process uses."""
-    app = await App.open(load(config, data, {}))
+    """Put each space's books on its shelf of that name, in a data folder that no process uses; without vectors."""
+    house = await House.open(load(config, data, {}))
     try:
-        app.attach("terminal", Recorder().view)
-        await app.start()
         for space, paths in books.items():
-            place = Place("terminal", space, "stock", "stock")
-            options: dict[str, OptionValue] = {"paths": [str(path) for path in paths], "shelf": shelf}
-            request = Request(
-                f"stock-{space}", place, Author("stock", "Stock", admin=True), "library", "add", options
-            )
-            assert await (await app.perform(request)).wait() == "done"
+            items = [Item(path.name, str(path)) for path in paths]
+            taken = [
+                await house.intake.take(space, shelf, one, f"{space} {one.name}", replace=False)
+                for one in items
+            ]
+            assert not [one for one in taken if one.key]
+            assert not await house.intake.do_without_vectors(space, taken)
     finally:
-        await app.close()
+        await house.close()
 
 
 async def install(data: Path, client_id: str, teams: Iterable[Team]) -> None:
