@@ -44,6 +44,10 @@ async def _measured() -> list[Figure]:
             made = len(bench.slack.calls) - calls
             found += _of_answers(at_once, answers, made, bench.slack.limited[limited:])
         await asyncio.sleep(REFILL_S)
+        stopped = await bench.stop()
+        found.append(
+            Figure("stopped by Slack's own button, and said so", ms(stopped), "≤ 2000 ms", good=stopped <= 2)
+        )
         return found + await _of_acks(bench)
 
 

@@ -32,6 +32,7 @@ NAMES_S = 35.0
 PATIENCE_S = 400.0
 LATE_S = 3.0
 """Slack waits no longer for an acknowledgement."""
+STOPPED = "What was shown so far is kept"
 CONNECTIONS = 2
 """The sockets that the bot holds open, as [slack] connections has it."""
 TOKENS_ENV = {"SLACK_BOT_TOKEN": "bot_token", "SLACK_APP_TOKEN": "app_token"}
@@ -176,6 +177,19 @@ class Bench:
         """Seconds until people whom the bot has not met are acknowledged."""
         people = [self.team.user(f"Stranger {n}") for n in range(AT_ONCE)]
         return [acked(one) for one in await asyncio.gather(*(self._roll(one) for one in people))]
+
+    async def stop(self) -> float:
+        """Seconds from Slack's stop button in the middle of an answer until the bot has said that it stopped."""
+        answer = await self._ask(0)
+        await self._until(lambda: look([answer])[0] or bool(answer.first), lambda: "no words to stop")
+        root = answer.root
+        assert root is not None
+        began = time.monotonic()
+        await self.slack.stop_session(self.people[0], root)
+        await self._until(
+            lambda: any(STOPPED in one.shown for one in root.thread), lambda: "nobody says that it stopped"
+        )
+        return time.monotonic() - began
 
     async def _roll(self, who: User) -> Sent:
         return await self.slack.command(who, self.channels[0], "/rules", "roll 1d1 --private")
