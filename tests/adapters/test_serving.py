@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -18,6 +17,7 @@ import pytest
 from bot.adapters.discreet import Discreet
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.slack import FakeSlack
+from tests.kill.process import environment
 
 CLOSED = "http://127.0.0.1:9/api/v10"
 CLOSED_SLACK = "http://127.0.0.1:9/api"
@@ -40,9 +40,7 @@ async def started(
     text += f'[discord]\napi_base = "{api}"\n{more}\n'
     settings.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "bot", "run", "--config", str(settings), "--data", str(data)]
-    others = ("LC_", "LANG", "SLACK_")
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(others)}
-    environ |= {f"SLACK_{name.upper()}": value for name, value in secrets.items()}
+    environ = environment() | {f"SLACK_{name.upper()}": value for name, value in secrets.items()}
     process = await asyncio.create_subprocess_exec(
         *command, stdout=PIPE, stderr=PIPE, env={**environ, "DISCORD_TOKEN": token}
     )

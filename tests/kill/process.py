@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,11 @@ PATIENCE_S = 120.0
 
 
 LOOK_S = 0.001
+SECRETS = (
+    *("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "DISCORD_TOKEN", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"),
+    *("SLACK_SIGNING_SECRET", "SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET"),
+)
+"""Where the bot looks for keys and tokens, if nobody tells it otherwise."""
 
 
 class Instant(NamedTuple):
@@ -161,15 +166,20 @@ def _is_parser(process: psutil.Process) -> bool:
     return process.cmdline()[2:3] == ["bot.readers.child"]
 
 
-def environment() -> Mapping[str, str]:
-    """The user's own, without settings and keys of theirs that would change what the bot says."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("SUTRADHAR_", "LC_")) and not name.endswith("_API_KEY")
-    }
+def environment() -> dict[str, str]:
+    """The user's own, without what of theirs would change what the bot says or whom it calls.
+
+    Secrets are empty rather than gone, so that those in a developer's .env do not count either.
+    """
+    theirs = ("SUTRADHAR_", "LC_", "DISCORD_", "SLACK_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
     models = os.environ.get("SUTRADHAR_MODELS")
-    return {**kept, "SUTRADHAR_LOCALE": "en", **({"SUTRADHAR_MODELS": models} if models else {})}
+    return {
+        **kept,
+        **dict.fromkeys([*SECRETS, *(name for name in kept if name.endswith("_API_KEY"))], ""),
+        "SUTRADHAR_LOCALE": "en",
+        **({"SUTRADHAR_MODELS": models} if models else {}),
+    }
 
 
 class Course(NamedTuple):

@@ -29,6 +29,7 @@ from storage.ledger import Ledger
 from tests.fakes import migrated
 from tests.fakes.model_service import ModelService
 from tests.fakes.wires import kind_of
+from tests.kill.process import environment
 
 Events = list[dict[str, Any]]
 
@@ -173,20 +174,12 @@ def bot(
 ) -> subprocess.CompletedProcess[bytes]:
     """`python -m bot …` as a user starts it."""
     given = ["--config", str(config)] if config else []
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        # With a key that is found there, a model would play that no test has asked for.
-        if not name.startswith(("SUTRADHAR_", "LC_")) and not name.endswith("_API_KEY")
-    }
-    if models := os.environ.get("SUTRADHAR_MODELS"):
-        kept["SUTRADHAR_MODELS"] = models
     return subprocess.run(
         [sys.executable, "-m", "bot", *given, "--data", str(data), *arguments],
         input=stdin,
         capture_output=True,
         cwd=ROOT,
-        env={**kept, "SUTRADHAR_LOCALE": "en", **environ},
+        env={**environment(), **environ},
         timeout=PATIENCE_S,
         check=False,
     )

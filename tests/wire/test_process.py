@@ -1,0 +1,17 @@
+"""What a bot that a test starts knows of whoever runs the tests: nothing that it would act on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kill.process import SECRETS, environment
+
+
+def test_no_key_or_token_of_the_users_reaches_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*SECRETS, "GROQ_API_KEY"):
+        monkeypatch.setenv(name, "a-real-one")
+    monkeypatch.setenv("SUTRADHAR_CONFIG", "/theirs.toml")
+    given = environment()
+    assert "a-real-one" not in given.values()
+    assert {given[name] for name in SECRETS} == {""}, "not gone, or those in .env would count"
+    assert "SUTRADHAR_CONFIG" not in given
