@@ -5,6 +5,7 @@ Imports no SDK: whoever asks has it.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 def client_of(sdk: Any, http: Any, base_url: str | None, key: str | None) -> AsyncOpenAI:
     """Without retries of its own. Without a key it sends none, where `headers` go along."""
+    # The SDK looks into httpx wherever somebody has begun to load it, as Chroma does in a thread: half of it would
+    # fail the call. This waits until all of it is there.
+    importlib.import_module("httpx")
     client: AsyncOpenAI = sdk.AsyncOpenAI(
         base_url=base_url,
         # None of these is None: the SDK would take what stands in the environment along to whatever server this is.

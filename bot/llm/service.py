@@ -11,8 +11,10 @@ import asyncio
 import importlib
 import logging
 import random
+import traceback
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Set
+from types import FrameType
 from typing import Any
 
 from bot.budget import prompt_tokens
@@ -98,7 +100,10 @@ class Service:
         try:
             async with asyncio.timeout(self._timeouts.first):
                 counted = await self._count(client, sent)
-        except self._errors(ValueError, AttributeError) as error:
+        except Exception as error:
+            # AttributeError: what came back is no count.
+            if not isinstance(error, AttributeError) and not self._theirs(error):
+                raise
             log.info("%s: %s was not counted: %s", self.name, model, type(error).__name__)
             return None
         return counted if isinstance(counted, int) else None
@@ -167,13 +172,21 @@ class Service:
         yield completion
 
     async def _open(self) -> Any:
-        """The client. Raises FaultError for a key that cannot be sent."""
+        """The client. Raises FaultError for a key that cannot be sent, or when the SDK cannot be made ready."""
         if self._key and not (self._key.isascii() and self._key.isprintable() and " " not in self._key):
             raise FaultError("auth", "the key holds characters that no key has")
         async with self._opening:
             if self._client is None:
                 # Importing the SDK takes half a second, loading certificates some more.
-                self._client = await asyncio.to_thread(self._make)
+                try:
+                    self._client = await asyncio.to_thread(self._make)
+                except Exception as error:
+                    if not self._theirs(error):
+                        raise
+                    fault = self._fault(error, None)
+                else:
+                    return self._client
+                raise fault
             return self._client
 
     def _make(self) -> Any:
@@ -196,7 +209,9 @@ class Service:
             try:
                 async with deadlines.beginning(whole=whole):
                     opened = await self._send(client, sent, whole=whole)
-            except self._errors(ValueError, RecursionError) as error:
+            except Exception as error:
+                if not self._theirs(error):
+                    raise
                 refusal = self._complaint(error)
                 if refusal is None or not manners.learn(refusal, sent):
                     fault = self._fault(error, refusal)
@@ -219,16 +234,20 @@ class Service:
             async with deadlines.going_on(answer):
                 found: object | None = await anext(stream, None)
                 return found
-        except self._errors(ValueError, RecursionError) as error:
+        except Exception as error:
+            if not self._theirs(error):
+                raise
             if answer.finish:
                 return None  # whole already; only the usage is missing, and gets estimated
             fault = self._fault(error, self._complaint(error))
         raise fault
 
-    def _errors(self, *more: type[Exception]) -> tuple[type[Exception], ...]:
-        """What a call can raise."""
-        sdk = importlib.import_module(self.sdk)
-        return (sdk.APIError, TimeoutError, *more)
+    def _theirs(self, error: Exception) -> bool:
+        """Whether the call failed: as a call may, or by a mistake of the SDK's. One of ours is raised on."""
+        named = (importlib.import_module(self.sdk).APIError, TimeoutError, ValueError, RecursionError)
+        if isinstance(error, named):
+            return True
+        return any(_package(frame) == self.sdk for frame, _ in traceback.walk_tb(error.__traceback__))
 
     def _complaint(self, error: BaseException) -> Complaint | None:
         sdk = importlib.import_module(self.sdk)
@@ -246,7 +265,17 @@ class Service:
             return FaultError("timeout", "no answer in time")
         if isinstance(error, ValueError | RecursionError):
             return FaultError("server", "the answer was not JSON")
+        if not isinstance(error, importlib.import_module(self.sdk).APIError):
+            # Where it was raised and not what it says, which may hold the key.
+            frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
+            where = f"{frame.f_globals.get('__name__')}:{line}"
+            return FaultError("server", f"{self.sdk} failed with {type(error).__name__} in {where}")
         return FaultError("connection", type(error.__cause__ or error).__name__)
+
+
+def _package(frame: FrameType) -> str:
+    """The name of the package whose code runs in the frame."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
 
 
 def _read(answer: Answer, event: object) -> list[str]:

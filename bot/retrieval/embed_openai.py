@@ -41,6 +41,7 @@ class OpenAIEmbedder:
         if not key and not base_url:
             raise Sorry("embedding.key_missing", model=self.name)
         try:
+            import httpx  # noqa: F401  (the whole of it before the SDK looks into it: see bot/llm/openai_client.py)
             import openai
         except ImportError as error:
             raise Sorry("embedding.extra_missing", model=self.name, extra="openai") from error
