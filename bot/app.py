@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -70,6 +71,7 @@ class App:
         self._arrivals = Arrivals(self._inbox, self._arrived)
         self._door = Doorway()
         self._begun: set[asyncio.Task[Ticket]] = set()
+        self._guard: asyncio.Task[None] | None = None
         self._views: dict[str, Views] = {WATCH: logged}
         self._live = LiveRuns(self._inbox)
         self._past = Past(self._inbox, house.sessions, house.withdrawals)
@@ -130,6 +132,8 @@ class App:
             return await self._start()
 
     async def _start(self) -> list[Request]:
+        await self._house.alone()
+        self._guard = asyncio.create_task(self._leave_if_lost())
         await self._house.tracing.start()
         unfinished = []
         rows = await self._inbox.unfinished()
@@ -160,6 +164,13 @@ class App:
                     await self._execution.end(self._live.expect(request, 0), "failed")
         await self._engine.purge()
         return unfinished + await self._watch.start(unfinished)
+
+    async def _leave_if_lost(self) -> None:
+        """The database's next process has taken up our runs: leave them to it, as if we were told to."""
+        if self._house.server_lock is not None:
+            await self._house.server_lock.lost()
+            _log.error("another process works on the database now: leaving")
+            signal.raise_signal(signal.SIGTERM)
 
     async def _clear_library(self) -> None:
         try:
@@ -297,4 +308,6 @@ class App:
             await self._engine.close()
         with suppress(StorageFault):
             await self._live.keep_owed()
+        if self._guard is not None:
+            self._guard.cancel()
         await self._house.close()

@@ -10,7 +10,6 @@ import asyncio
 import functools
 import json
 import logging
-import platform
 import sqlite3
 import sys
 import time
@@ -38,6 +37,11 @@ KEEP_DAYS = 30
 
 VERSION = "1"
 """Constant, so that a new release goes on with the runs of the last one; raise it when steps change shape."""
+
+
+EXECUTOR = "embedded"
+"""Constant, so that what one machine's process left is taken up by the next one's, whatever the machine is called.
+Whoever launches sees to it that no other process works on the database."""
 
 
 class StepFailed(Exception):
@@ -101,6 +105,14 @@ class Engine:
         except StorageFault:
             await self.close()
             raise
+        if not self._url.startswith("sqlite"):
+            await self._adopt()
+
+    async def _adopt(self) -> None:
+        """Take up what earlier releases began on a server under their machine's name, too."""
+        left = await self._running.list_workflows_async(status="PENDING", load_input=False, load_output=False)
+        if strays := [one.workflow_id for one in left if one.executor_id != EXECUTOR]:
+            await self._running.resume_workflows_async(strays)
 
     def _configure(self) -> tuple[type[DBOS], Any]:
         # DBOS logs to the console unless its logger already has a handler.
@@ -113,7 +125,7 @@ class Engine:
         config: dict[str, Any] = {
             "name": "sutradhar",
             "application_version": VERSION,
-            "executor_id": "embedded" if embedded else platform.node(),
+            "executor_id": EXECUTOR,
             "serializer": _Json(),
             "max_executor_threads": 16,
             "log_level": "WARNING",

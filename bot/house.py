@@ -27,7 +27,7 @@ from storage.feedback import Feedback
 from storage.inbox import Inbox
 from storage.jobs import Jobs
 from storage.ledger import Ledger
-from storage.lock import Lock, StorageBusy, hold
+from storage.lock import DatabaseBusy, Lock, ServerLock, StorageBusy, hold
 from storage.marks import Marks
 from storage.offers import Offers
 from storage.outbox import Outbox
@@ -53,6 +53,7 @@ class House:
 
     config: Config
     lock: Lock
+    server_lock: ServerLock | None
     database: Database
     vectors: Vectors
     inbox: Inbox
@@ -96,6 +97,7 @@ class House:
         return cls(
             config=config,
             lock=lock,
+            server_lock=ServerLock(url) if url.startswith("postgresql") else None,
             database=database,
             vectors=vectors,
             inbox=Inbox(database),
@@ -129,6 +131,16 @@ class House:
             earlier=EarlierWords(),
             tracing=Tracing(config),
         )
+
+    async def alone(self) -> None:
+        """From now on this is the process that takes up and does the work of the database. Raises Sorry where
+        another one is, on another machine perhaps.
+        """
+        if self.server_lock is not None:
+            try:
+                await self.server_lock.hold()
+            except DatabaseBusy as busy:
+                raise Sorry("storage.busy_database", machine=busy.machine or "?") from busy
 
     @property
     def engine_url(self) -> str:
@@ -219,6 +231,8 @@ class House:
         await self.models.close()
         await self.vectors.close()
         await self.database.close()
+        if self.server_lock is not None:
+            await self.server_lock.release()
         self.lock.release()
         await self.tracing.close()
 
