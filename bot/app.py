@@ -261,21 +261,28 @@ class App:
         with in_words():
             return await self._past.request(space, run)
 
-    async def forget(self, space: str, run: str) -> bool:
-        """A person took back what they asked: stop it, and keep neither the words nor the answer.
+    async def forget(self, space: str, *runs: str) -> bool:
+        """A person took back what they asked: stop it, and keep neither the words nor the answer, only the ids.
 
-        Whether this space had such a run.
+        Whether this space had such runs.
         """
         with in_words():
-            if (request := await self._past.request(space, run)) is None:
-                return False
+            had = [run for run in runs if await self._forgotten(space, run)]
+            if had:
+                await self._engine.scrub()
+                await self._house.database.scrub()
+        return bool(had)
+
+    async def _forgotten(self, space: str, run: str) -> bool:
+        if (request := await self._past.request(space, run)) is None:
+            return False
+        await self._past.withdraw(request)
+        if (one := self._live.of(space, run)) is not None:
+            await self._live.stop_one(one)
+            # Until it has ended it remembers what was shown, and keeps what its buttons offer.
+            await asyncio.wait({one.end}, timeout=2 * VIEW_S)
             await self._past.withdraw(request)
-            if (one := self._live.of(space, run)) is not None:
-                await self._live.stop_one(one)
-                # Until it has ended it remembers what was shown, and keeps what its buttons offer.
-                await asyncio.wait({one.end}, timeout=2 * VIEW_S)
-                await self._past.withdraw(request)
-            await self._engine.forget(run)
+        await self._engine.forget(run)
         return True
 
     async def reword(self, space: str, run: str, text: str) -> bool:

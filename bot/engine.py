@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bot import tracing
@@ -87,6 +87,7 @@ class Engine:
         self._dbos: type[DBOS] | None = None
         self._start: Callable[..., Awaitable[Any]] | None = None
         self._workflow: Callable[[str], Any] | None = None
+        self._sqlite: SqlEngine | None = None
 
     async def launch(self) -> None:
         """Open the engine's database; runs that a crash cut off go on within about a second."""
@@ -135,7 +136,7 @@ class Engine:
         }
         if embedded:
             config["system_database_url"] = self._url
-            config["system_database_engine"] = _sqlite_engine(self._url, self._busy_timeout_s)
+            config["system_database_engine"] = self._sqlite = _sqlite_engine(self._url, self._busy_timeout_s)
         else:
             config["system_database_url"] = self._url
         return DBOS, config
@@ -166,6 +167,11 @@ class Engine:
     async def forget(self, run_id: str) -> None:
         """Keep nothing of what the steps of a run that is over returned."""
         await self._running.delete_workflows_async([run_id])
+
+    async def scrub(self) -> None:
+        """Keep no words of what was forgotten: in SQLite's log they outlive it. Where others read, later."""
+        if self._sqlite is not None:
+            await asyncio.to_thread(_checkpoint, self._sqlite)
 
     async def purge(self) -> int:
         """Forget finished runs older than KEEP_DAYS; returns how many."""
@@ -201,7 +207,7 @@ def _sqlite_engine(url: str, busy_timeout_s: float) -> SqlEngine:
     @event.listens_for(engine, "connect")
     def _pragmas(connection: Any, _record: object) -> None:
         busy = f"busy_timeout={int(busy_timeout_s * 1000)}"
-        for pragma in (busy, "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL"):
+        for pragma in (busy, "foreign_keys=ON", "journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}").close()
         if sys.version_info >= (3, 12) and sqlite3.sqlite_version_info < (3, 42):
             # There DBOS leans on unixepoch('subsec'), which these versions do not have.
@@ -215,6 +221,18 @@ def _sqlite_engine(url: str, busy_timeout_s: float) -> SqlEngine:
             raise StorageFault(fault.kind, "the engine's database") from context.original_exception
 
     return engine
+
+
+def _checkpoint(engine: SqlEngine) -> None:
+    connection = engine.raw_connection()
+    try:
+        cursor = connection.cursor()
+        with suppress(sqlite3.Error):
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            cursor.fetchall()
+        cursor.close()
+    finally:
+        connection.close()
 
 
 class DurableRun:

@@ -176,7 +176,7 @@ class House:
             "council": self._council(),
             "library": LibraryWork(self.library, self.intake, self.jobs, self.incoming, app.stop_run),
             "prompts": PromptsWork(self.prompts, self.incoming),
-            "sessions": SessionsWork(self.sessions, self.owned),
+            "sessions": SessionsWork(self.sessions, self.owned, app.forget, app.reword),
             HOUSE: Desk(self.sessions, app.stop, self.accounts),
         }
 

@@ -146,6 +146,20 @@ class Database:
 
         return postgresql.insert(table).execution_options(preserve_rowcount=True)
 
+    async def scrub(self) -> None:
+        """Keep no words that were deleted: in SQLite's log they outlive their row. Where others read, later.
+
+        On Postgres the server's own housekeeping does it (VACUUM, its write-ahead log).
+        """
+        import sqlite3
+
+        if self._sqlite:
+            async with self._turn, self._engine.connect() as connection:
+                raw = (await connection.get_raw_connection()).driver_connection
+                assert raw is not None, "it is open"
+                with suppress(sqlite3.Error):
+                    await raw.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+
     async def close(self) -> None:
         """Close every connection. Transactions under way are waited for: theirs would stay open for ever."""
         with suppress(TimeoutError):
@@ -184,6 +198,9 @@ def _engine(url: str, busy_timeout_s: float, max_page_count: int | None) -> Asyn
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute("PRAGMA synchronous=NORMAL")
+        cursor.execute(
+            "PRAGMA secure_delete=ON"
+        )  # what a person had deleted is overwritten, not only unlinked
         if max_page_count is not None:
             cursor.execute(f"PRAGMA max_page_count={int(max_page_count)}")
         cursor.close()

@@ -5,7 +5,7 @@ Knows nothing of works, and lets nobody reach another person's session or anothe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -65,8 +65,47 @@ class OwnedSessions:
         """Put the session away; whether it is one of this person's."""
         return await self._change(space, author_id, session_id, state="archived", closed_at=datetime.now(UTC))
 
+    async def runs(
+        self, space: str, author_id: str, session_id: str, *, works: Collection[str], before: str
+    ) -> Sequence[str]:
+        """The runs whose requests hold words of the session, if it is one of this person's: those that were
+        answered in it; what else they asked of `works` where it was, in its time; and how they looked after their
+        sessions, by its name perhaps. None that came later than the run `before`.
+        """
+        from sqlalchemy import and_, func, or_, select
+
+        from storage.tables import exchanges, inbox, sessions
+
+        i, s, e = inbox.c, sessions.c, exchanges.c
+        mine = (*_own(space, author_id), s.id == session_id)
+        async with self._db.read() as connection:
+            row = (await connection.execute(sessions.select().where(*mine))).one_or_none()
+            if row is None:
+                return []
+            place = ("space", "platform", "channel", "thread")
+            there = [s[name] == getattr(row, name) for name in place]
+            left = select(func.max(s.closed_at)).where(*there, s.closed_at < row.created_at)
+            since = await connection.scalar(left)
+            asked = [i[name] == getattr(row, name) for name in place]
+            asked += [i.author_id == author_id, i.work.in_(works)]
+            asked += [i.created_at > since] if since is not None else []
+            asked += [i.created_at <= row.closed_at] if row.closed_at is not None else []
+            answered = select(e.run_id).where(e.space == space)
+            asked.append(i.id.not_in(answered.where(e.session_id != session_id)))
+            words = or_(
+                i.id.in_(answered.where(e.session_id == session_id)),
+                and_(*asked),
+                and_(i.author_id == author_id, i.work == "sessions"),
+            )
+            earlier = select(i.seq).where(i.id == before).scalar_subquery()
+            query = select(i.id).where(i.space == space, words, i.seq < earlier).order_by(i.seq)
+            return list((await connection.execute(query)).scalars())
+
     async def delete(self, space: str, author_id: str, session_id: str) -> bool:
-        """Remove the session and all that was asked and answered in it; whether it was this person's."""
+        """Remove the session and all that was asked and answered in it; whether it was this person's.
+
+        Its requests and what the engine keeps of their runs are not touched: see `runs`.
+        """
         from sqlalchemy import select
 
         from storage.tables import councils, exchanges, sessions

@@ -6,7 +6,7 @@ Knows no platform: whether a conversation goes on where it was or here depends o
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -26,6 +26,9 @@ SHOWN = 25
 
 OFFERED = 5
 """How many of them can be taken up again by a button."""
+
+HOLDING = ("rules", "council")
+"""The works whose requests are part of a conversation, also where they were not answered."""
 
 LOCAL = "terminal"
 """The platform whose threads are names and no places to go to."""
@@ -56,11 +59,22 @@ class Listed:
 
 
 class SessionsWork:
-    """Looks only at what the asking person began, in their own space."""
+    """Looks only at what the asking person began, in their own space.
 
-    def __init__(self, sessions: Sessions, owned: OwnedSessions) -> None:
+    `forget` keeps nothing of runs but their ids, `reword` keeps a request in other words (App's).
+    """
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        owned: OwnedSessions,
+        forget: Callable[..., Awaitable[bool]],
+        reword: Callable[[str, str, str], Awaitable[bool]],
+    ) -> None:
         self._sessions = sessions
         self._owned = owned
+        self._forget = forget
+        self._reword = reword
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -141,12 +155,27 @@ class SessionsWork:
 
     async def _delete(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
-        found = await self._found(run, request.text)
-        await run.step(
-            "delete", lambda: self._owned.delete(request.place.space, request.author.id, found.id), bool
-        )
+        space, person = request.place.space, request.author.id
+
+        # Neither step may keep a name: a conversation is called by what was asked first in it.
+        async def meant() -> str:
+            return (await self._named(request, request.text)).id
+
+        id = await run.step("session", meant, str)
+
+        async def belonging() -> list[str]:
+            return list(await self._owned.runs(space, person, id, works=HOLDING, before=run.id))
+
+        runs = await run.step("runs", belonging, list[str])
+
+        async def delete() -> bool:
+            await self._owned.delete(space, person, id)
+            await self._reword(space, run.id, "")
+            return await self._forget(space, *runs)
+
+        await run.step("delete", delete, bool)
         yield Stage("sessions", "")
-        yield Text(say("sessions.deleted", title=found.title))
+        yield Text(say("sessions.deleted", code=id[-6:]))
 
     async def _found(self, run: Run, name: str) -> Known:
         """The session that the person means: by code or title, or the one that is active here. Raises Sorry."""

@@ -12,6 +12,7 @@ from bot.events import Author, Event, Place, Request, Run, View, Work
 from bot.house import House
 from bot.verb import HOUSE
 from bot.works.desk import Desk
+from bot.works.sessions import SessionsWork
 from storage.outbox import Outbox
 from tests.fakes import migrated
 
@@ -79,6 +80,7 @@ async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Rec
             return {
                 "rules": scripted,
                 "library": scripted,
+                "sessions": SessionsWork(house.sessions, house.owned, app.forget, app.reword),
                 HOUSE: Desk(house.sessions, app.stop, house.accounts),
             }
 

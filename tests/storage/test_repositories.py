@@ -239,6 +239,46 @@ async def test_resuming_a_session_closes_the_one_that_was_active_there(db: Datab
     }
 
 
+async def test_the_runs_of_a_session_are_what_was_asked_in_it_in_its_time(db: Database) -> None:
+    inbox, sessions, owned = Inbox(db), Sessions(db), OwnedSessions(db)
+
+    async def asked(id: str, **other: str) -> None:
+        await inbox.receive([replace(request(id, "1"), **other)])  # type: ignore[arg-type]
+
+    async def opened(work: str = "rules") -> str:
+        return (await sessions.open("local", "terminal", "c", "1", work, author_id="me", title="T")).id
+
+    await asked("before")
+    first = await opened()
+    await sessions.close("local", "terminal", "c", "1")
+    await asked("failed")
+    session = await opened()
+    for id, other in (
+        ("answered", {"author_id": "bia"}),
+        ("looked", {"verb": "lookup"}),
+        ("elsewhere", {"thread": "2"}),
+        ("theirs", {"author_id": "bia"}),
+        ("a book", {"work": "library"}),
+        ("renamed", {"work": "sessions", "thread": "2"}),
+        ("of the first", {}),
+        ("delete", {"work": "sessions", "thread": "3"}),
+        ("later", {}),
+    ):
+        await asked(id, **other)
+    await sessions.add_exchange("local", session, "answered", "q", "a")
+    await sessions.add_exchange("local", first, "of the first", "q", "a")
+    works = ("rules", "council")
+    found = await owned.runs("local", "me", session, works=works, before="delete")
+    assert found == ["failed", "answered", "looked", "renamed"]
+    assert await owned.runs("local", "me", first, works=works, before="delete") == [
+        "before",
+        "renamed",
+        "of the first",
+    ]
+    for space, person in (("local", "bia"), ("other", "me")):
+        assert await owned.runs(space, person, session, works=works, before="delete") == []
+
+
 async def test_a_question_can_be_reworded(db: Database) -> None:
     sessions = Sessions(db)
     session = await sessions.open("local", "terminal", "c", "t", "rules")
