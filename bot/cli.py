@@ -151,6 +151,8 @@ def _command(arguments: argparse.Namespace, locale: str) -> int:
 
 
 def _run(asked: dict[str, Any], locale: str) -> int:
+    if asked.get("command") != "models":  # whose files are no secret, and may serve several people
+        os.umask(0o077)
     if asked.get("command") == "doctor" and not asked.get("invite"):
         from bot.doctor import doctor
 

@@ -78,7 +78,7 @@ def examine(
 def _folder(settings: Config, say: Words) -> Iterator[Finding]:
     folder = settings.data_dir
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         probe = folder / ".doctor"
         probe.write_bytes(b"")
         probe.unlink()
@@ -86,6 +86,10 @@ def _folder(settings: Config, say: Words) -> Iterator[Finding]:
         yield Finding(False, say("doctor.data_bad", folder=folder, reason=error.strerror))
         return
     yield Finding(True, say("doctor.data", folder=folder))
+    from storage import rights
+
+    if names := rights.exposed(folder):
+        yield Finding(False, say("doctor.data_exposed", folder=folder, names=", ".join(names)))
     from storage.lock import StorageBusy, hold
 
     try:

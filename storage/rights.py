@@ -1,0 +1,70 @@
+"""Who may read a data folder: its owner and nobody else, for private answers and tokens lie in it.
+
+Knows the names of what the bot puts there; what others keep in the same folder is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+OURS = (
+    "chroma*",
+    "engine.db*",
+    "files",
+    "history",
+    "incoming",
+    "lock",
+    "lock.pid",
+    "originals",
+    "sutradhar.db*",
+    "sutradhar.log",
+)
+BESIDE = (".env", "config.toml", "models")
+"""What may lie there, too, without the folder being anybody else's."""
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def tighten(folder: Path) -> None:
+    """Take from others the rights to what is ours, and to the folder if it holds nothing else.
+
+    Only what belongs to this user; `exposed` tells what is left. Does nothing where files have no such rights.
+    """
+    if os.name == "nt":
+        return
+    for path in _ours(folder):
+        _close(path)
+    if all(any(fnmatch(path.name, name) for name in OURS + BESIDE) for path in folder.iterdir()):
+        _close(folder)
+
+
+def exposed(folder: Path) -> list[str]:
+    """The names of what others of this machine can read or change, though it is ours."""
+    if os.name == "nt" or not _open(folder):
+        return []
+    return sorted(path.name for path in _ours(folder) if _open(path))
+
+
+def _ours(folder: Path) -> Iterator[Path]:
+    for name in OURS:
+        yield from (path for path in folder.glob(name) if not path.is_symlink())
+
+
+def _open(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & _OTHERS)
+    except OSError:  # it has gone meanwhile
+        return False
+
+
+def _close(path: Path) -> None:
+    try:
+        found = path.stat()
+        if found.st_mode & _OTHERS and found.st_uid == os.geteuid():
+            path.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
+    except OSError:
+        return

@@ -1,0 +1,64 @@
+"""A data folder is its owner's alone; what others keep beside it is none of ours."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from storage.rights import exposed, tighten
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="its files have no such rights")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def made(folder: Path, *names: str) -> Path:
+    """A folder as an earlier release left it, with files and (without a dot) folders in it."""
+    folder.mkdir()
+    for name in names:
+        if "." in name:
+            (folder / name).write_text("secret")
+        else:
+            (folder / name).mkdir()
+    for path in (folder, *folder.iterdir()):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return folder
+
+
+def test_what_an_earlier_release_left_open_is_closed(tmp_path: Path) -> None:
+    data = made(tmp_path / "data", "sutradhar.db", "engine.db", "originals", "chroma", "models")
+    assert exposed(data) == ["chroma", "engine.db", "originals", "sutradhar.db"]
+    tighten(data)
+    assert exposed(data) == []
+    assert mode(data) == mode(data / "originals") == 0o700
+    assert mode(data / "sutradhar.db") == 0o600
+    assert mode(data / "models") == 0o755
+
+
+def test_a_folder_with_other_things_in_it_stays_open_and_only_ours_is_closed(tmp_path: Path) -> None:
+    shared = made(tmp_path / "shared", "sutradhar.db", "letter.txt")
+    (shared / "chroma").symlink_to(tmp_path)
+    outside = mode(tmp_path)
+    tighten(shared)
+    assert (mode(shared), mode(shared / "letter.txt"), mode(tmp_path)) == (0o755, 0o644, outside)
+    assert (mode(shared / "sutradhar.db"), exposed(shared)) == (0o600, [])
+
+
+def test_what_the_bot_makes_is_for_nobody_else(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    command = [sys.executable, "-m", "bot", "--data", str(data), "chat", "--json"]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SUTRADHAR_")}
+    subprocess.run(
+        command, input=b"/sessions list\n", cwd=ROOT, capture_output=True, check=True, umask=0o022, env=env
+    )
+    found = {path.relative_to(data).as_posix(): mode(path) for path in (data, *data.rglob("*"))}
+    assert {"sutradhar.db", "engine.db", "sutradhar.log"} <= found.keys()
+    assert {name: hex for name, hex in found.items() if hex & 0o077} == {}
