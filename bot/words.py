@@ -10,8 +10,6 @@ import os
 from collections.abc import Mapping
 from functools import cache
 
-from bot.events import Sorry
-
 LOCALES = ("en", "pt-BR")
 _FOLDER = __file__.removesuffix(".py")
 
@@ -74,6 +72,10 @@ class Words:
 
     def _said(self, value: object) -> object:
         """A value of a sentence may itself be one: the reason inside of a Sorry is a Sorry."""
+        if not isinstance(value, Exception):
+            return value
+        from bot.events import Sorry  # its module's dataclasses would be a third of what --help costs
+
         return self(value.key, **value.values) if isinstance(value, Sorry) else value
 
     def sentences(self) -> dict[str, str]:

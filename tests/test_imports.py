@@ -146,7 +146,7 @@ def test_a_breach_is_seen(module: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("modules", "unwanted"),
     [
-        ("bot.cli", {*HEAVY, "asyncio"}),
+        ("bot.cli", {*HEAVY, "asyncio", "bot.events", "dataclasses", "inspect"}),
         ("bot.cli, bot.adapters.terminal, bot.works.council.work, bot.works.council.chart", HEAVY),
     ],
 )
