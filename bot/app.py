@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bot import commands
 from bot.arrivals import Arrivals
@@ -70,7 +70,7 @@ class App:
         self._order = Order()
         self._arrivals = Arrivals(self._inbox, self._arrived)
         self._door = Doorway()
-        self._begun: set[asyncio.Task[Ticket]] = set()
+        self._begun: set[asyncio.Task[Any]] = set()
         self._guard: asyncio.Task[None] | None = None
         self._views: dict[str, Views] = {WATCH: logged}
         self._live = LiveRuns(self._inbox)
@@ -161,7 +161,10 @@ class App:
                     pass
                 case ended:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
-                    await self._execution.end(self._live.expect(request, 0), "failed")
+                    # Beside the start, which nobody's platform may hold up.
+                    telling = asyncio.create_task(self._execution.give_up(self._live.expect(request, 0)))
+                    self._begun.add(telling)
+                    telling.add_done_callback(self._begun.discard)
         await self._engine.purge()
         return unfinished + await self._watch.start(unfinished)
 

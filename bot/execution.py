@@ -130,6 +130,15 @@ class Execution:
         finally:
             self._leave(one, status)
 
+    async def give_up(self, one: Live) -> None:
+        """End a run that is not begun again, and say so where it was asked."""
+        request = one.request
+        view = self._view(self._views[request.place.platform], request)
+        if view is not None:
+            sentence = words(request.locale)("app.given_up", run=request.id)
+            await wait_a_while(view.show(Failed(sentence)), VIEW_S, f"run {request.id} could not be told")
+        await self.end(one, "failed", view)
+
     def _view(self, views: Views, request: Request) -> View | None:
         """None for a request that an earlier release wrote, perhaps; it must not hold up its line."""
         try:

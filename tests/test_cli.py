@@ -146,3 +146,16 @@ def test_an_operator_stocks_a_servers_shelves_and_nobody_elses(tmp_path: Path) -
     assert added.returncode == 0
     assert "table.md" in bot(*library, "list", "--space", "1234", data=tmp_path / "data").stdout
     assert "table.md" not in bot(*library, "list", data=tmp_path / "data").stdout
+
+
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="only some systems have a disk that is always full"
+)
+def test_a_log_that_cannot_be_written_says_nothing_of_it(tmp_path: Path) -> None:
+    (tmp_path / "sutradhar.log").symlink_to("/dev/full")
+    config = tmp_path / "config.toml"
+    config.write_text('[embedding]\nmodel = "none"\n[library]\nwatch = ["gone"]\n', encoding="utf-8")
+    done = bot("chat", "--json", "--config", str(config), data=tmp_path, stdin="/sessions list\n")
+    assert done.returncode == 0
+    assert "Logging error" not in done.stderr
+    assert "Traceback" not in done.stderr

@@ -13,7 +13,8 @@ import pytest
 
 from bot import execution
 from bot.app import App
-from bot.events import Ended, Event, Request, Run, Text, View
+from bot.engine import RECOVERIES
+from bot.events import Ended, Event, Failed, Request, Run, Text, View
 from bot.patience import wait_a_while
 from bot.requests import row_of
 from storage.outbox import Outbox
@@ -360,3 +361,32 @@ async def test_what_a_person_changes_is_kept_as_it_reads_now(tmp_path: Path) -> 
         assert past.text == "good day"
         assert await app.past("elsewhere", "one") is None
         assert await app.past("local", "two") is None
+
+
+async def test_a_run_that_was_cut_off_too_often_says_so_where_it_was_asked(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def endless(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("half")
+        begun.set()
+        await asyncio.Event().wait()
+
+    app = await open_scripted(tmp_path, {"question": endless}, Recorder())
+    await app.start()
+    await app.perform(asked("one", "question"))
+    await begun.wait()
+    await app.close()
+    with closing(sqlite3.connect(tmp_path / "engine.db")) as connection:
+        connection.execute("UPDATE workflow_status SET recovery_attempts = ?", (RECOVERIES + 2,))
+        connection.commit()
+    begun.clear()
+    recorder = Recorder()
+    app = await open_scripted(tmp_path, {"question": endless, "next": hello}, recorder)
+    (taken_up,) = await app.start()
+    assert await app.ended(taken_up.id) == "failed"
+    (told,) = recorder.events["one"]
+    assert isinstance(told, Failed)
+    assert "Ask again" in told.text
+    assert (recorder.statuses, begun.is_set()) == ({"one": "failed"}, False)
+    assert await (await app.perform(asked("two", "next"))).wait() == "done"
+    await app.close()

@@ -36,6 +36,8 @@ def log_to(config: Config) -> None:
         handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
+    # Of a line that cannot be written (a full disk, a closed pipe) nothing is said: it would be a traceback each.
+    logging.raiseExceptions = False
     logging.captureWarnings(True)
 
 
