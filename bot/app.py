@@ -166,6 +166,7 @@ class App:
                     self._begun.add(telling)
                     telling.add_done_callback(self._begun.discard)
         await self._engine.purge()
+        self._house.catching_up.start()
         return unfinished + await self._watch.start(unfinished)
 
     async def _leave_if_lost(self) -> None:

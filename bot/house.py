@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bot.events import Sorry, Work
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
+from bot.retrieval.catching_up import CatchingUp, Damage
 from bot.retrieval.embedding import Embedding
 from bot.retrieval.intake import Intake
 from bot.retrieval.library import Library
@@ -73,6 +74,7 @@ class House:
     embedding: Embedding
     library: Library
     intake: Intake
+    catching_up: CatchingUp
     ledger: Ledger
     models: Models
     prompts: Prompts
@@ -95,6 +97,12 @@ class House:
         remote = config.storage.chroma_url
         vectors = Vectors.remote(remote) if remote else Vectors.embedded(config.data_dir / "chroma")
         embedding, ledger = Embedding(config), Ledger(database)
+        damage, jobs = Damage(documents, vectors), Jobs(database)
+        intake = Intake(config, documents, passages, vectors, embedding, damage)
+
+        async def busy(space: str) -> bool:
+            return bool(await jobs.runs(space, ("add", "reindex")))
+
         return cls(
             config=config,
             lock=lock,
@@ -113,18 +121,19 @@ class House:
             councils=Councils(database),
             council_settings=CouncilSettings(database),
             documents=documents,
-            jobs=Jobs(database),
+            jobs=jobs,
             embedding=embedding,
             library=Library(
                 config.retrieval,
                 documents,
                 passages,
                 Shelves(database),
-                Nearest(documents, vectors, QueryVectors(database), config.retrieval.fetch_k),
+                Nearest(documents, vectors, QueryVectors(database), damage, config.retrieval.fetch_k),
                 embedding,
                 Reranking(config),
             ),
-            intake=Intake(config, documents, passages, vectors, embedding),
+            intake=intake,
+            catching_up=CatchingUp(documents, vectors, intake, embedding, damage, busy),
             ledger=ledger,
             models=Models(config, ledger),
             prompts=Prompts(prompts, Overrides(database)),
@@ -228,6 +237,7 @@ class House:
         return await self.library.complete(space, kind, prefix, shelf)
 
     async def close(self) -> None:
+        await self.catching_up.close()
         await self.intake.close()
         await self.models.close()
         await self.vectors.close()

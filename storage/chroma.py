@@ -11,7 +11,8 @@ import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
@@ -148,6 +149,16 @@ class Chroma:
             gc.collect()
             _trim()
 
+    def set_aside(self) -> Path:
+        """Give the folder another name, and begin an empty one with the next call; the name. Raises OSError."""
+        from chromadb.errors import ChromaError
+
+        assert isinstance(self._where, Path), "a server's folder is the server's"
+        with suppress(ChromaError, ValueError, RuntimeError, OSError):  # it is damaged, after all
+            self.let_go()
+        aside = self._where.with_name(f"{self._where.name}.damaged-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+        return self._where.rename(aside)
+
     def close(self) -> None:
         """End the threads; the client has been let go before."""
         self._threads.shutdown()
@@ -212,8 +223,9 @@ def _faults(*, embedded: bool) -> Iterator[None]:
         fault = fault_of(error)
         if fault.kind == "other":
             words = str(error).casefold()
-            # What a folder cannot do for any other reason, it cannot do because its files are not in order.
-            rest: FaultKind = "damaged" if embedded else "other"
+            # What a folder cannot do for any other reason, it cannot do because its files are not in order. What
+            # the system refuses (rights, too many open files) says nothing of them.
+            rest: FaultKind = "damaged" if embedded and not isinstance(error, OSError) else "other"
             fault = StorageFault(next((kind for sign, kind in _SIGNS if sign in words), rest), fault.detail)
         raise fault from error
 

@@ -241,6 +241,28 @@ class Documents:
             result = await connection.execute(mine.values(embedded=upto, embedder=embedder, state=state))
             return result.rowcount == 1
 
+    async def without_vectors(self) -> Sequence[DocumentRow]:
+        """Of all spaces, what is on its shelf and waits for (more of) its vectors; the first ones first."""
+        from storage.tables import documents
+
+        return await self._documents(
+            documents.select()
+            .where(documents.c.state == "lexical")
+            .order_by(documents.c.created_at, documents.c.id)
+        )
+
+    async def forget_vectors(self) -> int:
+        """No document has vectors any more, in no space; how many had."""
+        from sqlalchemy import case
+
+        from storage.tables import documents
+
+        c = documents.c
+        state = case((c.state.in_(VISIBLE), "lexical"), else_=c.state)
+        had = documents.update().where(c.embedder.is_not(None), c.embedded > 0)
+        async with self._db.write() as connection:
+            return (await connection.execute(had.values(embedded=0, embedder=None, state=state))).rowcount
+
     async def _take_off(self, connection: AsyncConnection, *which: ColumnElement[bool]) -> Sequence[str]:
         """Delete documents and note them as leftovers, in the caller's transaction; their shelves."""
         from storage.tables import documents, leftovers

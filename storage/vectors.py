@@ -40,6 +40,8 @@ class Vectors:
         self._chroma = chroma
         self._shards: dict[Key, list[Shard]] = {}
         self._looked: set[Key] = set()
+        self.folders = 0
+        """How many folders were set aside by this process."""
 
     @classmethod
     def embedded(cls, folder: Path) -> Vectors:
@@ -93,6 +95,21 @@ class Vectors:
         key = (space, shelf, embedder)
         return await self._chroma.run(lambda: sum(shard.count() for shard in self._all(key)))
 
+    def untouched(self) -> bool:
+        """Whether there is no folder, and so nothing in it; blocking."""
+        return self._chroma.untouched()
+
+    async def set_aside(self) -> Path:
+        """Put a damaged folder away under another name, which this gives, and begin an empty one.
+
+        Raises StorageFault where it cannot be moved, or lies on a server.
+        """
+        if not self._chroma.embedded:
+            raise StorageFault("other", "the vectors lie on a server")
+        aside = await self._chroma.run(self._set_aside)
+        self.folders += 1
+        return aside
+
     async def rest(self) -> None:
         """Give back what the embedded client holds in memory; the next call opens it anew (40 ms).
 
@@ -103,6 +120,11 @@ class Vectors:
     async def close(self) -> None:
         await self.rest()
         self._chroma.close()
+
+    def _set_aside(self) -> Path:
+        self._shards.clear()
+        self._looked.clear()
+        return self._chroma.set_aside()
 
     def _let_go(self) -> None:
         self._shards.clear()

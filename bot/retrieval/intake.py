@@ -26,6 +26,7 @@ from storage.faults import StorageFault, fault_of
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.readers.document import Document, Progress
+    from bot.retrieval.catching_up import Damage
     from bot.retrieval.embedding import Embedding
     from storage.document_rows import ChunkRow, NewDocument
     from storage.documents import Documents
@@ -74,7 +75,9 @@ class Intake:
         passages: Passages,
         vectors: Vectors,
         embedding: Embedding,
+        damage: Damage,
     ) -> None:
+        self._damage = damage
         self._retrieval = config.retrieval
         self._originals = config.data_dir / "originals"
         self._max_bytes = config.library.max_mb * 1_000_000
@@ -237,7 +240,10 @@ class Intake:
         return wanted
 
     async def embed(self, space: str, shelf: str, spans: Sequence[tuple[str, int, int]]) -> None:
-        """Make and store the vectors of chunks: (document id, first ordinal, one past the last) each."""
+        """Make and store the vectors of chunks: (document id, first ordinal, one past the last) each.
+
+        Raises Sorry where the vectors turned out to be damaged: they are set aside then, and made again later.
+        """
         embedder = await self._embedding.get()
         if embedder is None:
             return
@@ -249,9 +255,20 @@ class Intake:
         at = 0
         for document, first, past in spans:
             mine = [row for row in rows if row.document_id == document and first <= row.ordinal < past]
-            await self._vectors.add(
-                space, shelf, embedder.name, [row.id for row in mine], vectors[at : at + len(mine)], document
-            )
+            folders = self._vectors.folders
+            try:
+                await self._vectors.add(
+                    space,
+                    shelf,
+                    embedder.name,
+                    [row.id for row in mine],
+                    vectors[at : at + len(mine)],
+                    document,
+                )
+            except StorageFault as fault:
+                if fault.kind != "damaged" or not await self._damage.set_aside(folders):
+                    raise
+                raise Sorry("rules.vectors_damaged") from fault
             at += len(mine)
             if not await self._documents.mark_embedded(space, document, past, embedder.name):
                 await self._vectors.remove(space, shelf, [document])  # taken off its shelf meanwhile

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bot.events import Sorry
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from bot.retrieval.catching_up import Damage
     from bot.retrieval.embed import Embedder
     from bot.retrieval.open_shelf import OpenShelf
     from storage.documents import Documents
@@ -33,9 +35,15 @@ class Nearest:
     """Asks the vectors of one shelf; `count` chunks at most."""
 
     def __init__(
-        self, documents: Documents, vectors: Vectors, query_vectors: QueryVectors, count: int
+        self,
+        documents: Documents,
+        vectors: Vectors,
+        query_vectors: QueryVectors,
+        damage: Damage,
+        count: int,
     ) -> None:
         self._documents = documents
+        self._damage = damage
         self._vectors = vectors
         self._query_vectors = query_vectors
         self._count = count
@@ -56,12 +64,15 @@ class Nearest:
         """
         if not any(may_vote(embedder.languages, language, one) for one in opened.shelf.languages):
             return None
+        folders = self._vectors.folders
         try:
             vector = await self._query_vector(space, embedder, question)
-            return await self._own(space, shelf, opened, embedder.name, vector)
+            return await self._twice(space, shelf, opened, embedder.name, vector)
         except StorageFault as fault:
             if fault.kind == "missing":
                 notices.append(await self._why_missing(space, shelf, embedder.name))
+            elif fault.kind == "damaged" and await self._damage.set_aside(folders):
+                notices.append("rules.vectors_damaged")
             else:
                 _log.warning("vectors of %s cannot be read: %s", shelf, fault)
                 notices.append("rules.vectors_broken")
@@ -70,6 +81,19 @@ class Nearest:
             _log.warning("the question has no vector: %s", sorry)
             notices.append("rules.vectors_failed")
             return None
+
+    async def _twice(
+        self, space: str, shelf: str, opened: OpenShelf, embedder: str, vector: NDArray[np.float32]
+    ) -> list[tuple[str, float]]:
+        """The same on a store that is opened anew, before it is believed to be damaged."""
+        try:
+            return await self._own(space, shelf, opened, embedder, vector)
+        except StorageFault as fault:
+            if fault.kind != "damaged":
+                raise
+        with suppress(StorageFault):
+            await self._vectors.rest()
+        return await self._own(space, shelf, opened, embedder, vector)
 
     async def _own(
         self, space: str, shelf: str, opened: OpenShelf, embedder: str, vector: NDArray[np.float32]

@@ -148,7 +148,8 @@ def book_table(books: list[Book], say: Words) -> str:
     """A Markdown table of books."""
     lines = [say("rules.books_header"), "|---|---|---|---|---:|---|"]
     for book in books:
-        state = say("library.ready") if book.ready else say("library.vectors_at", percent=book.percent)
+        key = "ready" if book.ready else "vectors_at" if book.percent else "by_words"
+        state = say(f"library.{key}", percent=book.percent)
         title = book.title.replace("|", "\\|")
         lines.append(
             f"| {title} | {book.source} | {book.shelf} | {book.language} | {book.sections} | {state} |"

@@ -13,6 +13,7 @@ import pytest
 
 from bot.events import Notice, Sorry, Text
 from bot.house import House
+from bot.retrieval.catching_up import Damage
 from bot.retrieval.editions import Current
 from bot.retrieval.found import Found
 from bot.retrieval.intake import Item
@@ -108,7 +109,13 @@ async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
     await add(house, write(tmp_path / "north.md", 1))
     (embedder,) = [await house.embedding.get()]
     assert embedder is not None
-    nearest = Nearest(house.documents, house.vectors, QueryVectors(house.database), 6)
+    nearest = Nearest(
+        house.documents,
+        house.vectors,
+        QueryVectors(house.database),
+        Damage(house.documents, house.vectors),
+        6,
+    )
     shelves = Current(Shelves(house.database))
 
     async def near() -> list[tuple[int, float]]:

@@ -228,7 +228,10 @@ async def opened(folder: Path) -> AsyncIterator[Desk]:
     file = folder / "config.toml"
     file.write_text('[embedding]\nmodel = "none"\n', encoding="utf-8")
     house = await House.open(load(file, migrated.folder(folder / "data"), environ={}))
-    held = Held(house.config, house.documents, house.intake._passages, house.vectors, house.embedding)
+    taking = house.intake
+    held = Held(
+        house.config, house.documents, taking._passages, house.vectors, house.embedding, taking._damage
+    )
     app, recorder = App(replace(house, intake=held), house.engine_url), Recorder()
     app.attach("terminal", recorder.view)
     try:

@@ -1,0 +1,144 @@
+"""Vectors that should be there and are not: made while the bot runs, from the passages that are kept.
+
+A job may end without them (no model, no room), and a folder of vectors may be damaged; words answer meanwhile. What
+is done is kept in the books' rows, so a start goes on where the last process left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from bot.events import Sorry
+from bot.retrieval.intake import Taken
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from bot.retrieval.embedding import Embedding
+    from bot.retrieval.intake import Intake
+    from storage.document_rows import DocumentRow
+    from storage.documents import Documents
+    from storage.vectors import Vectors
+
+FIRST_S = 15.0
+"""After a start: whoever waits for an answer comes first."""
+
+ROUND_S = 60.0
+"""Between two looks for books without vectors."""
+
+LONGEST = 60
+"""Rounds left out, at most, after what failed: an hour. A model may have to be fetched."""
+
+BATCH = 64
+"""Chunks between two looks at whether a job wants the processor: two to three seconds' work on one core."""
+
+_log = logging.getLogger(__name__)
+
+
+class Damage:
+    """What is done about vectors that cannot be read. `found` is set by it."""
+
+    def __init__(self, documents: Documents, vectors: Vectors) -> None:
+        self._documents = documents
+        self._vectors = vectors
+        self._alone = asyncio.Lock()
+        self.found = asyncio.Event()
+
+    async def set_aside(self, folders: int) -> bool:
+        """Put the folder of vectors away, so that they are made again; whether that could be done.
+
+        `folders` is what `Vectors.folders` was when the damage was met: somebody else may have done it by now.
+        """
+        async with self._alone:
+            if self._vectors.folders != folders:
+                return True
+            try:
+                # In this order: after a crash in between they are found damaged once more, and not believed in.
+                await self._documents.forget_vectors()
+                aside = await self._vectors.set_aside()
+            except StorageFault as fault:
+                _log.error("the vectors are damaged, and could not be set aside: %s", fault)
+                return False
+            _log.error("the vectors were damaged: set aside as %s, and made again", aside)
+            self.found.set()
+            return True
+
+
+class CatchingUp:
+    """One per process. `busy` says whether jobs of a space's library run: they make vectors themselves."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        vectors: Vectors,
+        intake: Intake,
+        embedding: Embedding,
+        damage: Damage,
+        busy: Callable[[str], Awaitable[bool]],
+    ) -> None:
+        self._documents = documents
+        self._vectors = vectors
+        self._intake = intake
+        self._embedding = embedding
+        self._damage = damage
+        self._busy = busy
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._on())
+
+    async def close(self) -> None:
+        """Leave; the next start goes on."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def _on(self) -> None:
+        wait, failures = FIRST_S, 0
+        while True:
+            try:
+                async with asyncio.timeout(wait):
+                    await self._damage.found.wait()
+            except TimeoutError:
+                pass
+            self._damage.found.clear()
+            try:
+                failures = 0 if await self.round() else failures + 1
+            except (StorageFault, Sorry) as fault:
+                failures += 1
+                _log.warning("vectors that are missing could not be made: %s", fault)
+            except Exception:  # whatever a model's library raises; the next round may fare better
+                failures += 1
+                _log.exception("vectors that are missing could not be made")
+            wait = ROUND_S * min(2**failures, LONGEST) if failures else ROUND_S
+
+    async def round(self) -> bool:
+        """Make what is missing now, but for spaces whose library is at work; False where no model is at hand."""
+        if await asyncio.to_thread(self._vectors.untouched) and await self._documents.forget_vectors():
+            _log.warning("the folder of vectors is gone: they are made again")
+        due = await self._documents.without_vectors()
+        if not due:
+            return True
+        if await self._intake.ready_for_vectors(due[0].space) == "absent":
+            return False
+        try:
+            for row in due:
+                await self._make(row)
+        finally:
+            await self._intake.rest()
+        return True
+
+    async def _make(self, row: DocumentRow) -> None:
+        taken = Taken(row.source, row.id, row.chunk_count, language=row.language)
+        if await self._busy(row.space) or not await self._intake.do_without_vectors(row.space, [taken]):
+            return
+        embedder = await self._embedding.get()
+        begun = row.embedded if embedder is not None and row.embedder == embedder.name else 0
+        for first in range(begun, row.chunk_count, BATCH):
+            if await self._busy(row.space):
+                return
+            span = (row.id, first, min(first + BATCH, row.chunk_count))
+            await self._intake.embed(row.space, row.shelf, [span])
+        _log.info("%s on %s has its vectors now", row.source, row.shelf)
