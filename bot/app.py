@@ -126,6 +126,10 @@ class App:
         if earlier is not None:
             self._house.earlier.attach(platform, earlier)
 
+    def load(self) -> None:
+        """Begin to load what `start` needs, which may take its time meanwhile."""
+        self._engine.load()
+
     async def start(self) -> list[Request]:
         """Launch the engine; returns what goes on by itself: cut-off runs, watched folders. Raises Sorry."""
         with in_words():

@@ -88,10 +88,19 @@ class Engine:
         self._start: Callable[..., Awaitable[Any]] | None = None
         self._workflow: Callable[[str], Any] | None = None
         self._sqlite: SqlEngine | None = None
+        self._loading: asyncio.Future[tuple[type[DBOS], Any]] | None = None
+
+    def load(self) -> None:
+        """Begin with what takes a thread, for `launch` to find it done."""
+        if self._loading is None:
+            self._loading = asyncio.ensure_future(asyncio.to_thread(self._configure))
 
     async def launch(self) -> None:
         """Open the engine's database; runs that a crash cut off go on within about a second."""
-        dbos, config = await asyncio.to_thread(self._configure)
+        self.load()
+        assert self._loading is not None
+        loading, self._loading = self._loading, None
+        dbos, config = await loading
         body = self._body
 
         async def run(run_id: str) -> str:

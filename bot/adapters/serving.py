@@ -143,12 +143,16 @@ async def _serve_on(app: App, platforms: list[Platform], say: Words) -> None:
     """Until all have ended. Raises what the last one failed with if none is left."""
     failed: list[Sorry] = []
     ready = []
-    for platform in platforms:
-        try:
-            await platform.prepare()
+    # Signing in is mostly waiting: side by side, and meanwhile what the start needs is loaded.
+    app.load()
+    prepared = await asyncio.gather(*(one.prepare() for one in platforms), return_exceptions=True)
+    for platform, fault in zip(platforms, prepared, strict=True):
+        if isinstance(fault, Sorry):
+            failed.append(fault)
+        elif fault is not None:
+            raise fault
+        else:
             ready.append(platform)
-        except Sorry as sorry:
-            failed.append(sorry)
     if ready:
         _tell(failed, say)
         failed.clear()
@@ -164,11 +168,11 @@ async def _serve_on(app: App, platforms: list[Platform], say: Words) -> None:
             ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             for task in ended:
                 platform = running.pop(task)
-                if isinstance(fault := task.exception(), Sorry):
-                    failed.append(fault)
+                if isinstance(ended_by := task.exception(), Sorry):
+                    failed.append(ended_by)
                     await _each([platform.quiet])
-                elif fault is not None:
-                    raise fault
+                elif ended_by is not None:
+                    raise ended_by
     finally:
         for task in running:
             task.cancel()

@@ -42,6 +42,11 @@ def intents_of(free_chat: bool) -> discord.Intents:
     return intents
 
 
+LAST_GUILD_S = 0.5
+"""How long no server may be named any more before the bot says that it is there. discord.py waits 2 s, to fill caches
+that we do not keep; servers that come later are known as well."""
+
+
 class Sutradhar(commands.AutoShardedBot):
     """One per process. `login`, then `App.start`, then `connect`."""
 
@@ -73,6 +78,7 @@ class Sutradhar(commands.AutoShardedBot):
             ),
             member_cache_flags=discord.MemberCacheFlags.none(),
             chunk_guilds_at_startup=False,
+            guild_ready_timeout=LAST_GUILD_S,
             max_messages=None,
             http_trace=self.refused.trace(),
         )

@@ -59,6 +59,14 @@ async def test_it_asks_for_no_more_than_it_needs(tmp_path: Path) -> None:
         assert (client.help_command, list(client.commands)) == (None, [])
 
 
+async def test_it_is_there_without_waiting_for_caches_that_it_does_not_keep(tmp_path: Path) -> None:
+    """discord.py would wait two seconds after each server, and whoever looks for the bot's word with it."""
+    app = await App.open(load(data=tmp_path, environ={}))
+    async with Sutradhar(app, app.house.config) as client:
+        assert client._connection.guild_ready_timeout <= 0.5
+    await app.close()
+
+
 async def test_free_chat_asks_for_what_people_write(tmp_path: Path) -> None:
     async with FakeDiscord() as fake, here(fake, tmp_path, free_chat=True):
         ((_, _, intents),) = fake.gateway.identified
