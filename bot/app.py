@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bot import commands
 from bot.arrivals import Arrivals
@@ -70,7 +70,8 @@ class App:
         self._order = Order()
         self._arrivals = Arrivals(self._inbox, self._arrived)
         self._door = Doorway()
-        self._begun: set[asyncio.Task[Any]] = set()
+        self._begun: set[asyncio.Task[Ticket]] = set()
+        self._telling: set[asyncio.Task[None]] = set()
         self._guard: asyncio.Task[None] | None = None
         self._views: dict[str, Views] = {WATCH: logged}
         self._live = LiveRuns(self._inbox)
@@ -167,8 +168,8 @@ class App:
                     _log.error("run %s cannot be taken up again: %s", request.id, ended)
                     # Beside the start, which nobody's platform may hold up.
                     telling = asyncio.create_task(self._execution.give_up(self._live.expect(request, 0)))
-                    self._begun.add(telling)
-                    telling.add_done_callback(self._begun.discard)
+                    self._telling.add(telling)
+                    telling.add_done_callback(self._telling.discard)
         await self._engine.purge()
         self._house.catching_up.start()
         return unfinished + await self._watch.start(unfinished)
@@ -312,7 +313,8 @@ class App:
         await self._watch.close()
         if self._begun:
             await asyncio.wait(set(self._begun))
-        tasks = [one.task for one in self._live.all() if one.task is not None]
+        # Who has not been told by now is at the next start.
+        tasks = [*self._telling, *(one.task for one in self._live.all() if one.task is not None)]
         for task in tasks:
             task.cancel()
         if tasks:
