@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bot import tracing
 from bot.events import Completion, Request, Sorry
+from storage.db import SCRUB_MS, SCRUBS
 from storage.faults import StorageFault, fault_of
 
 if TYPE_CHECKING:
@@ -236,9 +237,14 @@ def _checkpoint(engine: SqlEngine) -> None:
     connection = engine.raw_connection()
     try:
         cursor = connection.cursor()
-        with suppress(sqlite3.Error):
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            cursor.fetchall()
+        ((patience,),) = cursor.execute("PRAGMA busy_timeout").fetchall()
+        cursor.execute(f"PRAGMA busy_timeout={SCRUB_MS}").fetchall()
+        for _ in range(SCRUBS):  # writers wait meanwhile, and steps with them
+            with suppress(sqlite3.Error):
+                ((busy, *_rest),) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                if not busy:
+                    break
+        cursor.execute(f"PRAGMA busy_timeout={patience}").fetchall()
         cursor.close()
     finally:
         connection.close()

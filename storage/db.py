@@ -25,6 +25,9 @@ _WRITING = "sutradhar_writing"
 
 CLOSE_S = 5.0
 
+SCRUBS, SCRUB_MS = 10, 200
+"""How often a log that others read is tried to be emptied, and how long each try waits for them."""
+
 # Any number will do as long as every process of the program uses the same one.
 _NAMED_LOCKS = 0x5374
 
@@ -153,12 +156,21 @@ class Database:
         """
         import sqlite3
 
-        if self._sqlite:
+        for _ in range(SCRUBS if self._sqlite else 0):
             async with self._turn, self._engine.connect() as connection:
                 raw = (await connection.get_raw_connection()).driver_connection
                 assert raw is not None, "it is open"
-                with suppress(sqlite3.Error):
-                    await raw.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+                ((patience,),) = await raw.execute_fetchall("PRAGMA busy_timeout")
+                # Writers wait meanwhile, and somebody with them.
+                await raw.execute_fetchall(f"PRAGMA busy_timeout={SCRUB_MS}")
+                try:
+                    ((busy, *_),) = await raw.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+                except sqlite3.Error:
+                    busy = 1
+                finally:
+                    await raw.execute_fetchall(f"PRAGMA busy_timeout={patience}")
+            if not busy:
+                return
 
     async def close(self) -> None:
         """Close every connection. Transactions under way are waited for: theirs would stay open for ever."""
