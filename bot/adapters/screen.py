@@ -61,10 +61,12 @@ class Screen(Generic[AnyPage]):
         facts: Callable[[bool], Facts],
         pages: Callable[[Sheet, Facts], Sequence[AnyPage]],
         folded: Callable[[Sequence[Sheet], Facts], AnyPage] | None = None,
+        wordless: Callable[[AnyPage], bool] = lambda page: False,
     ) -> None:
         """`facts` of a stage, given whether it is the last. `pages` of a stage: its messages, at least one.
 
-        `folded` makes one page of all stages; where it is given, they stand in one message.
+        `folded` makes one page of all stages; where it is given, they stand in one message. `wordless`: whether a
+        page has nothing to read yet, though its stage has a text.
         """
         self._run = run
         self._space = space
@@ -74,6 +76,7 @@ class Screen(Generic[AnyPage]):
         self._facts = facts
         self._make = pages
         self._folded = folded
+        self._wordless = wordless
         self._single = folded is not None
         self._opening: asyncio.Task[None] | None = None
         self._open = False
@@ -128,7 +131,7 @@ class Screen(Generic[AnyPage]):
         if not self._open:
             return
         final = not staged.sheet.growing
-        words = bool(staged.sheet.text.strip())
+        words = bool(staged.sheet.text.strip()) and (final or staged.worded or self._reads(staged))
         rank = Rank.FINAL if final else Rank.FIRST if words and not staged.worded else Rank.PASSING
         staged.worded = words
         # While it grows, only its last message does; the title stands in the first.
@@ -160,6 +163,12 @@ class Screen(Generic[AnyPage]):
         """Seconds since the last message of the stage was posted; 0 while it is not."""
         posted = staged.messages[-1].posted if staged.messages else None
         return asyncio.get_running_loop().time() - posted if posted is not None else 0.0
+
+    def _reads(self, staged: Staged[AnyPage]) -> bool:
+        """Whether there is something of its text to read: the platform's pages may hold back its beginning."""
+        if self._single:
+            return True
+        return not self._wordless(self._make(staged.sheet, self._facts(staged is self.stages[-1]))[0])
 
     def _pages(self, staged: Staged[AnyPage]) -> Sequence[AnyPage]:
         """The stage's pages, each with its message."""

@@ -73,8 +73,9 @@ class StagedView(Generic[AnyPage]):
         alone: bool = False,
         share: str = "page.share",
         roll_after_s: float | None = None,
+        wordless: Callable[[AnyPage], bool] = lambda page: False,
     ) -> None:
-        """`pages` and `folded`: see Screen. `spoken` makes a work's sentence the platform's.
+        """`pages`, `folded` and `wordless`: see Screen. `spoken` makes a work's sentence the platform's.
 
         `taken` are keys by which the adapter has messages of its own in the outbox. `private`: only the asker
         sees this one's, and `share` is the key of what the button says that shows it to all. `alone`: the asker is
@@ -94,7 +95,7 @@ class StagedView(Generic[AnyPage]):
         self._links = links
         self._spoken = spoken
         self._say = words(request.locale)
-        self._screen = Screen(run, self._space, outbox, home, pens, self._facts, pages, folded)
+        self._screen = Screen(run, self._space, outbox, home, pens, self._facts, pages, folded, wordless)
         self._choices: list[str] = []
         self._sources: list[str] = []
         self._kept = (0, 0)

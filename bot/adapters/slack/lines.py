@@ -19,9 +19,9 @@ _UNDERLINE = re.compile(r"^ {0,3}(?:=+|-{1,2})[ \t]*$")
 HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+|$)")
 _QUOTE = re.compile(r"^\s*(?:>[ \t]*)+(?![=<-])")
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+)(?=\S)")
-_CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
-_SINGLE = re.compile(f"[{_CJK}]")
-_WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+|\s+")
+CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+_SINGLE = re.compile(f"[{CJK}]")
+_WORD = re.compile(rf"[{CJK}]|[^\s{CJK}]+|\s+")
 _OPENING = re.compile(r"^(?:#{1,6}|[-*+>]|\d{1,9}[.)])$")
 _RULED = "─" * 24
 

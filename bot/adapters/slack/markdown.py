@@ -3,6 +3,11 @@
 What has once come out for the beginning of a text comes out for all that it may grow to: a stream can only add.
 So whatever the rest of a text may yet turn into something else is held back: the last word, a link or code of
 which only half is there, a table. Slack draws headings, lists, quotes and code; tables it does not.
+
+Any line may turn out to be a table's header (GFM, 4.10: it need not begin with a pipe), and every answer begins with a
+line. So only a line that begins with a pipe, or whose second word is one, is held back whole; of another, what comes
+after its first pipe. Where such a line is a header all the same, and words of it have been shown, the table takes their
+place: the one case in which a stream is ended and its message rewritten.
 """
 
 from __future__ import annotations
@@ -15,13 +20,11 @@ from functools import lru_cache
 from bot.adapters.blocks import Fence, fence
 from bot.adapters.draft import clean
 from bot.adapters.slack.inline import coded, inline, spoken
-from bot.adapters.slack.lines import HEADING, Piece, part_of_line, whole_line
+from bot.adapters.slack.lines import CJK, HEADING, Piece, part_of_line, whole_line
 from bot.adapters.slack.sizes import cost
 from bot.adapters.tables import tables
 from bot.readers.lines import opens_table
 
-LINE = 32
-"""Characters of a line after which it is shown word by word: by then it is known to be no table's header."""
 TABLE = 1_500
 """Of one part of a long table, as `cost` counts."""
 WHOLE = 2_400
@@ -31,6 +34,12 @@ _CHUNK = 400
 _LINE_END = re.compile("\n|[\u2028\u2029]")
 _STEERING = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
 _UNDECIDED = re.compile(r"[\s>*+_=#~`.)\d-]*")
+_RULE_BEGUN = re.compile(r"[\s>|:-]*")
+"""Of a line, the beginning of which may be that of the rule under a table's header."""
+_TWO_WORDS = re.compile(rf"[^\s|]+\s+[^\s|]|[^\s|]*[{CJK}][^\s|]{{4}}")
+"""Of a line without its marks of quotation: more than its first word, so that it does not begin like a table's header.
+A language that is written without blanks has no words; there it is more than a short cell holds."""
+_QUOTED = re.compile(r"^[ \t]*(?:>[ \t]?)+")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,20}", re.ASCII)
 
 
@@ -41,8 +50,11 @@ def pieces(markdown: str, *, whole: bool = True) -> list[Piece]:
     if whole:
         lines.append(last)
     lines = [_cleaned(one) for one in lines]
-    for at, line in enumerate(lines):
-        following = lines[at + 1] if at + 1 < len(lines) else "" if whole else None
+    if steered := _STEERING.search(last):
+        last = last[: steered.start()]
+    last = clean(last)
+    decided = "" if whole else None if _RULE_BEGUN.fullmatch(last) else last
+    for line, following in zip(lines, [*lines[1:], decided], strict=False):
         if not writer.line(line, following):
             return writer.made
     if whole:
@@ -62,6 +74,7 @@ class _Writer:
     opened: bool = False
     glue: bool = False
     table: list[str] = field(default_factory=list)
+    quoted: bool = False
 
     def line(self, line: str, following: str | None) -> bool:
         """A line that is whole. False if what follows must be known before it can be shown."""
@@ -70,9 +83,11 @@ class _Writer:
                 self._code_line(self.fence, line)
                 return True
             self._close()
+        bare = _QUOTED.sub("", line, count=1)
+        quoted = bare != line
         if self.table:
-            if "|" in line and line.strip():
-                self.table.append(line)
+            if "|" in bare and quoted == self.quoted:
+                self.table.append(bare)
                 return True
             self._end_table()
         if not line.strip():
@@ -81,11 +96,13 @@ class _Writer:
         if opened := fence(line):
             self._open(opened)
             return True
-        if "|" in line[:LINE]:
+        if "|" in bare:
             if following is None:
+                self.growing(line)
                 return False
-            if opens_table(line, following):
-                self.table = [line]
+            under = _QUOTED.sub("", following, count=1)
+            if (under != following) == quoted and opens_table(bare, under):
+                self.table, self.quoted = [bare], quoted
                 return True
         self._add(whole_line(line), self._between())
         return True
@@ -96,12 +113,10 @@ class _Writer:
             for part in self._parts()[:-1]:
                 self._add_part(part)
             return
-        if steered := _STEERING.search(line):
-            line = line[: steered.start()]
-        line = clean(line)
-        begun = len(line) >= LINE and "|" not in line[:LINE] and not _UNDECIDED.fullmatch(line)
+        before = line.partition("|")[0]
+        begun = _TWO_WORDS.match(before.lstrip(" \t>")) and not _UNDECIDED.fullmatch(before)
         if self.fence is None and begun and not fence(line):
-            self._add(part_of_line(line), self._between())
+            self._add(part_of_line(before), self._between())
 
     def end(self) -> None:
         if self.table:
@@ -168,6 +183,9 @@ class _Writer:
 
     def _add_part(self, part: str) -> None:
         lines = part.split("\n")
+        if self.quoted and lines[0] != "```":  # code has no place in a quotation, and stands for itself
+            lines = [f"> {one}" for one in lines]
+            part = "\n".join(lines)
         if cost(part) <= WHOLE:
             self._add((Piece(part),), self._between())
         elif lines[0] == "```":

@@ -121,6 +121,7 @@ def slack_view(
         alone=origin.home == "alone",
         share="page.share_there" if origin.home == "direct" else "page.share",
         roll_after_s=roll_after_s,
+        wordless=lambda page: page.wordless,
     )
     if request.work != PLANNED:
         return view

@@ -10,10 +10,17 @@ from typing import Any
 
 import pytest
 
+from bot.adapters.pen import Pens
 from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.slack.origin import origin_of
+from bot.adapters.slack.pace import PACE
+from bot.adapters.slack.page import Page
 from bot.adapters.slack.render import pages
+from bot.adapters.slack.view import slack_view
+from bot.adapters.surface import Form
 from bot.events import Attachment, Author, Elsewhere, Event, Failed, Place, Request, Stage, Status, Text, View
 from bot.words import words
+from tests.adapters.paper import Clock, Paper, PaperHome
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 
@@ -69,6 +76,60 @@ async def test_an_answer_is_streamed_while_it_is_written(bench: Desk) -> None:
     assert answer.buttons == ["This helped", "This did not help"]
     assert [called(bench, one) for one in ("chat.startStream", "chat.stopStream")] == [1, 1]
     assert [called(bench, one) for one in ("chat.update", "chat.postMessage")] == [0, 0]
+
+
+class ClockedHome(PaperHome[Page]):
+    """A home of Slack's on paper. `shown`: what any message showed, and when by the clock."""
+
+    heading = None
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(Paper(self._show))
+        self._clock = clock
+        self.shown: list[tuple[float, str]] = []
+
+    def _show(self, page: Page, form: Form) -> str:
+        self.shown.append((self._clock.now, page.body))
+        return page.body
+
+    def ended(self) -> None: ...
+
+
+async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) -> None:
+    """At 50 ms a token, by the channel's clock: 150 ms. The search before it was slow, and is edited as it ends."""
+    for tokens in (["It", " is", " Ana", " who"], ["It ", "is ", "Ana ", "who "]):
+        for search_s, model_s in ((0.0, 0.4), (0.6, 0.4), (0.6, 0.97), (0.6, 3.0)):
+            clock = Clock()
+            pens, home = Pens(PACE, clock), ClockedHome(clock)
+            request = bench.request(await bench.root())
+            origin = origin_of(request.origin)
+            view = slack_view(request.id, request, origin, bench.outbox, bench.offers, home, pens)
+            await show(view, Stage("search", "Searching"), Status("Looking"))
+            await clock.advance(search_s)
+            await show(view, Text("Found 3 passages."), Stage("answer", "Answer"), Status("Asking"))
+            await clock.advance(model_s)
+            asked = clock.now
+            for token in tokens:
+                await show(view, Text(token))
+                await clock.advance(0.05)
+            first = min(at for at, body in home.shown if body.startswith("### Answer\nIt")) - asked
+            assert first < 0.15, (tokens, search_s, model_s, first)
+            pens.close()
+            await clock.settle()
+
+
+async def test_a_table_whose_header_began_like_a_sentence_takes_the_place_of_its_words(bench: Desk) -> None:
+    root = await bench.root()
+    view = bench.view(bench.request(root))
+    await show(view, Stage("answer", ""), Text("Of a kind\n\nWeapon type"), Text(" | Damage\n"))
+    await bench.fake.until(lambda: root.thread and "Weapon" in root.thread[0].shown)
+    assert root.thread[0].streaming
+    await show(view, Text("--- | ---\nSword | 3\n\nAnd so on"))
+    await view.flush("done")
+    (answer,) = root.thread
+    table = "```\nWeapon type  Damage\n───────────  ──────\nSword        3\n```"
+    assert body(answer) == f"Of a kind\n\n{table}\n\nAnd so on"
+    assert not answer.streaming
 
 
 async def test_what_passes_before_there_are_words_is_posted_or_the_status_line(bench: Desk) -> None:
