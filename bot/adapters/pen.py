@@ -274,7 +274,7 @@ class Pens:
 
     def __init__(self, pace: Pace, clock: Clock | None = None) -> None:
         self._pace = pace
-        self._clock = clock or LoopClock()
+        self.clock = clock or LoopClock()
         self._pens: dict[Hashable, Pen] = {}
 
     def __len__(self) -> int:
@@ -282,7 +282,7 @@ class Pens:
 
     def at(self, key: Hashable) -> Pen:
         """The pen that all runs in a channel share."""
-        pen = self._pens.pop(key, None) or Pen(self._pace, self._clock)
+        pen = self._pens.pop(key, None) or Pen(self._pace, self.clock)
         for old, other in list(self._pens.items())[:2]:  # the longest unused; two a call keep up with one new
             del self._pens[old]
             if not other.idle:

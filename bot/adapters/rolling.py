@@ -8,24 +8,28 @@ from __future__ import annotations
 import re
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)", re.MULTILINE)
-_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
-_LINK = re.compile(r"\[[^\[\]]*\]\([^()]*\)")
+_BOLD = ("**", "__", "~~")
+LOOK_BACK = 200
+"""Characters before a place in which something bold may have begun that ends after it; longer ones are rare."""
 
 
 def cut(text: str, new: str, *, overdue: bool) -> int | None:
-    """The offset in `text + new`, after len(text), from which on it belongs to the next message.
+    """The offset in `text + new`, after len(text), from which on it belongs to the next message; None to wait on.
 
-    Between two lines; in the middle of one only if `overdue`. None to wait on: code and tables are not taken apart,
-    nor is what is bold, a link or code within a line.
+    Between two lines, outside code and tables. If `overdue`, also between two words, but for what is bold, and anywhere
+    in code and tables: the pages reopen those, and take no link and no code within a line apart.
     """
     whole = text + new
     for end in re.finditer(r"\n+|[ \t]+" if overdue else r"\n+", new):
         at = len(text) + end.end()
-        begin = whole.rfind("\n", 0, at - len(end[0])) + 1
-        line = whole[begin:at]
-        if not whole[:at].strip() or "|" in line or _inside_code(whole[:at]):
+        if not whole[:at].strip():
             continue
-        if "\n" in end[0] or not _open(line):
+        line = whole[whole.rfind("\n", 0, at - len(end[0])) + 1 : at]
+        if overdue:
+            held = "\n" not in end[0] and any(line[-LOOK_BACK:].count(mark) % 2 for mark in _BOLD)
+        else:
+            held = "|" in line or _inside_code(whole[:at])
+        if not held:
             return at
     return None
 
@@ -39,9 +43,3 @@ def _inside_code(text: str) -> bool:
         elif mark[0] == opened[0] and len(mark) >= len(opened):
             opened = ""
     return bool(opened)
-
-
-def _open(line: str) -> bool:
-    """Whether something begins in the line that does not end in it."""
-    rest = _LINK.sub("", _CODE.sub("", line))
-    return "`" in rest or "[" in rest or any(rest.count(mark) % 2 for mark in ("**", "__", "~~"))

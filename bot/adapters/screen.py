@@ -162,7 +162,7 @@ class Screen(Generic[AnyPage]):
     def age(self, staged: Staged[AnyPage]) -> float:
         """Seconds since the last message of the stage was posted; 0 while it is not."""
         posted = staged.messages[-1].posted if staged.messages else None
-        return asyncio.get_running_loop().time() - posted if posted is not None else 0.0
+        return self._pens.clock.time() - posted if posted is not None else 0.0
 
     def _reads(self, staged: Staged[AnyPage]) -> bool:
         """Whether there is something of its text to read: the platform's pages may hold back its beginning."""
@@ -191,6 +191,7 @@ class Screen(Generic[AnyPage]):
             lambda: self.page(staged, part),
             row=row,
             instead_of=instead_of,
+            clock=self._pens.clock,
         )
 
     def _write(self, message: StageMessage[AnyPage], rank: Rank, *, empty: bool = False) -> None:

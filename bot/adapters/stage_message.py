@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic, Protocol
 
+from bot.adapters.pen import Clock, LoopClock
 from bot.adapters.surface import AnyPage, Form, Full, Gone, Later, Mark, NotSent, Refused, Shut, Surface
 from storage.faults import StorageFault
 
@@ -58,8 +59,10 @@ class StageMessage(Generic[AnyPage]):
         *,
         row: OutboxRow | None = None,
         instead_of: str = "",
+        clock: Clock | None = None,
     ) -> None:
         self._home = home
+        self._clock = clock or LoopClock()
         self._outbox = outbox
         self._space = space
         self.mark = mark
@@ -69,7 +72,7 @@ class StageMessage(Generic[AnyPage]):
         self.id: str | None = None
         self.gone = False
         self.posted: float | None = None
-        """When it was posted for what it shows, by the loop's clock; None for one that was there before."""
+        """When it was posted for what it shows, by the clock; None for one that was there before."""
         self._on: Surface[AnyPage] | None = None
         self._stale: str | None = None
         """What stood in its place before, and goes as soon as it is there."""
@@ -199,7 +202,7 @@ class StageMessage(Generic[AnyPage]):
             except NotSent:
                 self._unsure = unsure
                 raise
-            self.posted = asyncio.get_running_loop().time()
+            self.posted = self._clock.time()
             self._on, self._form, self._files = surface, self._home.form, page.files
             self._home.messages.add(self.id)
         else:

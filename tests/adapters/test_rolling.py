@@ -52,10 +52,11 @@ def test_it_is_cut_after_a_line_that_has_come_to_its_end(text: str, new: str, en
         ("One ", "and two", "One and "),
         ("One", "two", None),
         ("It is **very", " big** indeed", "It is **very big** "),
-        ("See [the", " book](https://a.example/b) there", "See [the book](https://a.example/b) "),
-        ("Type `/rules", " ask` now", "Type `/rules ask` "),
-        ("```\nsome", " code", None),
-        ("| a", " | b", None),
+        ("It burns for four hours [1]. A", " candle does", "It burns for four hours [1]. A "),
+        ("2 ** 3, and then " + "on and on " * 20, "and on", "2 ** 3, and then " + "on and on " * 20 + "and "),
+        ("```\nsome", " code", "```\nsome "),
+        ("```\nsome", "\ncode", "```\nsome\n"),
+        ("| a", " | b", "| a "),
     ],
 )
 def test_when_that_takes_too_long_between_two_words(text: str, new: str, ends: str | None) -> None:

@@ -7,7 +7,7 @@ never takes anything out of a message that has been shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -40,12 +40,15 @@ class Filled:
         return self.text + CLOSING if self.code else self.text
 
 
-def fill(found: Iterable[Piece]) -> list[Filled]:
-    """The pieces in messages of at most BODY."""
+def fill(found: Iterable[Piece], breaks: Collection[int] = ()) -> list[Filled]:
+    """The pieces in messages of at most BODY. At each of `breaks`, counted in pieces, or soon after, another begins."""
     made: list[Filled] = []
-    for piece in found:
+    wanted = False
+    for at, piece in enumerate(found):
+        wanted = wanted or at in breaks
         length = len(piece.lead) + _cost(piece.text)
-        if not made or _ends(made[-1], piece, length):
+        if not made or (wanted and not piece.glued) or _ends(made[-1], piece, length):
+            wanted = False
             if made and made[-1].code:
                 made[-1] = Filled(made[-1].closed)
             made.append(Filled(piece.head + piece.text, cost(piece.head + piece.text), piece.code))

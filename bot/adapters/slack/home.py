@@ -73,6 +73,7 @@ class SlackHome:
         self._say = words(request.locale)
         self._ordered = commands.verb(request.work, request.verb).ordered
         self._access = Access(workspaces, origin.team, origin.enterprise)
+        self._clock = pens.clock
         self._beside = Beside(request.id, Rank.PASSING)
         self._session = Session(self._access, self._beside, origin.user, origin.title)
         self._at: tuple[str, str] | None = None
@@ -168,7 +169,12 @@ class SlackHome:
         streams = None
         if thread and self._ordered and origin.team:
             streams = Streams(
-                self._access, channel, thread, (origin.team, origin.user), self._say("page.working")
+                self._access,
+                channel,
+                thread,
+                (origin.team, origin.user),
+                self._say("page.working"),
+                clock=self._clock,
             )
         return Thread(
             self._access,

@@ -107,20 +107,19 @@ def progress(status: Status) -> str:
 def _texts(sheet: Sheet, growing: bool) -> list[Filled]:
     """The title and the text, at least one page of them."""
     title = words(shortened(" ".join(clean(sheet.title).split()), TITLE, size))
-    ends = [*sorted(at for at in set(sheet.cuts) if 0 < at < len(sheet.text)), len(sheet.text)]
-    made: list[Filled] = []
-    begin = 0
-    for end in ends:
-        found = pieces(sheet.text[begin:end], whole=not growing or end < len(sheet.text))
-        if not made and title:
-            found = [
-                Piece(f"### {title}"),
-                *(replace(one, lead="\n", glued=True) for one in found[:1]),
-                *found[1:],
-            ]
-        made += fill(found)
-        begin = end
-    return made or [Filled()]
+    found = pieces(sheet.text, whole=not growing)
+    titled = [Piece(f"### {title}")] if title else []
+    if titled and found:
+        found[0] = replace(found[0], lead="\n", glued=True)
+    # What comes before a cut is what was shown of the text when it had come so far, but not the title alone.
+    breaks = {len(titled) + max(1, _settled(sheet.text[:at])) for at in sheet.cuts}
+    return fill([*titled, *found], breaks) or [Filled()]
+
+
+@lru_cache(64)
+def _settled(text: str) -> int:
+    """The pieces of it that stay however it goes on."""
+    return len(pieces(text, whole=False))
 
 
 def _text_page(text: Filled) -> Page:

@@ -6,13 +6,13 @@ the page, it is ended, and the message is rewritten by whoever called. Knows no 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from bot.adapters.pen import Clock, LoopClock
 from bot.adapters.slack.limits import room
 from bot.adapters.slack.neutral import plain
 from bot.adapters.slack.refusals import Unsure, in_our_words
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Stream:
-    """`said` is all that it shows, as long as that is `sure`. `began` by the loop's clock."""
+    """`said` is all that it shows, as long as that is `sure`. `began` by the clock."""
 
     said: str
     began: float
@@ -56,6 +56,7 @@ class Streams:
     recipient: tuple[str, str]
     idle: str = ""
     session: Literal["processing", "active"] = "processing"
+    clock: Clock = field(default_factory=LoopClock)
     _live: dict[str, _Stream] = field(default_factory=dict)
     _refused: bool = False
 
@@ -65,7 +66,7 @@ class Streams:
         if self._refused or not page.body.strip() or not room(client, "chat.startStream"):
             return None
         team, user = self.recipient
-        began = asyncio.get_running_loop().time()
+        began = self.clock.time()
         try:
             with in_our_words():
                 started = await client.chat_startStream(
@@ -96,7 +97,7 @@ class Streams:
         stream = self._live.get(message)
         if stream is None:
             return False
-        young = asyncio.get_running_loop().time() - stream.began < LONGEST_S
+        young = self.clock.time() - stream.began < LONGEST_S
         if stream.sure and page.body.startswith(stream.said):
             try:
                 if page.growing and young:

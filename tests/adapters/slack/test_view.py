@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Sequence
 from contextlib import suppress
@@ -84,9 +85,13 @@ class ClockedHome(PaperHome[Page]):
     heading = None
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__(Paper(self._show))
+        self.paper = Paper(self._show)
+        super().__init__(self.paper)
         self._clock = clock
         self.shown: list[tuple[float, str]] = []
+
+    async def searching(self) -> None:
+        await self.paper.until(lambda: bool(self.shown))
 
     def _show(self, page: Page, form: Form) -> str:
         self.shown.append((self._clock.now, page.body))
@@ -98,14 +103,15 @@ class ClockedHome(PaperHome[Page]):
 async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) -> None:
     """At 50 ms a token, by the channel's clock: 150 ms. The search before it was slow, and is edited as it ends."""
     for tokens in (["It", " is", " Ana", " who"], ["It ", "is ", "Ana ", "who "]):
-        for search_s, model_s in ((0.0, 0.4), (0.6, 0.4), (0.6, 0.97), (0.6, 3.0)):
+        for model_s in (0.0, 0.4, 0.97, 3.0):
             clock = Clock()
             pens, home = Pens(PACE, clock), ClockedHome(clock)
             request = bench.request(await bench.root())
             origin = origin_of(request.origin)
             view = slack_view(request.id, request, origin, bench.outbox, bench.offers, home, pens)
             await show(view, Stage("search", "Searching"), Status("Looking"))
-            await clock.advance(search_s)
+            await clock.advance(0.6)
+            await home.searching()
             await show(view, Text("Found 3 passages."), Stage("answer", "Answer"), Status("Asking"))
             await clock.advance(model_s)
             asked = clock.now
@@ -113,7 +119,7 @@ async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) ->
                 await show(view, Text(token))
                 await clock.advance(0.05)
             first = min(at for at, body in home.shown if body.startswith("### Answer\nIt")) - asked
-            assert first < 0.15, (tokens, search_s, model_s, first)
+            assert first < 0.15, (tokens, model_s, first)
             pens.close()
             await clock.settle()
 
@@ -166,6 +172,43 @@ async def test_a_text_goes_on_in_another_message_when_its_own_has_grown_old(benc
     await view.flush("done")
     assert [body(one) for one in root.thread] == ["### Answer\nOne.\n\nTwo.", "Three.\nFour."]
     assert not any(one.streaming for one in root.thread)
+
+
+@pytest.mark.parametrize(
+    ("begun", "token"),
+    [("", "candle{} burns [1]. "), ("2 ** 3 ", "is{} "), ("```py\n", "step{}()\n"), ("", "- item{}\n")],
+)
+async def test_an_answer_of_six_minutes_goes_on_in_another_stream(
+    bench: Desk, begun: str, token: str
+) -> None:
+    """By a clock of the test's. Slack ends a stream after some five minutes; then only updates would be left."""
+    clock = Clock()
+    bench.pens = Pens(PACE, clock)
+    root = await bench.root()
+    view = bench.view(bench.request(root))
+    await show(view, Stage("answer", "Answer"), Text(begun))
+    said: list[str] = []
+    began: dict[str, float] = {}
+    for n in range(120):
+        said.append(token.format(n))
+        await view.show(Text(said[-1]))
+        await clock.advance(3.0)
+        await bench.fake.until(partial(shows, root, said[-2].split()[0] if n else ""))
+        for one in root.thread:
+            began.setdefault(one.ts, clock.now)
+    ending = asyncio.create_task(view.flush("done"))
+    while not ending.done():
+        await clock.advance(0.5)
+    first, second = began.values()
+    assert 210 <= second - first <= 240
+    assert [called(bench, one) for one in ("chat.startStream", "chat.stopStream", "chat.update")] == [2, 2, 0]
+    whole = "\n".join(body(one) for one in root.thread)
+    assert all(one.split()[0] in whole for one in said)
+    assert len(whole) < len(begun + "".join(said)) + 60  # nothing is said twice
+
+
+def shows(root: Message, words: str) -> bool:
+    return words in "".join(body(one) for one in root.thread)
 
 
 SENTENCES = (
