@@ -207,8 +207,10 @@ async def test_the_status_line_goes_with_the_next_post() -> None:
         await t.client.assistant_threads_setTitle(**where, title="Bonus")
         prompts = [{"title": "Rules", "message": "rules ask"}]
         await t.client.assistant_threads_setSuggestedPrompts(**where, prompts=prompts)
+        assert t.slack.agents.prompts == {}
+        await t.client.assistant_threads_setSuggestedPrompts(channel_id=root.channel.id, prompts=prompts)
         key = (root.channel.id, root.ts)
-        assert (t.slack.agents.titles[key], t.slack.agents.prompts[key]) == ("Bonus", prompts)
+        assert (t.slack.agents.titles[key], t.slack.agents.prompts[key[0]]) == ("Bonus", prompts)
         method = "assistant.threads.setSuggestedPrompts"
         await t.refused("invalid_arguments", method, **where, prompts=prompts * 5)
         await t.refused("invalid_arguments", method, **where, prompts=[{"title": "x"}])

@@ -201,7 +201,7 @@ class SlackHome:
                 (self._say(f"slack_thread.prompt_{one}"), self._say(f"slack_thread.prompt_{one}_typed"))
                 for one in _PROMPTS
             ]
-            self._session.prompts(channel, thread, offered)
+            self._session.prompts(channel, offered)
 
     async def _point(self, key: str, channel: str = "", thread: str = "") -> None:
         """Say where they asked, to the asker alone, where the answer is: once."""

@@ -90,13 +90,17 @@ class Session:
                 )
             )
 
-    def prompts(self, channel: str, thread: str, prompts: Sequence[tuple[str, str]]) -> None:
-        """Offer these (titles, messages) to be sent here."""
+    def prompts(self, channel: str, prompts: Sequence[tuple[str, str]]) -> None:
+        """Offer these (titles, messages) to be sent here, below the newest message.
+
+        Without its thread: of an app with an agent view a call that names one is lost (Slack's documentation,
+        "assistant.threads.setSuggestedPrompts").
+        """
         offered = [{"title": title, "message": message} for title, message in prompts]
         self._beside.do(
             self._call(
                 lambda client: client.assistant_threads_setSuggestedPrompts(
-                    channel_id=channel, thread_ts=thread, prompts=offered
+                    channel_id=channel, prompts=offered
                 )
             )
         )

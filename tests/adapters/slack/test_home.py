@@ -102,7 +102,7 @@ async def test_a_private_answer_stands_in_the_direct_conversation(bench: Desk) -
     (pointer,) = bench.channel.messages
     assert pointer.ephemeral_to is bench.ana
     assert f"archives/{bench.dm.id}/p{root.ts.replace('.', '')}" in pointer.shown
-    assert bench.fake.agents.prompts[bench.dm.id, root.ts][0]["message"] == "help"
+    assert bench.fake.agents.prompts[bench.dm.id][0]["message"] == "help"
     await bench.run(request, *ANSWER)  # as after a crash
     assert bench.dm.messages == [root]
     assert bench.channel.messages == [pointer]

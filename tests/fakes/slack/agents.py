@@ -38,13 +38,13 @@ class Session:
 
 
 class Agents:
-    """By channel and thread: sessions, status lines, titles and suggested prompts."""
+    """By channel and thread: sessions, status lines and titles. By channel: suggested prompts."""
 
     def __init__(self) -> None:
         self.sessions: dict[Key, Session] = {}
         self.statuses: dict[Key, str] = {}
         self.titles: dict[Key, str] = {}
-        self.prompts: dict[Key, list[dict[str, Any]]] = {}
+        self.prompts: dict[str, list[dict[str, Any]]] = {}
 
     def check(self, status: str) -> str:
         if status not in STATUSES:
@@ -100,7 +100,7 @@ async def threads_set_title(ask: Ask) -> dict[str, Any]:
 
 
 async def threads_set_prompts(ask: Ask) -> dict[str, Any]:
-    """In a thread, or at the top of a direct message."""
+    """Below the newest message. Where there is an agent view, a call that names a thread silently does nothing."""
     channel = ask.channel("channel_id")
     thread = ask.root(channel, error="invalid_thread_ts") or ""
     prompts = ask.rows("prompts")
@@ -109,7 +109,8 @@ async def threads_set_prompts(ask: Ask) -> dict[str, Any]:
     for one in prompts:
         if not isinstance(one, dict) or not one.get("title") or not one.get("message"):
             raise bad("must provide title and message [json-pointer:/prompts]")
-    ask.slack.agents.prompts[channel.id, thread] = prompts
+    if not thread:
+        ask.slack.agents.prompts[channel.id] = prompts
     return {}
 
 
