@@ -60,10 +60,11 @@ class Listener:
         text = text_of(event, "text")
         if not _perhaps_meant(here, text, me):
             return
-        # Asked about before their turn comes, so that a crowd is waited for together.
-        for user in (here.user, *people_in(text)[:NAMES]):
-            if user != me.user:
-                self._slack.people.expect(replace(here, user=user))
+        if await self._meant(here, text, me):
+            # Asked about before their turn comes, so that a crowd is waited for together.
+            for user in (here.user, *people_in(text)[:NAMES]):
+                if user != me.user:
+                    self._slack.people.expect(replace(here, user=user))
         if await _lacks_files(event, me):
             await asyncio.sleep(self._twin_s)
         async with self._slack.reception.turns.of((here.channel, here.root)):

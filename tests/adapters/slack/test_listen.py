@@ -79,6 +79,21 @@ async def test_what_is_said_to_others_is_not_heard(at: Table) -> None:
     assert at.origin.message == said.ts
 
 
+async def test_who_talks_to_others_in_a_thread_is_not_looked_up(at: Table) -> None:
+    people = [at.team.user(f"Guest {n}") for n in range(20)]
+    root = await at.slack.say(people[0], at.channel, "A thread of people")
+    for one in people:
+        await at.slack.say(one, at.channel, "So I say.", thread=root)
+    before = len(at.slack.calls)
+    await at.slack.say(at.ana, at.channel, "Who?", mention=True)
+    await at.ended()
+    asked = [one.args.get("user") for one in at.slack.calls if one.method == "users.info"]
+    assert not {one.id for one in people}.intersection(asked)
+    assert at.ana.id in [
+        one.args.get("user") for one in at.slack.calls[before:] if one.method == "users.info"
+    ]
+
+
 @pytest_asyncio.fixture(loop_scope="module")
 async def slow(at: Table) -> AsyncGenerator[asyncio.Event]:
     """Lets the slow question be answered."""
