@@ -145,6 +145,11 @@ class Clients:
                 del self._kept[next(iter(self._kept))]
         return client
 
+    def forget(self, space: str) -> None:
+        """Another installation: what its workspace has refused before says nothing any more."""
+        for key in [one for one in self._kept if one[0] == space]:
+            del self._kept[key]
+
     def _common(self, token: str | None, handlers: list[AsyncRetryHandler]) -> dict[str, Any]:
         return {
             "token": token,

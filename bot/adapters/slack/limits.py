@@ -1,19 +1,24 @@
 """Keeps every workspace's calls within what Slack lets an app ask; what somebody waits for goes first.
 
-Knows no message: whoever makes a call says in `bot.adapters.pen.urgency` how much somebody waits for it.
+What a workspace does not offer is asked of it once a day. Knows no message: whoever makes a call says in
+`bot.adapters.pen.urgency` how much somebody waits for it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from heapq import heappop, heappush
 from typing import Any, Final
 
+from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.adapters.pen import Rank, urgency
-from bot.adapters.surface import NotSent
+from bot.adapters.slack.faults import code_of, final
+from bot.adapters.slack.refusals import fault_of
+from bot.adapters.surface import NotSent, Refused, Shut
 
 SPECIAL: Final = 300
 """Calls a minute of what Slack gives no tier: "several hundred" for chat.postMessage, which each channel's pen holds
@@ -36,6 +41,24 @@ PASSING_S: Final = 0.5
 """How long a state that only goes on waits for its turn: meanwhile it grows old, and holds up the message's end."""
 MOST: Final = 5_000
 """Buckets kept."""
+
+OPTIONAL: Final = frozenset(
+    {
+        "agents.sessions.rename",
+        "agents.sessions.setStatus",
+        "assistant.threads.setStatus",
+        "assistant.threads.setSuggestedPrompts",
+        "chat.startStream",
+    }
+)
+"""What not every workspace offers, for want of a plan, a setting or a scope. Every answer can do without."""
+REFUSED_S: Final = 86_400.0
+"""How long what a workspace has refused is not asked of it again: plans, settings and scopes seldom change."""
+_OF_THE_CALL: Final = re.compile(
+    r"invalid_\w+|missing_(?!scope\b)\w+|no_text|not_authorized|not_in_channel|is_\w+|user_\w+|cannot_\w+"
+    r"|restricted_action\w*|\w+_(?:not_found|required|channel_type|too_long|too_many)"
+)
+"""Refusals for what was asked, or where: the workspace as a whole may yet offer the method."""
 
 
 class Bucket:
@@ -151,13 +174,20 @@ class Client(AsyncWebClient):
         super().__init__(**more)
         self.limits = limits
         self.space = space
+        self.refused: dict[str, float] = {}
+        """Methods that the workspace does not offer, and since when that is known."""
 
     def try_take(self, method: str) -> bool:
         """Whether a call of `method` has room at once. If so, it is kept for the next one made."""
         return self.limits.at(self.space, method).try_take()
 
     async def api_call(self, api_method: str, **more: Any) -> AsyncSlackResponse:
-        """As slack_sdk's. Raises NotSent for what only goes on, where there is no room for it soon."""
+        """As slack_sdk's. Raises NotSent for what only goes on, where there is no room for it soon.
+
+        And Refused without a call, where the workspace has refused the method as a whole.
+        """
+        if self.lacks(api_method):
+            raise Refused("not offered here")
         bucket = self.limits.at(self.space, api_method)
         if urgency.get() < Rank.PASSING:
             await bucket.turn()
@@ -167,9 +197,29 @@ class Client(AsyncWebClient):
                     await bucket.turn()
             except TimeoutError:
                 raise NotSent("no room in the workspace") from None
-        return await super().api_call(api_method, **more)
+        try:
+            return await super().api_call(api_method, **more)
+        except SlackApiError as fault:
+            if api_method in OPTIONAL and _of_the_workspace(fault):
+                self.refused[api_method] = asyncio.get_running_loop().time()
+            raise
+
+    def lacks(self, method: str) -> bool:
+        since = self.refused.get(method)
+        return since is not None and asyncio.get_running_loop().time() - since < REFUSED_S
+
+
+def _of_the_workspace(fault: SlackApiError) -> bool:
+    """Whether the same method will be refused everywhere in the workspace, with any arguments."""
+    code = code_of(fault)
+    if not code or _OF_THE_CALL.fullmatch(code) or (final(fault) and code != "missing_scope"):
+        return False
+    return isinstance(fault_of(200, code), Refused | Shut)
 
 
 def room(client: AsyncWebClient, method: str) -> bool:
-    """Whether the workspace's budget has room for one more call at once; if so, it is kept for the next one made."""
-    return not isinstance(client, Client) or client.try_take(method)
+    """Whether the workspace offers the method and its budget has room for one more call at once.
+
+    If so, the room is kept for the next call made.
+    """
+    return not isinstance(client, Client) or (not client.lacks(method) and client.try_take(method))

@@ -148,3 +148,4 @@ class Workspaces:
             for key in list(known):
                 if (key[0] == team and team) or (not team and key[1] == enterprise):
                     del known[key]
+        self._clients.forget(team or enterprise)

@@ -113,6 +113,11 @@ class Desk:
             while message.ts not in await self.outbox.cut_off(self.team.id, request.id):
                 pass
 
+    async def beside(self) -> None:
+        """Wait for what goes on beside the answers."""
+        tasks = [one for one in asyncio.all_tasks() if "Beside." in repr(one.get_coro())]
+        await asyncio.gather(*tasks)
+
     def crash(self) -> None:
         """Nothing that was on its way is written: whatever the bot was at is over."""
         for task in asyncio.all_tasks():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import aiohttp
@@ -13,8 +14,8 @@ from slack_sdk.errors import SlackApiError
 
 from bot.adapters.pen import Rank, urgency
 from bot.adapters.slack.clients import REPEATABLE, Clients
-from bot.adapters.slack.limits import PER_MINUTE, Bucket, Client, Limits
-from bot.adapters.surface import NotSent
+from bot.adapters.slack.limits import PER_MINUTE, REFUSED_S, Bucket, Client, Limits
+from bot.adapters.surface import NotSent, Refused
 from bot.config import SlackConfig
 from tests.fakes.slack import (
     Channel,
@@ -238,6 +239,47 @@ async def test_what_comes_to_the_same_is_asked_again(wire: Wire) -> None:
     assert wire.said == ["again"]
     wire.slack.fail("users.info", status=503)
     assert (await wire.client.users_info(user=wire.ana.id))["ok"]
+
+
+async def test_what_the_workspace_does_not_offer_is_not_asked_of_it_again_that_day(wire: Wire) -> None:
+    status, where = "assistant.threads.setStatus", {"channel_id": wire.channel.id, "thread_ts": "1.1"}
+    team = wire.channel.team
+    refused = ("missing_scope", "unknown_method", "feature_not_enabled", "not_allowed", "no_permission")
+    for n, error in enumerate(refused, 1):
+        wire.slack.fail(status, error=error)
+        with pytest.raises(SlackApiError):
+            await wire.client.assistant_threads_setStatus(**where, status="…")
+        for _ in range(2):
+            with pytest.raises(Refused):
+                await wire.client.assistant_threads_setStatus(**where, status="…")
+        assert len(wire.calls(status)) == n
+        if n % 2:
+            wire.client.refused[status] -= REFUSED_S
+        else:
+            wire.clients.forget(team.id)  # as when the app is installed anew
+            wire.client = wire.clients.of(team.id, wire.slack.bot_token)
+
+
+async def test_a_refusal_for_one_thread_says_nothing_of_the_others(wire: Wire) -> None:
+    root = await wire.slack.say(wire.ana, wire.channel, "hello")
+    where: dict[str, Any] = {"channel_id": wire.channel.id, "thread_ts": root.ts}
+    for error in (
+        "invalid_thread_ts",
+        "channel_not_found",
+        "not_in_channel",
+        "not_authorized",
+        "fatal_error",
+    ):
+        wire.slack.fail("agents.sessions.setStatus", error=error)
+        with pytest.raises(SlackApiError):
+            await wire.client.agents_sessions_setStatus(**where, status="active")
+        await wire.client.agents_sessions_setStatus(**where, status="active")
+    ts = await wire.post()
+    wire.slack.fail("chat.update", error="missing_scope")  # an answer cannot do without
+    for text in ("refused", "again"):
+        with suppress(SlackApiError):
+            await wire.client.chat_update(channel=wire.channel.id, ts=ts, text=text)
+    assert wire.said == ["hello", "again"]
 
 
 async def test_each_workspace_has_its_own_limits() -> None:

@@ -10,19 +10,22 @@ from functools import partial
 from typing import Any
 
 import pytest
+from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.pen import Pens
 from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.slack.clients import Clients
 from bot.adapters.slack.origin import origin_of
 from bot.adapters.slack.pace import PACE
 from bot.adapters.slack.page import Page
 from bot.adapters.slack.render import pages
 from bot.adapters.slack.view import slack_view
 from bot.adapters.surface import Form
+from bot.config import SlackConfig
 from bot.events import Attachment, Author, Elsewhere, Event, Failed, Place, Request, Stage, Status, Text, View
 from bot.words import words
 from tests.adapters.paper import Clock, Paper, PaperHome
-from tests.adapters.slack.desk import Desk
+from tests.adapters.slack.desk import Desk, Known
 from tests.fakes.slack import Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -136,6 +139,36 @@ async def test_a_table_whose_header_began_like_a_sentence_takes_the_place_of_its
     table = "```\nWeapon type  Damage\n───────────  ──────\nSword        3\n```"
     assert body(answer) == f"Of a kind\n\n{table}\n\nAnd so on"
     assert not answer.streaming
+
+
+async def test_where_there_are_no_agents_an_answer_asks_for_them_once(bench: Desk) -> None:
+    clients = Clients(SlackConfig(api_base=bench.fake.api))
+
+    class Limited(Known):
+        async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
+            return clients.of(team, bench.team.bot_token)
+
+    usual, bench.workspaces = bench.workspaces, Limited(bench.fake)
+    for method in ("agents.*", "assistant.*", "chat.startStream"):
+        bench.fake.fail(method, error="feature_not_enabled", times=99)
+    made: list[list[str]] = []
+    for _ in range(2):
+        before = len(bench.fake.calls)
+        root = await bench.root(channel=bench.dm)
+        view = bench.view(bench.request(root))
+        await show(view, *SEARCH, *ANSWER[:2])
+        await bench.fake.until(partial(shows, root, "It"))
+        await show(view, *ANSWER[2:])
+        await view.flush("done")
+        await bench.beside()
+        assert [body(one) for one in root.thread][1] == "### Answer\nIt is Ana."
+        made.append([one.method for one in bench.fake.calls[before:]])
+    await clients.close()
+    await bench.workspaces.session.close()
+    bench.workspaces = usual
+    vain = {"chat.startStream", "agents.sessions.setStatus", "assistant.threads.setStatus"}
+    assert vain < set(made[0])
+    assert set(made[1]) == {"chat.postMessage", "chat.update"}
 
 
 async def test_what_passes_before_there_are_words_is_posted_or_the_status_line(bench: Desk) -> None:
