@@ -12,6 +12,7 @@ from bot.adapters.slack.lines import Piece
 from bot.adapters.slack.markdown import pieces
 from bot.adapters.slack.mrkdwn import converted
 from bot.adapters.slack.neutral import mrkdwn, safe
+from bot.works.council.telling import quoted
 from tests.adapters.slack.looks import CALLS, MARKS, markdown
 
 LATE = re.compile(r"[^\s|]+\s[^\n|]*\|.*\n[\s>|:-]*-")
@@ -46,6 +47,19 @@ def test_a_table_becomes_code_in_aligned_columns() -> None:
 def test_a_wide_table_becomes_a_list() -> None:
     shown = safe("| Name | What it does |\n|---|---|\n| Light | " + "shines " * 20 + "|")
     assert shown.startswith("_Name · What it does_\n- **Light**: shines shines")
+
+
+def test_a_table_in_a_quotation_is_drawn_as_everywhere_else() -> None:
+    """A council shows what its members say as quotations."""
+    said = quoted("Mine:\n\n| Spell | Level |\n|---|---|\n| Light | 0 |\n\nSo I say.")
+    assert safe(f"**Member 1**\n\n{said}\n\nAfter") == (
+        "**Member 1**\n\n> Mine:\n> \n```\nSpell  Level\n─────  ─────\nLight  0\n```\n> \n> So I say.\n\nAfter"
+    )
+    wide = safe(quoted("| Name | What it does |\n|---|---|\n| Light | " + "shines " * 20 + "|\n| **Dark** | is |"))
+    assert wide.split("\n")[0] == "> _Name · What it does_"
+    assert all(line.startswith("> ") for line in wide.split("\n"))
+    assert safe("> a | b\n--- | ---") == "> a | b\n--- | ---"
+    assert "```" not in safe("| a |\n|---|\n> | b |").split("```")[2]
 
 
 def test_other_ways_to_write_the_same_are_written_in_one() -> None:
