@@ -41,8 +41,14 @@ _READ_CHARS = 4_000  # of what a title is made from
 TITLE_CHARS = 90
 """Of a conversation's title: no platform allows fewer than 100 for a thread's name."""
 
+FULL = 2 / 3
+"""Of a part's room. One that is fuller ends before a block that does not fit; in another as much of it goes as can."""
+
 Size = Callable[[str], int]
 """How long a platform holds a text to be; `len` counts code points."""
+
+Divide = Callable[[str, int], tuple[str, str]]
+"""A piece's text in two, the first of at most so many units; "" and the text if it is not to be cut."""
 
 
 def clean(text: str) -> str:
@@ -108,11 +114,11 @@ def split(markdown: str, limit: int, size: Size = len) -> list[str]:
     return [shown for one in parts if (shown := one.strip("\n")).strip()]
 
 
-def pack(pieces: Iterable[Piece], limit: int, size: Size = len) -> list[str]:
+def pack(pieces: Iterable[Piece], limit: int, size: Size = len, divide: Divide | None = None) -> list[str]:
     """Pieces of at most `limit` put together to parts of at most `limit`.
 
     Each part is filled before the next begins, so that what is appended to a text leaves its full parts
-    as they were.
+    as they were. With `divide` also by part of a piece, where much room would be left: platforms let few messages pass.
     """
     parts: list[list[Piece]] = []
     part: list[Piece] = []
@@ -120,6 +126,10 @@ def pack(pieces: Iterable[Piece], limit: int, size: Size = len) -> list[str]:
     for piece in pieces:
         length = size(piece.text)
         if part and used + length > limit:
+            if divide is not None and used < limit * FULL:
+                head, rest = divide(piece.text, limit - used)
+                part += [Piece(head)] if head else []
+                piece, length = Piece(rest, piece.gap, piece.leads), size(rest)
             at = len(part)
             while at and part[at - 1].leads:
                 at -= 1

@@ -104,12 +104,21 @@ def _cut_lines(text: str, limit: int) -> list[str]:
     """Text cut to pieces, none of which begins as something that it is not, or leaves its quote."""
     whole = cut(text, limit - ADDED, size)
     for at in range(1, len(whole)):
-        before = whole[at - 1]
-        if before.endswith("\n"):
-            continue
-        line = before.rsplit("\n", 1)[-1]
-        if line.startswith("> "):
-            whole[at] = "> " + whole[at]
-        else:
-            whole[at] = _OPENING.sub(r"\\", whole[at])
+        whole[at] = _resumed(whole[at - 1], whole[at])
     return whole
+
+
+def _resumed(before: str, text: str) -> str:
+    if before.endswith("\n"):
+        return text
+    if before.rsplit("\n", 1)[-1].startswith("> "):
+        return "> " + text
+    return _OPENING.sub(r"\\", text)
+
+
+def divided(text: str, room: int) -> tuple[str, str]:
+    """A piece that is longer than `room` in two, the first as long as can be; code stays whole."""
+    if text.startswith("```"):
+        return "", text
+    head = cut(text, room, size)[0]
+    return head.rstrip(), _resumed(head, text[len(head) :])

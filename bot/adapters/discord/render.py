@@ -13,7 +13,7 @@ from pathlib import PurePath
 from bot.adapters.buttons_row import Offer, controls, offers
 from bot.adapters.citations import SourceList
 from bot.adapters.discord.inline import inline, literal, size
-from bot.adapters.discord.markdown import pieces
+from bot.adapters.discord.markdown import divided, pieces
 from bot.adapters.discord.page import (
     ALT,
     ANSWER,
@@ -62,8 +62,8 @@ _SOURCE_LIST = SourceList(literal, size, number="-# `[{}]`", quote="> -# ", more
 def pages(sheet: Sheet, facts: Facts) -> list[Page]:
     """The stage's messages in order, at least one.
 
-    While the text grows, the pages before the last stay as they are, but for a block that moves over to the
-    next one as it gets too long, or the heading that it belongs to.
+    While the text grows, the pages before the last stay as they are, but for a block, or its end, that moves over to
+    the next one as it gets too long, or the heading that it belongs to.
     """
     growing = sheet.growing and not facts.ended
     body = _body(sheet, growing)
@@ -118,7 +118,7 @@ def _body(sheet: Sheet, growing: bool) -> list[str]:
     title = literal(clean(sheet.title), 200)
     if title:
         found.insert(0, Piece(f"### {title}", "\n", leads=True))
-    body = pack(found, BODY, size) or [""]
+    body = pack(found, BODY, size, divided) or [""]
     if growing and sheet.text.strip():
         body[-1] += f"\n{CURSOR}" if body[-1].endswith("```") else f" {CURSOR}"
     return body

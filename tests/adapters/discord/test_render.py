@@ -194,6 +194,16 @@ def test_a_long_answer_is_rendered_in_less_than_a_frame() -> None:
     assert sorted(took)[2] < 0.05
 
 
+def test_long_paragraphs_take_no_more_messages_than_short_ones() -> None:
+    """Discord lets some four messages pass in five seconds: twelve half-empty ones are there sixteen seconds late."""
+    for block in ("A candle burns for four hours of walking, as it is said there. " * 16, "- A line\n" * 110):
+        text = f"{block.rstrip()}\n\n" * (12_000 // len(block))
+        made = render.pages(Sheet("answer", "", text, growing=False), DONE)
+        assert len(made) <= 7
+        said = " ".join(page.plain for page in made)
+        assert said.split()[: len(text.split())] == text.split()
+
+
 def test_a_growing_answer_shows_that_it_grows() -> None:
     sheet = Sheet("answer", "Answer", "Yes, it can [1].", status=Status("Reading", 3, 12))
     (page,) = render.pages(sheet, FACTS)

@@ -55,7 +55,9 @@ def test_a_table_in_a_quotation_is_drawn_as_everywhere_else() -> None:
     assert safe(f"**Member 1**\n\n{said}\n\nAfter") == (
         "**Member 1**\n\n> Mine:\n> \n```\nSpell  Level\n─────  ─────\nLight  0\n```\n> \n> So I say.\n\nAfter"
     )
-    wide = safe(quoted("| Name | What it does |\n|---|---|\n| Light | " + "shines " * 20 + "|\n| **Dark** | is |"))
+    wide = safe(
+        quoted("| Name | What it does |\n|---|---|\n| Light | " + "shines " * 20 + "|\n| **Dark** | is |")
+    )
     assert wide.split("\n")[0] == "> _Name · What it does_"
     assert all(line.startswith("> ") for line in wide.split("\n"))
     assert safe("> a | b\n--- | ---") == "> a | b\n--- | ---"
