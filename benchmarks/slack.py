@@ -2,16 +2,18 @@
 
 Takes about fourteen minutes, for before each crowd Slack's limits a minute have to be whole again. The fake Slack,
 which keeps those limits, runs here; the bot as a user starts it and the model in processes of their own. Who asks what
-and where: `slack_crowd`.
+and where: `slack_crowd`. The first and last words of one who asks alone, in some ninety seconds:
+python -m benchmarks.slack words.
 """
 
 from __future__ import annotations
 
 import asyncio
 import statistics
+import sys
 from collections.abc import Iterator
 
-from benchmarks.figures import Figure
+from benchmarks.figures import Figure, table
 from benchmarks.loopback import Answered
 from benchmarks.paced_model import TOKENS, TOKENS_A_SECOND
 from benchmarks.slack_crowd import AT_ONCE, LATE_S, Bench, opened
@@ -21,6 +23,10 @@ from tests.fakes.slack.limits import Limited
 SESSIONS = {1: 5, 10: 2, 100: 1}
 """How many people ask at once, and how often."""
 EVENTS = 2_000
+ALONE = 8
+"""Answers to one who asks alone, where nothing else is measured: Slack lets as many streams begin meanwhile."""
+FIRST_S = 0.15
+"""At the 95th percentile, from the model's first token to the first words of one who asks alone."""
 PAUSE_S = 1.0
 """Between a hundred and the next hundred: the runs of the first have ended by then."""
 REFILL_S = 61.0
@@ -51,14 +57,28 @@ async def _measured() -> list[Figure]:
         return found + await _of_acks(bench)
 
 
+async def words() -> list[Figure]:
+    """Of one who asks alone, and whom the bot does not know before: nothing has to be waited for."""
+    async with opened(acquainted=False) as bench:
+        calls, limited = len(bench.slack.calls), len(bench.slack.limited)
+        answers = [one for _ in range(ALONE) for one in await bench.answers(1)]
+        return _of_answers(1, answers, len(bench.slack.calls) - calls, bench.slack.limited[limited:])
+
+
 def _of_answers(at_once: int, answers: list[Answered], calls: int, limited: list[Limited]) -> list[Figure]:
     who = f"{at_once} at once" if at_once > 1 else "one alone"
     acks, firsts, lasts = ([getattr(one, name) for one in answers] for name in ("ack", "first", "last"))
     pace = f"calls for {TOKENS} tokens at {TOKENS_A_SECOND} a second, {who}"
+    alone = at_once == 1
     refused = " ".join([str(len(limited)), *sorted({one.method for one in limited})])
     return [
         Figure(f"acknowledged, {who}", spread(acks)),
-        Figure(f"first words after the model's first token, {who}", spread(firsts)),
+        Figure(
+            f"first words after the model's first token, {who}",
+            spread(firsts),
+            f"p95 < {ms(FIRST_S)}" if alone else "",
+            good=p95(firsts) < FIRST_S if alone else None,
+        ),
         Figure(f"last words after the model's last token, {who}", spread(lasts)),
         Figure(pace, f"{calls / len(answers):.1f}"),
         Figure(f"429s, {who}", refused, "0", good=not limited),
@@ -96,3 +116,9 @@ def percentiles(values: list[float]) -> str:
     )
     late = sum(one >= LATE_S for one in values)
     return f"{said}, of which {late} not within {LATE_S:.0f} s" if late else said
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["words"]:
+        sys.exit("usage: python -m benchmarks.slack words; make bench ARGS=slack for all figures")
+    print(table(asyncio.run(words())))

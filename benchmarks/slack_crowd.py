@@ -218,8 +218,11 @@ def stoppable(message: Message) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def opened() -> AsyncIterator[Bench]:
-    """Everything running, the bot connected, everybody known to it, and one answer given that nobody measured."""
+async def opened(*, acquainted: bool = True) -> AsyncIterator[Bench]:
+    """Everything running, the bot connected, everybody known to it, and one answer given that nobody measured.
+
+    Not `acquainted`: it knows only who asked for that answer.
+    """
     async with staged() as stage, FakeSlack() as slack:
         slack.ack_seconds = slack.triggers.seconds = LATE_S
         bench = Bench(slack, stage)
@@ -229,7 +232,8 @@ async def opened() -> AsyncIterator[Bench]:
         try:
             await process.start()
             await slack.connected(CONNECTIONS)
-            await bench.introduce()
+            if acquainted:
+                await bench.introduce()
             await bench.answers(1)
             gc.freeze()  # as the bot does: a pause of the fake would count as the bot's
             yield bench
