@@ -55,8 +55,9 @@ OPTIONAL: Final = frozenset(
 REFUSED_S: Final = 86_400.0
 """How long what a workspace has refused is not asked of it again: plans, settings and scopes seldom change."""
 _OF_THE_CALL: Final = re.compile(
-    r"invalid_\w+|missing_(?!scope\b)\w+|no_text|not_authorized|not_in_channel|is_\w+|user_\w+|cannot_\w+"
-    r"|restricted_action\w*|\w+_(?:not_found|required|channel_type|too_long|too_many)"
+    r"invalid_\w+|missing_(?!scope\b)\w+|no_text|no_permission|access_denied|not_authorized|not_in_channel|cannot_\w+"
+    r"|restricted_action\w*|(?:channel|is|message|session|thread|user)_\w+"
+    r"|\w+_(?:channel_type|not_found|too_long|too_many)"
 )
 """Refusals for what was asked, or where: the workspace as a whole may yet offer the method."""
 

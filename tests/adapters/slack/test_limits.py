@@ -242,9 +242,9 @@ async def test_what_comes_to_the_same_is_asked_again(wire: Wire) -> None:
 
 
 async def test_what_the_workspace_does_not_offer_is_not_asked_of_it_again_that_day(wire: Wire) -> None:
-    status, where = "assistant.threads.setStatus", {"channel_id": wire.channel.id, "thread_ts": "1.1"}
-    team = wire.channel.team
-    refused = ("missing_scope", "unknown_method", "feature_not_enabled", "not_allowed", "no_permission")
+    status, team = "assistant.threads.setStatus", wire.channel.team
+    where: dict[str, Any] = {"channel_id": wire.channel.id, "thread_ts": "1.1"}
+    refused = ("missing_scope", "unknown_method", "feature_not_enabled", "not_allowed", "paid_plan_required")
     for n, error in enumerate(refused, 1):
         wire.slack.fail(status, error=error)
         with pytest.raises(SlackApiError):
