@@ -262,6 +262,8 @@ class Pen:
         elif wrote:
             self._edited = now  # at its end, so that the platform sees at least this much between two
         if later:
+            if due.rank < rank:  # put while it was being written, and as little put off as if it came now
+                due.not_before = 0.0
             due.rank = min(due.rank, rank)
         else:
             del self._due[message]

@@ -254,6 +254,20 @@ async def test_what_is_not_even_asked_of_the_platform_is_tried_again_soon(
     assert log == [(4, "a:x")]
 
 
+async def test_a_final_state_does_not_wait_for_the_passing_one_that_is_put_off_just_then(
+    clock: Clock, log: list[tuple[float, str]]
+) -> None:
+    pen, gate = Pens(PACE, clock).at("c"), asyncio.Event()
+    note = Note("a", clock, log, "on", there=True, faults=1, fault=NotSent("no room"), gate=gate)
+    pen.put(note)
+    await clock.advance(0.1)
+    note.text = "end"
+    pen.put(note, Rank.FINAL)
+    gate.set()
+    await clock.advance(5)
+    assert log == [(0.1, "a:end")]
+
+
 async def test_a_passing_state_is_given_up_long_before_a_final_one(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
