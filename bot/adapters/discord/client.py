@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
 import discord
 from discord.ext import commands
 from yarl import URL
@@ -17,10 +18,11 @@ from yarl import URL
 from bot.adapters import unfinished
 from bot.adapters.discord import sync
 from bot.adapters.discord.attachments import Attachments
-from bot.adapters.discord.global_limit import GlobalLimit
+from bot.adapters.discord.global_limit import GlobalLimit, Request
 from bot.adapters.discord.invalid_requests import InvalidRequests
 from bot.adapters.discord.pace import PACE
 from bot.adapters.discord.shards import Plan, Turnstile, plan, redirect
+from bot.adapters.discord.surface import HANGS_S, UPLOAD_S
 from bot.adapters.pen import Pens
 
 if TYPE_CHECKING:
@@ -53,8 +55,14 @@ class Sutradhar(commands.AutoShardedBot):
     reception: Reception
 
     def __init__(
-        self, app: App, config: Config, *, on_first_ready: Callable[[Sutradhar], None] | None = None
+        self,
+        app: App,
+        config: Config,
+        *,
+        on_first_ready: Callable[[Sutradhar], None] | None = None,
+        hangs_s: float = HANGS_S,
     ) -> None:
+        """`hangs_s`: after so long without an answer a request is given up, and its connection with it."""
         self.app = app
         self.config = config
         self.settings = config.discord
@@ -83,7 +91,8 @@ class Sutradhar(commands.AutoShardedBot):
             http_trace=self.refused.trace(),
         )
         # discord.py only minds this limit once it has been hit.
-        self.http.request = GlobalLimit().limiting(self.http.request)  # type: ignore[method-assign]
+        sent = _timed(self.http.request, hangs_s)
+        self.http.request = GlobalLimit().limiting(sent)  # type: ignore[method-assign]
 
     async def setup_hook(self) -> None:
         """Logged in, and not yet connected: everything that answers events is put in its place."""
@@ -155,3 +164,20 @@ class Sutradhar(commands.AutoShardedBot):
     async def close(self) -> None:
         self.pens.close()
         await super().close()
+
+
+def _timed(request: Request, hangs_s: float) -> Request:
+    """The same request, which waits for so long for its answer if it is of a channel: those can be made anew.
+
+    Raises aiohttp.ServerTimeoutError, and the next try gets another connection. How long a limit keeps a request
+    back does not count.
+    """
+    short = aiohttp.ClientTimeout(total=300, sock_connect=hangs_s, sock_read=hangs_s)
+    long = aiohttp.ClientTimeout(total=300, sock_connect=hangs_s, sock_read=max(hangs_s, UPLOAD_S))
+
+    async def timed(route: discord.http.Route, **given: Any) -> Any:
+        if route.path.startswith("/channels/"):
+            given["timeout"] = long if given.get("files") else short
+        return await request(route, **given)
+
+    return timed

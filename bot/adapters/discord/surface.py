@@ -26,6 +26,10 @@ CLOCKS_APART = timedelta(minutes=1)
 """How far our clock and Discord's may differ when we look for what we sent."""
 LOOK_BACK = 300
 """Messages that are looked through for one of ours."""
+HANGS_S = 10.0
+"""How long an answer of Discord's may take, before a request is made anew that may be made twice."""
+UPLOAD_S = 60.0
+"""The same for a request that brings files, which Discord looks through before it answers."""
 
 # Discord's documentation, "JSON Error Codes".
 UNKNOWN_MESSAGE, OLD_EDITS, ARCHIVED = 10008, 30046, 50083

@@ -5,6 +5,7 @@ The one way to speak where the bot is a guest, and the only one to speak to some
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Collection, Hashable
 from contextlib import suppress
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import discord
 
-from bot.adapters.discord.surface import attached, changes, in_our_words, sent_as
+from bot.adapters.discord.surface import HANGS_S, UPLOAD_S, attached, changes, in_our_words, sent_as
 from bot.adapters.surface import Form, Mark, Shut
 
 if TYPE_CHECKING:
@@ -38,8 +39,12 @@ class Response:
         *,
         answered: bool = False,
         now: Callable[[], float] = time.time,
+        hangs_s: float = HANGS_S,
     ) -> None:
-        """`answered`: the response says something else already, so that every message is a follow-up."""
+        """`answered`: the response says something else already, so that every message is a follow-up.
+
+        `hangs_s`: an edit that takes longer is given up. A follow-up is not: nothing makes a second one the same.
+        """
         self._webhook = discord.Webhook.partial(origin.application, origin.token, client=client)
         # What an interaction's token opens is of this kind, and only this kind may send to one person alone.
         self._webhook.type = discord.WebhookType.application
@@ -48,6 +53,7 @@ class Response:
         self._until = origin.until - EARLY_S
         self.answered = answered
         self._now = now
+        self._hangs_s = hangs_s
 
     @property
     def key(self) -> Hashable:
@@ -62,11 +68,9 @@ class Response:
         with in_our_words():
             if not self.answered:
                 changed = changes(page, mark, form, files=bool(page.files), reset=False)
-                message = await self._webhook.edit_message(
-                    _id(ORIGINAL), **changed, allowed_mentions=discord.AllowedMentions.none()
-                )
+                id = await self._edit(ORIGINAL, changed)
                 self.answered = True
-                return str(message.id)
+                return str(id)
             return await self._follow_up(page, mark, form, ephemeral=self._private)
 
     async def whisper(self, page: Page, mark: Mark, form: Form) -> str:
@@ -96,9 +100,16 @@ class Response:
         self._must_live()
         changed = changes(page, mark, form, files=files, reset=reset)
         with in_our_words():
-            await self._webhook.edit_message(
+            await self._edit(message, changed)
+
+    async def _edit(self, message: str, changed: dict[str, Any]) -> int:
+        # The library waits for a limit here, too, but for less than this.
+        uploads = bool(changed.get("attachments"))
+        async with asyncio.timeout(max(self._hangs_s, UPLOAD_S) if uploads else self._hangs_s):
+            edited = await self._webhook.edit_message(
                 _id(message), **changed, allowed_mentions=discord.AllowedMentions.none()
             )
+        return edited.id
 
     async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
         """Nothing: the response is edited again, and a follow-up for one person stands in no history."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
+from bot.adapters.discord.origin import origin_of
+from bot.adapters.discord.render import pages
+from bot.adapters.discord.surface_response import Response
 from bot.adapters.discord.threads import missing, tidy
-from bot.events import Attachment, Stage, Text
-from tests.adapters.discord.wire import Bench, bench
-from tests.fakes.discord import Channel, User
+from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.surface import Form, Later, Mark
+from bot.events import Attachment, Event, Run, Stage, Text
+from bot.words import words
+from tests.adapters.discord.wire import Bench, bench, bot
+from tests.fakes.discord import Channel, FakeDiscord, User
 
 ANSWER = (Stage("answer", "Answer"), Text("It is Ana."))
 
@@ -129,3 +136,47 @@ async def test_a_threads_new_name_is_one_line_without_control_codes(
     assert thread.name == "New name"
     await tidy(desk.client, thread.id, " \n ", archived=False)
     assert thread.name == "New name"
+
+
+@pytest.mark.parametrize(("method", "route"), [("PATCH", "/channels/*/messages/*"), ("POST", "*/messages")])
+async def test_a_call_that_hangs_is_given_up_and_made_anew(tmp_path: Path, method: str, route: str) -> None:
+    shown = asyncio.Event()
+
+    async def answer(run: Run) -> AsyncGenerator[Event, None]:
+        yield Stage("answer", "Answer")
+        yield Text("It is ")
+        await shown.wait()
+        yield Text("Ana.")
+
+    async with FakeDiscord() as fake:
+        guild = fake.guild("Table")
+        channel, ana = guild.text("general"), fake.user("Ana")
+        guild.join(ana)
+        if method == "POST":
+            fake.fail(method, route, status=200, delay=60.0)
+            shown.set()
+        async with bot(fake, tmp_path, {"Who?": answer}, hangs_s=1.0):
+            await fake.slash(ana, channel, "rules ask", question="Who?")
+            if method == "PATCH":
+                await fake.until(
+                    lambda: any("It is" in one for thread in channel.threads for one in texts(thread))
+                )
+                fake.fail(method, route, status=200, delay=60.0)
+                shown.set()
+            await fake.until(
+                lambda: any("It is Ana." in one for thread in channel.threads for one in texts(thread))
+            )
+            assert [len(thread.messages) for thread in channel.threads] == [1]
+
+
+async def test_a_response_that_hangs_can_be_edited_anew(desk: Bench, channel: Channel, ana: User) -> None:
+    asked, request = await desk.ask(ana, channel, "response")
+    response = Response(desk.client, origin_of(request.origin), request.id, hangs_s=1.0)
+    (page,) = pages(Sheet("answer", "Answer", "It is Ana."), Facts(request.id, words("en")))
+    mark = Mark(request.id, "answer")
+    desk.fake.fail("PATCH", "/webhooks/*", status=200, delay=60.0)
+    with pytest.raises(Later):
+        await response.post(page, mark, Form.LAYOUT)
+    await response.post(page, mark, Form.LAYOUT)
+    assert "It is Ana." in asked.text
+    assert asked.followups == []

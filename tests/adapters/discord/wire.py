@@ -18,6 +18,7 @@ from bot.adapters.discord.origin import Home, Origin, origin_of
 from bot.adapters.discord.pace import PACE
 from bot.adapters.discord.page import Page
 from bot.adapters.discord.shards import redirect
+from bot.adapters.discord.surface import HANGS_S
 from bot.adapters.discord.view import discord_view
 from bot.adapters.pen import Pens
 from bot.adapters.staged_view import StagedView
@@ -43,13 +44,18 @@ def soon_ready(client: discord.Client) -> None:
 
 @asynccontextmanager
 async def bot(
-    fake: FakeDiscord, data: Path, scripts: Mapping[str, Script], **settings: object
+    fake: FakeDiscord,
+    data: Path,
+    scripts: Mapping[str, Script],
+    *,
+    hangs_s: float = HANGS_S,
+    **settings: object,
 ) -> AsyncIterator[Sutradhar]:
     """A bot that is connected. Leaving this is leaving in order; what was begun is not waited for."""
     told = DiscordConfig(api_base=fake.api, gateway_url=fake.gateway_url)
     config = replace(load(data=migrated.folder(data), environ={}), discord=replace(told, **settings))  # type: ignore[arg-type]
     app: App = await open_scripted(data, scripts, Recorder())
-    client = Sutradhar(app, config)
+    client = Sutradhar(app, config, hangs_s=hangs_s)
     soon_ready(client)
     connecting: asyncio.Task[None] | None = None
     try:
