@@ -6,9 +6,10 @@ Knows no platform.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from bot.adapters import screen
+from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import AnyPage, Form, Mark, PutPage
 from bot.events import Elsewhere
 
@@ -38,6 +39,26 @@ class Home(screen.Home[AnyPage], Protocol[AnyPage]):
 
     async def put_out(self, messages: Sequence[str], note: str) -> None:
         """End the messages that a crash cut off; `note` says why there is no more."""
+        ...
+
+
+Way = Literal["file", "direct", "kept"]
+"""How the whole answer comes to its asker: as a file, in a direct message, or not at all by now."""
+
+
+class Overflow(Protocol[AnyPage]):
+    """What is left to do where the platform takes a part of an answer nowhere."""
+
+    def page(self, sheet: Sheet, part: int, sheets: Sequence[Sheet], facts: Facts, way: Way) -> AnyPage:
+        """A message of the stage (`part` counts from 0), and a sentence on where all of `sheets` is."""
+        ...
+
+    async def direct(self, sheets: Sequence[Sheet], facts: Facts) -> bool:
+        """Send all of it to the asker in a direct message; whether that could be. Once, also after a crash."""
+        ...
+
+    async def tell(self, facts: Facts, way: Way) -> bool:
+        """Tell the asker alone where all of it is; whether that could be."""
         ...
 
 

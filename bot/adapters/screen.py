@@ -159,6 +159,31 @@ class Screen(Generic[AnyPage]):
             pages += [(f"{key}#{part + 1}" if part else key, page) for part, page in enumerate(made)]
         return pages
 
+    @property
+    def lacking(self) -> bool:
+        """Whether something that the run says could be shown nowhere."""
+        return any(message.unshown for staged in self.stages for message in staged.messages)
+
+    async def amend(self, page: Callable[[Sheet, int], AnyPage]) -> bool:
+        """Have the last message that can be edited show something else for good; whether it does.
+
+        `page` is given the stage and which of its messages it is, from 0.
+        """
+        within_reach = [
+            (message, staged.sheet, part)
+            for staged in self.stages
+            for part, message in enumerate(staged.messages)
+            if message.within_reach
+        ]
+        if not within_reach:
+            return False
+        message, sheet, part = within_reach[-1]
+        message.put_right(page(sheet, part))
+        self._write(message, Rank.FINAL)
+        await self._put.pop(message).settled([message])
+        await message.noted()
+        return not (message.gone or message.unshown)
+
     def age(self, staged: Staged[AnyPage]) -> float:
         """Seconds since the last message of the stage was posted; 0 while it is not."""
         posted = staged.messages[-1].posted if staged.messages else None

@@ -35,7 +35,10 @@ class Home(Protocol[AnyPage]):
         ...
 
     async def beyond(self, surface: Surface[AnyPage], shut: Shut) -> bool:
-        """Go on elsewhere, since `surface` is shut; False if there is nowhere else."""
+        """Go on elsewhere, since `surface` is shut; False if there is nowhere else.
+
+        Raises Gone where somebody deleted the place, who does not want to see it again.
+        """
         ...
 
     def lost(self, surface: Surface[AnyPage]) -> bool:
@@ -71,6 +74,8 @@ class StageMessage(Generic[AnyPage]):
         self._instead_of = instead_of
         self.id: str | None = None
         self.gone = False
+        self.unshown = False
+        """Whether what it says, or a file with it, could be shown nowhere."""
         self.posted: float | None = None
         """When it was posted for what it shows, by the clock; None for one that was there before."""
         self._on: Surface[AnyPage] | None = None
@@ -91,11 +96,21 @@ class StageMessage(Generic[AnyPage]):
     def there(self) -> bool:
         return self.id is not None
 
+    @property
+    def within_reach(self) -> bool:
+        """Whether it is there, and can be edited still."""
+        deleted = self.gone and not self.unshown
+        return self.there and not deleted and not (self._on is not None and self._home.lost(self._on))
+
     def take_over(self, mark: Mark, row: OutboxRow) -> None:
         """Be another stage's message from now on."""
         self._instead_of, self.mark, self._row = self.mark.key, mark, row
         self.posted = None  # how long it has stood there says nothing of its text
         self._claimed = False
+
+    def put_right(self, page: AnyPage) -> None:
+        """Show this for good, whatever it was to show, and though it may have been given up."""
+        self._page, self.gone, self.unshown = lambda: (page, True), False, False
 
     async def write(self) -> bool | None:
         async with self._writing:  # where the run has moved, another pen may come for it already
@@ -151,6 +166,7 @@ class StageMessage(Generic[AnyPage]):
         """Show the page: here, else in a simpler form, else elsewhere. False if it can be shown nowhere."""
         home = self._home
         form = home.form
+        self.unshown = False
         while not self.gone:
             surface = home.surface
             try:
@@ -172,14 +188,20 @@ class StageMessage(Generic[AnyPage]):
             except Refused as refused:
                 if home.form is Form.BARE:
                     _log.warning("run %s: the platform does not take a message: %s", self.mark.run, refused)
-                    self.gone, home.form = True, form  # it was not for its form
+                    self.gone = self.unshown = True
+                    home.form = form  # it was not for its form
                 else:
                     self._form = self._form or Form.LAYOUT  # as most from before a crash are
                     home.form = Form(max(home.form, self._form) + 1)
             except Shut as shut:
-                if not await home.beyond(surface, shut):
-                    _log.warning("run %s: nowhere to show a message: %s", self.mark.run, shut)
+                try:
+                    if not await home.beyond(surface, shut):
+                        _log.warning("run %s: nowhere to show a message: %s", self.mark.run, shut)
+                        self.gone = self.unshown = True
+                except Gone:
                     self.gone = True
+        if home.form is Form.BARE and page.files:
+            self.unshown = True
         if self._stale is not None and not self.gone:
             stale, self._stale = self._stale, None
             try:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, assert_never
 
 from bot import commands
 from bot.adapters import rolling
-from bot.adapters.homes import Home, Links
+from bot.adapters.homes import Home, Links, Overflow, Way
 from bot.adapters.pen import Pens
 from bot.adapters.screen import FIRST, Screen, Staged
 from bot.adapters.sheet import Facts, Sheet
@@ -73,6 +73,7 @@ class StagedView(Generic[AnyPage]):
         alone: bool = False,
         share: str = "page.share",
         roll_after_s: float | None = None,
+        overflow: Overflow[AnyPage] | None = None,
         wordless: Callable[[AnyPage], bool] = lambda page: False,
     ) -> None:
         """`pages`, `folded` and `wordless`: see Screen. `spoken` makes a work's sentence the platform's.
@@ -80,7 +81,7 @@ class StagedView(Generic[AnyPage]):
         `taken` are keys by which the adapter has messages of its own in the outbox. `private`: only the asker
         sees this one's, and `share` is the key of what the button says that shows it to all. `alone`: the asker is
         told all of it at once, by `home.response`, when it has ended.
-        After `roll_after_s` a message that still grows goes on in another.
+        After `roll_after_s` a message that still grows goes on in another. `overflow`: see there.
         """
         self._run = run
         self._request = request
@@ -88,6 +89,8 @@ class StagedView(Generic[AnyPage]):
         self._alone = alone
         self._share = share
         self._roll_after_s = roll_after_s
+        self._overflow = overflow
+        self._ending: asyncio.Task[None] | None = None
         self._space = request.place.space
         self._outbox = outbox
         self._offers = offers
@@ -129,13 +132,32 @@ class StagedView(Generic[AnyPage]):
             async with asyncio.timeout(FLUSH_S):
                 if self._screen.opening or not await self._whispered():
                     self._screen.open()
-                    await self._screen.written()
+                    self._ending = asyncio.create_task(self._written())
+                    await asyncio.shield(self._ending)  # it goes on, should it take longer
         except TimeoutError:
             self._screen.open()
             _log.warning("run %s: not everything is on the screen yet", self._run)
         except StorageFault as fault:
             _log.warning("run %s: %s", self._run, fault)
         self._links.ended()
+
+    async def _written(self) -> None:
+        """Everything is on the screen, or the asker knows where else it is."""
+        await self._screen.written()
+        if self._overflow is None or not self._screen.lacking or self._ended == "stopped":
+            return
+        overflow, facts = self._overflow, self._facts(True)
+        sheets = [staged.sheet for staged in self._screen.stages]
+
+        def page(way: Way) -> Callable[[Sheet, int], AnyPage]:
+            return lambda sheet, part: overflow.page(sheet, part, sheets, facts, way)
+
+        if await self._screen.amend(page("file")):
+            return
+        way: Way = "direct" if await overflow.direct(sheets, facts) else "kept"
+        told = await self._screen.amend(page(way)) or await overflow.tell(facts, way)
+        if way == "kept":
+            _log.warning("run %s: the asker has not got all of the answer (told so: %s)", self._run, told)
 
     async def close(self, status: Ended) -> None:
         """Nothing is left to do: `flush` has shown how it ended."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.adapters.discord.inline import literal
-from bot.adapters.discord.page import Page
-from bot.adapters.discord.render import FILE_BYTES, FILES, REQUEST_BYTES, pages
-from bot.adapters.draft import clean, split
+from bot.adapters.discord.inline import literal, size
+from bot.adapters.discord.page import ANSWER, CONTENT, Card, Page, Rule
+from bot.adapters.discord.render import FILE_BYTES, FILES, REQUEST_BYTES, SPARE, pages, uploads
+from bot.adapters.draft import clean, shortened, split
 from bot.adapters.sheet import Facts, Sheet
-from bot.events import Attachment, Picture
+from bot.events import Attachment, Citation, Picture
+from bot.words import Words
 
 LINE = 120
 """Characters of an earlier stage's line."""
@@ -38,8 +39,8 @@ def folded(sheets: Sequence[Sheet], facts: Facts) -> Page:
     made = pages(whole, facts)
     if len(made) == 1 and not any(len(one.text) > SHORT for one in earlier):
         return made[0]
-    if not last.growing:
-        whole.files.insert(0, Attachment(f"{facts.run[:8]}.md", "text/markdown", _all(sheets)))
+    if not last.growing and not facts.no_files:
+        whole.files.insert(0, whole_file(sheets, facts))
         whole.notices.append(facts.say("thread.in_file"))
         kept = _for_one_message(whole.files)
         if left := len(whole.files) - len(kept):
@@ -52,6 +53,48 @@ def folded(sheets: Sequence[Sheet], facts: Facts) -> Page:
         whole.text = (split(last.text, room) or [""])[0] + " …"
         made = pages(whole, facts)
     return made[-1]
+
+
+def whole_file(sheets: Sequence[Sheet], facts: Facts) -> Attachment:
+    """All that the stages say, with what their sources are."""
+    parts = []
+    for one in sheets:
+        parts += [f"# {one.title}" if one.title else "", one.text, *one.notices, one.failed]
+    cited = {source.n: source for one in sheets for source in one.citations}
+    sources = [_source(cited[n], facts.say) for n in sorted(cited)]
+    text = "\n\n".join(part.strip() for part in [*parts, "\n".join(sources)] if part.strip())
+    return Attachment(f"{facts.run[:8]}.md", "text/markdown", text.encode("utf-8", errors="replace"))
+
+
+def beside(page: Page, sheets: Sequence[Sheet], facts: Facts, note: str, *, file: bool) -> Page:
+    """The page's own text, which goes no further than that: `note` says where all of it is.
+
+    With the file there is everything in it; the buttons are those of the last stage.
+    """
+    body = next((part for card in page.cards for part in card.parts if isinstance(part, str)), "")
+    said = f"-# ⓘ {note}"
+    files = [file for one in sheets for file in one.files]
+    kept = _for_one_message([whole_file(sheets, facts), *files]) if file else []
+    attached = uploads(replace(sheets[-1], files=kept))[:1]
+    rows = pages(sheets[-1], replace(facts, no_files=""))[-1].rows
+    parts = [body, *(one for batch in attached for one in batch), Rule(), said]
+    plain = shortened(body, CONTENT - SPARE - size(said), size)
+    cards = [Card(tuple(part for part in parts if part), ANSWER), *(Card((row,)) for row in rows)]
+    return Page(tuple(cards), f"{plain}\n{said}")
+
+
+def without_buttons(page: Page) -> Page:
+    """The same for where they would lead nowhere."""
+    cards = (
+        Card(tuple(part for part in card.parts if not isinstance(part, tuple)), card.colour)
+        for card in page.cards
+    )
+    return replace(page, cards=tuple(card for card in cards if card.parts))
+
+
+def _source(cited: Citation, say: Words) -> str:
+    leaf = f", {say('page.leaf', n=cited.page)}" if cited.page is not None else ""
+    return f"[{cited.n}] {cited.source} › {cited.heading}{leaf}: “{' '.join(cited.quote.split())}”"
 
 
 def _for_one_message(files: Sequence[Picture | Attachment]) -> list[Picture | Attachment]:
@@ -71,8 +114,3 @@ def _for_one_message(files: Sequence[Picture | Attachment]) -> list[Picture | At
 def _line(sheet: Sheet) -> str:
     text = clean(sheet.title or sheet.text).strip().partition("\n")[0]
     return f"-# ✓ {literal(text, LINE)}"
-
-
-def _all(sheets: Sequence[Sheet]) -> bytes:
-    parts = [f"# {one.title}\n\n{one.text}" if one.title else one.text for one in sheets]
-    return "\n\n".join(part.strip() for part in parts).encode("utf-8", errors="replace")

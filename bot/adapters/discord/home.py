@@ -17,12 +17,13 @@ import discord
 
 from bot.adapters.backoff import patiently
 from bot.adapters.beside import Beside
+from bot.adapters.discord.overflow import Overflow
 from bot.adapters.discord.surface import (
     NO_ACCESS,
     NO_PERMISSION,
     UNKNOWN_CHANNEL,
     Channel,
-    in_our_words,
+    direct,
 )
 from bot.adapters.discord.surface_response import Response
 from bot.adapters.discord.threads import THREAD, Opening, Refusal, missing, tidy
@@ -69,6 +70,7 @@ class DiscordHome:
         self._opening = Opening(client, request, origin, outbox, self.response, self._say)
         here = Channel(client, origin.channel, origin.guild, reply_to=origin.message)
         self.surface: Surface[Page] = self.response if origin.home == "response" and self.response else here
+        self.overflow = Overflow(client, self._run, self._place.space, origin, outbox, self.response)
         self._lost: list[Surface[Page]] = []
         self.form = Form.LAYOUT
         self.messages: set[str] = set()
@@ -134,14 +136,15 @@ class DiscordHome:
         return surface in self._lost
 
     async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
-        """Go on elsewhere, since `surface` is shut; False if there is nowhere else."""
+        """Go on elsewhere, since `surface` is shut; False if there is nowhere else. Raises Gone."""
         async with self._moving:
             if surface is not self.surface:  # another message of the run has been here before
                 return True
             if surface is self.response:
                 return await self._beyond_response(shut)
-            deleted = shut.code == UNKNOWN_CHANNEL  # by somebody who does not want to see it again
-            if deleted or self._origin.home == "response" or self.response is None or not self.response.alive:
+            if shut.code == UNKNOWN_CHANNEL:  # deleted by somebody who does not want to see it again
+                raise Gone
+            if self._origin.home == "response" or self.response is None or not self.response.alive:
                 return False
             if self._asking is not None:  # the response says who asked; the answer follows it
                 await self._asking
@@ -156,12 +159,10 @@ class DiscordHome:
             self.surface = Channel(self._client, origin.channel, origin.guild)
             return True
         try:
-            with in_our_words():
-                user = self._client.get_user(origin.user) or await self._client.fetch_user(origin.user)
-                dm = user.dm_channel or await user.create_dm()
+            between_us = await direct(self._client, origin.user)
         except (Shut, Refused, Gone):
             return False
-        self._move(Channel(self._client, dm.id), self._say("thread.to_dm"))
+        self._move(between_us, self._say("thread.to_dm"))
         return True
 
     def _move(self, surface: Surface[Page], why: str) -> None:

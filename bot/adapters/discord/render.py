@@ -78,7 +78,7 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
         lasting = ""
     if size(body[-1]) > room:
         body.append("")
-    batches = [] if growing or facts.no_files else _files(sheet)
+    batches = [] if growing or facts.no_files else uploads(sheet)
     full_pages = [_text_page(one) for one in body[:-1]]
     last = _last(sheet, facts, body[-1], lasting, failed, offered, batches[-1] if batches else [])
     return [*full_pages, *(_file_page(one) for one in batches[:-1]), last]
@@ -225,7 +225,7 @@ def _file_page(files: list[Shown]) -> Page:
     return Page((Card(tuple(files), ANSWER),), plain)
 
 
-def _files(sheet: Sheet) -> list[list[Shown]]:
+def uploads(sheet: Sheet) -> list[list[Shown]]:
     """What can be sent, by message. It comes once the stage is closed, so that nothing is uploaded twice."""
     batches: list[list[Shown]] = []
     taken: set[str] = set()

@@ -219,6 +219,17 @@ class Channel:
             await self._channel.get_partial_message(int(message)).delete()
 
 
+async def direct(client: discord.Client, user_id: int) -> Channel:
+    """Somebody's direct messages with the bot, which they may have closed all the same.
+
+    Raises the faults of a surface.
+    """
+    with in_our_words():
+        user = client.get_user(user_id) or await client.fetch_user(user_id)
+        dm = user.dm_channel or await user.create_dm()
+    return Channel(client, dm.id)
+
+
 def named(components: Any) -> tuple[set[int], list[str]]:
     """The ids and custom_ids of components, however deep."""
     ids: set[int] = set()

@@ -10,6 +10,7 @@ from bot.adapters import homes
 from bot.adapters.discord.folding import folded
 from bot.adapters.discord.inline import literal
 from bot.adapters.discord.origin import Origin, origin_of
+from bot.adapters.discord.overflow import WHOLE, Overflow
 from bot.adapters.discord.page import Page
 from bot.adapters.discord.render import pages
 from bot.adapters.discord.spoken import shown
@@ -59,7 +60,15 @@ class Links:
 
 
 def discord_view(
-    run: str, request: Request, origin: Origin, outbox: Outbox, offers: Offers, home: Home, pens: Pens
+    run: str,
+    request: Request,
+    origin: Origin,
+    outbox: Outbox,
+    offers: Offers,
+    home: Home,
+    pens: Pens,
+    *,
+    overflow: Overflow | None = None,
 ) -> StagedView[Page]:
     """One run's, on one home. A guest may send few messages, and stages in one."""
     return StagedView(
@@ -73,8 +82,9 @@ def discord_view(
         pages=pages,
         folded=None if origin.member else folded,
         spoken=partial(shown, words(request.locale)),
-        taken=(ASKED, THREAD),
+        taken=(ASKED, THREAD, WHOLE),
         private=origin.private,
+        overflow=overflow,
     )
 
 
@@ -88,6 +98,8 @@ def view_factory(client: Sutradhar) -> Callable[[str, Request, Outbox], View]:
         origin = origin_of(request.origin)
         free_chat = client.settings.free_chat
         home = DiscordHome(client, request, origin, outbox, house.threads, free_chat=free_chat)
-        return discord_view(run, request, origin, outbox, house.offers, home, client.pens)
+        return discord_view(
+            run, request, origin, outbox, house.offers, home, client.pens, overflow=home.overflow
+        )
 
     return view

@@ -126,7 +126,9 @@ class Bench:
         """A view as the factory makes it, also a second one as after a crash."""
         origin = origin_of(request.origin)
         home = DiscordHome(self.client, request, origin, self.outbox, self.threads, free_chat=free_chat)
-        return discord_view(request.id, request, origin, self.outbox, self.offers, home, self.pens)
+        return discord_view(
+            request.id, request, origin, self.outbox, self.offers, home, self.pens, overflow=home.overflow
+        )
 
     async def run(self, request: Request, *events: Event, status: Ended = "done") -> None:
         view = self.view(request)

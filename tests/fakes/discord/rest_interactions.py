@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.fakes.discord import access, limits, messages, rules
 from tests.fakes.discord.asked import AUTOCOMPLETE, COMMAND, COMPONENT, GUEST_FOLLOWUPS, MODAL, Asked
-from tests.fakes.discord.channels import Thread
+from tests.fakes.discord.channels import Channel, Thread
 from tests.fakes.discord.messages import EPHEMERAL, LOADING, Message
 from tests.fakes.discord.modal_rules import check_modal
 from tests.fakes.discord.refusal import Refusal, bad, items, locked, no, number, table, text
@@ -189,9 +189,16 @@ async def patch_message(ask: Ask) -> Answer:
 
 def _edit(ask: Ask, asked: Asked, message: Message) -> Message:
     access.may_change(message.channel)
+    _may_attach(ask, message.channel)
     form = rules.form(ask.body, ask.uploads, message)
     asked.updated = asked.updated or message is asked.original
     return ask.discord.post.rewrite(message, form, ask.body)
+
+
+def _may_attach(ask: Ask, there: Channel) -> None:
+    """Files want the permission here, too, where the bot is a member; others' private channels grant it."""
+    if ask.uploads and there.guild is not None and there.guild.home:
+        access.need(there, "ATTACH_FILES")
 
 
 async def delete_message(ask: Ask) -> Answer:
@@ -206,8 +213,9 @@ async def follow_up(ask: Ask) -> Answer:
         # The first one after "is thinking" takes its place.
         message = _edit(ask, asked, original)
     else:
-        if asked.guest and len(asked.followups) >= GUEST_FOLLOWUPS:
+        if len(asked.followups) >= (GUEST_FOLLOWUPS if asked.guest else ask.discord.follow_ups):
             raise no(40094)
+        _may_attach(ask, asked.channel)
         form = rules.form(ask.body, ask.uploads, ephemeral=True)
         reply_to = asked.original if asked.original and not asked.original.deleted else None
         message = _write(ask, asked, form, ask.body, messages.REPLY if reply_to else 0, reply_to=reply_to)

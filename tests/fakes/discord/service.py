@@ -63,6 +63,8 @@ class FakeDiscord:
         self.token = token
         self.portal = set(portal)
         self.interactions_endpoint_url: str | None = None
+        # The documentation names a limit for guests alone, and a code for everybody's (40094).
+        self.follow_ups = 1_000
         self.world = World()
         self.asked: dict[str, Asked] = {}
         self.tokens: dict[str, Asked] = {}

@@ -1,0 +1,186 @@
+"""Long answers where Discord takes them in part, or not at all: nothing is lost, and the asker is told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.discord.threads import missing
+from bot.events import Citation, Event, Stage, Text
+from tests.adapters.discord.wire import Bench, bench
+from tests.fakes.discord import Asked, Channel, Message, User
+
+FILE = "The whole answer is in the file."
+DIRECT = "I have sent you the whole answer in a direct message."
+KEPT = "`/sessions resume`"
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncGenerator[Bench, None]:
+    async with bench(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def channel(desk: Bench) -> Channel:
+    return desk.fake.guild("Table").text("general")
+
+
+@pytest.fixture
+def ana(desk: Bench, channel: Channel) -> User:
+    ana = desk.fake.user("Ana")
+    assert channel.guild is not None
+    channel.guild.join(ana)
+    return ana
+
+
+def sentences(n: int) -> list[str]:
+    return [
+        f"Sentence {k:03d} tells what the keeper of the lantern saw that night by the river."
+        for k in range(n)
+    ]
+
+
+def answer(n: int) -> list[Event]:
+    stages = [Stage("search", "Searching"), Text("Found 3 passages."), Stage("answer", "Answer")]
+    cited = Citation(1, "lanterns.md", "Oil", "A lantern burns six hours.", 4)
+    return [*stages, *(Text(f"{one} ") for one in sentences(n)), cited]
+
+
+def answered(asked: Asked) -> list[Message]:
+    return [one for one in (asked.original, *asked.followups) if one is not None and not one.deleted]
+
+
+def arrived(n: int, messages: list[Message]) -> tuple[list[int], list[int]]:
+    """How often each sentence stands in the messages, and in their files."""
+    text = "\n".join(one.text for one in messages)
+    files = "\n".join(file.data.decode() for one in messages for file in one.files)
+    return [text.count(one) for one in sentences(n)], [files.count(one) for one in sentences(n)]
+
+
+async def known(desk: Bench, channel: Channel, permission: str) -> None:
+    """The client has heard of it."""
+    await desk.fake.until(lambda: missing(desk.client, channel.id, permission) is not None)
+
+
+async def test_a_long_private_answer_arrives_in_order_and_once(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    asked, request = await desk.ask(ana, channel, "response", private=True)
+    await desk.run(request, *answer(168))
+    in_text, in_files = arrived(168, answered(asked))
+    assert (set(in_text), set(in_files)) == ({1}, {0})
+
+
+@pytest.mark.parametrize("follow_ups", [0, 1, 3])
+async def test_where_follow_ups_run_out_the_last_message_brings_the_whole_answer_as_a_file(
+    desk: Bench, channel: Channel, ana: User, follow_ups: int
+) -> None:
+    desk.fake.follow_ups = follow_ups
+    asked, request = await desk.ask(ana, channel, "response", private=True)
+    await desk.run(request, *answer(168))
+    in_text, in_files = arrived(168, answered(asked))
+    assert set(in_files) == {1}
+    assert max(in_text) <= 1
+    *before, last = answered(asked)
+    assert FILE in last.text
+    assert not any(one.files for one in before)
+    assert "[1] lanterns.md › Oil, p. 4: “A lantern burns six hours.”" in last.files[0].data.decode()
+    assert "Share here" in [button.label for button in last.buttons]
+    assert desk.fake.dm(ana).messages == []
+
+
+@pytest.mark.parametrize("denied", ["SEND_MESSAGES", "VIEW_CHANNEL"])
+@pytest.mark.parametrize("home", ["here", "thread"])
+async def test_where_the_bot_may_not_write_the_response_brings_all(
+    desk: Bench, channel: Channel, ana: User, denied: str, home: str
+) -> None:
+    channel.deny(denied, "SEND_MESSAGES_IN_THREADS")
+    await known(desk, channel, denied.lower())
+    desk.fake.follow_ups = 2
+    asked, request = await desk.ask(ana, channel, home)  # type: ignore[arg-type]
+    await desk.run(request, *answer(50))
+    in_text, in_files = arrived(50, answered(asked))
+    dm = desk.fake.dm(ana)
+    if denied == "VIEW_CHANNEL":  # nor do files go there
+        assert DIRECT in answered(asked)[-1].text
+        assert set(arrived(50, dm.messages)[1]) == {1}
+    else:
+        assert set(in_files) == {1}
+        assert dm.messages == []
+    assert max(in_text) <= 1
+
+
+@pytest.mark.parametrize("closed", [False, True])
+async def test_a_guest_without_the_permission_for_files_gets_a_direct_message_or_is_told(
+    desk: Bench, channel: Channel, ana: User, closed: bool
+) -> None:
+    channel.deny("ATTACH_FILES")
+    dm = desk.fake.dm(ana)
+    dm.closed = closed
+    asked, request = await desk.ask(ana, channel, "response", member=False)
+    await desk.run(request, *answer(50))
+    (shown,) = answered(asked)
+    assert shown.files == []
+    assert FILE not in shown.text
+    if closed:
+        assert KEPT in shown.text
+    else:
+        assert DIRECT in shown.text
+        assert set(arrived(50, dm.messages)[1]) == {1}
+        assert dm.messages[0].buttons == []
+
+
+async def test_a_guests_token_that_dies_meanwhile_leaves_the_direct_message(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    asked, request = await desk.ask(ana, channel, "response", member=False)
+    view = desk.view(request)
+    *first, last, cited = answer(50)
+    for event in first:
+        await view.show(event)
+    await desk.fake.until(lambda: "Sentence 000" in asked.text)
+    await desk.fake.expire(asked)
+    await view.show(last)
+    await view.show(cited)
+    await view.flush("done")
+    assert set(arrived(50, desk.fake.dm(ana).messages)[1]) == {1}
+    await desk.run(request, *answer(50))  # as after a crash
+    assert len(desk.fake.dm(ana).messages) == 1
+
+
+async def test_an_answer_that_is_refused_in_every_form_is_sent_directly_and_said(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    asked, request = await desk.ask(ana, channel, "here")
+    desk.fake.fail("POST", f"/channels/{channel.id}/messages", status=400, code=200000, times=50)
+    await desk.run(request, *answer(5))
+    (told,) = asked.followups
+    assert told.ephemeral
+    assert DIRECT in told.text
+    assert set(arrived(5, desk.fake.dm(ana).messages)[0]) == {1}
+
+
+async def test_an_answer_that_can_go_nowhere_is_said_to_be_kept(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    desk.fake.dm(ana).closed = True
+    asked, request = await desk.ask(ana, channel, "here")
+    desk.fake.fail("POST", f"/channels/{channel.id}/messages", status=400, code=200000, times=50)
+    await desk.run(request, *answer(5))
+    (told,) = asked.followups
+    assert told.ephemeral
+    assert KEPT in told.text
+
+
+async def test_a_deleted_channel_is_nobodys_to_send_on(desk: Bench, channel: Channel, ana: User) -> None:
+    _, request = await desk.ask(ana, channel, "here")
+    view = desk.view(request)
+    await view.show(Stage("answer", "Answer"))
+    await desk.fake.until(lambda: channel.messages)
+    desk.fake.remove_channel(channel)
+    await view.show(Text("It is Ana."))
+    await view.flush("done")
+    assert desk.fake.dm(ana).messages == []
