@@ -9,6 +9,7 @@ from discord import app_commands
 from discord.ext import commands
 
 from bot.adapters.discord.verbs import PASSAGES, given, group, verb
+from bot.works.snapshot import QUESTION_CHARS
 
 if TYPE_CHECKING:
     from bot.adapters.discord.reception import Reception
@@ -22,7 +23,7 @@ class Rules(commands.GroupCog, **group("rules")):
     async def ask(
         self,
         interaction: discord.Interaction,
-        question: str | None = None,
+        question: app_commands.Range[str, 1, QUESTION_CHARS] | None = None,
         shelf: str | None = None,
         k: app_commands.Range[int, 1, PASSAGES] | None = None,
         strategy: str | None = None,

@@ -117,6 +117,7 @@ class DiscordHome:
         self.surface = Channel(self._client, here, self._origin.guild)
         if not why:
             self._beside.do(patiently(lambda: opening.point(here)))
+            self._beside.do(patiently(lambda: opening.invite(here)))
         elif self.response and isinstance(self._client.get_channel(here), discord.ForumChannel):
             self.surface = self.response  # a forum takes no messages
         if why:

@@ -5,6 +5,8 @@ The interaction brings the message's text along, so the Message Content intent i
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import discord
@@ -17,11 +19,13 @@ from bot.adapters.unfinished import Unfinished
 if TYPE_CHECKING:
     from bot.adapters.discord.reception import Reception
 
+_SMALL = re.compile(r"(?:> )?-# ")
+
 
 def about_message(reception: Reception) -> app_commands.ContextMenu:
     async def about(interaction: discord.Interaction, message: discord.Message) -> None:
         say = reception.words(interaction)
-        quoted = quotation(message.content)
+        quoted = quotation(text_of(message))
         if not quoted:
             await reception.tell(interaction, say("edge.no_text"))
             return
@@ -31,3 +35,22 @@ def about_message(reception: Reception) -> app_commands.ContextMenu:
         )
 
     return app_commands.ContextMenu(name=said("edge.about"), callback=about)
+
+
+def text_of(message: discord.Message) -> str:
+    """What there is to read in the message: as its content, in its components and embeds, or passed on with it."""
+    found = []
+    for part in (message, *message.message_snapshots):
+        found += [part.content, *_displayed(part.components)]
+        for embed in part.embeds:
+            fields = [f"{field.name or ''}\n{field.value or ''}" for field in embed.fields]
+            found += [embed.title or "", embed.description or "", *fields]
+    return "\n\n".join(text.strip() for text in found if text.strip())
+
+
+def _displayed(components: Sequence[object]) -> Iterator[str]:
+    """The text displays, however deep, without the small print under an answer: sources, notes, what goes on."""
+    for one in components:
+        if isinstance(one, discord.TextDisplay):
+            yield "\n".join(line for line in one.content.split("\n") if not _SMALL.match(line))
+        yield from _displayed(getattr(one, "children", ()))

@@ -36,6 +36,7 @@ class Window(ui.Modal):
         required: bool = True,
         hint: str = "",
         long: bool = True,
+        most: int = CHARS,
     ) -> None:
         super().__init__(
             title=title[:LABEL_CHARS], custom_id=custom_ids.modal(run), timeout=float(TOKEN_SECONDS)
@@ -46,7 +47,7 @@ class Window(ui.Modal):
             default=filled or None,
             placeholder=hint[:100] or None,
             required=required,
-            max_length=CHARS,
+            max_length=most,
         )
         self.add_item(ui.Label(text=label[:LABEL_CHARS], component=typed))
 

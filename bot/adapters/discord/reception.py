@@ -129,7 +129,16 @@ class Reception:
             kept = replace(asked, author=str(here.user)).kept()
             await self._app.house.offers.keep(here.space, run, KIND, [kept])
             long = row.plain or bool(filled)
-            window = Window(run, title, label, filled=filled, required=required, hint=hint, long=long)
+            window = Window(
+                run,
+                title,
+                label,
+                filled=filled,
+                required=required,
+                hint=hint,
+                long=long,
+                most=modals.CHARS - len(asked.after),  # which is a part of the question, too
+            )
             await interaction.response.send_modal(window)
 
     async def reword(self, interaction: discord.Interaction, name: str) -> None:

@@ -148,6 +148,13 @@ class Opening:
             mark, page = Mark(self._run, ASKED), self._page(thread)
             await self._response.edit(message, page, mark, Form.LAYOUT, files=False, reset=False)
 
+    async def invite(self, thread: int) -> None:
+        """Have whoever asked among the thread's members, or their Discord would not list it for them."""
+        with in_our_words():
+            found = self._client.get_channel(thread) or await self._client.fetch_channel(thread)
+            if isinstance(found, discord.Thread):
+                await found.add_user(discord.Object(self._origin.user))
+
     async def _asked_row(self) -> str | None:
         row = await self._outbox.get(self._space, self._run, ASKED)
         return row.message_id if row is not None else None

@@ -78,6 +78,29 @@ async def test_a_thread_is_opened_from_the_line_that_says_who_asked(
     assert desk.fake.refused == []
 
 
+async def test_whoever_asked_is_a_member_of_the_thread_that_is_opened(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    _, request = await desk.ask(ana, channel, "thread")
+    await desk.run(request, *ANSWER)
+    (thread,) = channel.threads
+    await desk.fake.until(lambda: ana.id in thread.people)
+    assert not any(message.mentions for message in thread.messages)
+    desk.fake.fail("PUT", "*/thread-members/*", status=403, code=50013)
+    _, another = await desk.ask(ana, channel, "thread")
+    await desk.run(another, *ANSWER)
+    assert "It is Ana." in texts(channel.threads[1])[0]
+
+
+async def test_a_thread_that_was_there_before_gets_nobody_else(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    thread = desk.fake.thread(desk.fake.user("Bia"), channel, "Talk")
+    _, request = await desk.ask(ana, thread, "here")
+    await desk.run(request, *ANSWER)
+    assert ana.id not in thread.people
+
+
 async def test_a_fresh_thread_without_free_chat_says_how_to_go_on(
     desk: Bench, channel: Channel, ana: User
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.events import Event, Run, Stage, Status, Text
+from bot.events import Citation, Event, Run, Stage, Status, Text
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import FakeDiscord
 
@@ -43,3 +43,58 @@ async def test_a_question_gets_a_thread_with_a_message_a_stage(discord: FakeDisc
         await discord.until(lambda: f"<#{thread.id}>" in asked.text)
     assert discord.refused == []
     assert discord.limited == []
+
+
+QUOTED = """### Answer
+> A burden is what slows you `[1]`.
+>
+> **Load**
+>
+> Two sacks and a lantern.
+>
+> Price
+> Seven coins."""
+
+
+async def test_an_answer_in_components_and_anothers_embeds_can_be_asked_about(
+    discord: FakeDiscord, tmp_path: Path
+) -> None:
+    guild = discord.guild("Table")
+    channel, ana = guild.text("general"), discord.user("Ana")
+    guild.join(ana)
+    async with bot(discord, tmp_path, {"Who?": cited, f"> {QUOTED}": answer, "Really?\n\n> A page": answer}):
+        await discord.slash(ana, channel, "rules ask", question="Who?")
+        await discord.until(lambda: channel.threads and channel.threads[0].messages)
+        (thread,) = channel.threads
+        await discord.until(lambda: not any("Stop" in one.label for one in thread.messages[0].buttons))
+        about = thread.messages[0]
+        about.embeds = [
+            {"type": "rich", "title": "**Load**", "description": "Two sacks and a lantern."}
+            | {"fields": [{"name": "Price", "value": "Seven coins."}]}
+        ]
+        opened = await discord.menu(ana, about, "Ask about this message")
+        assert opened.modal is not None
+        typed = opened.modal["components"][0]["component"]
+        assert typed["max_length"] == 4_000 - len(f"\n\n> {QUOTED}")
+        await discord.submit(ana, opened, {typed["custom_id"]: ""})
+        await discord.until(lambda: "It is Ana." in thread.messages[-1].text)
+        page = await discord.say(ana, channel)
+        page.embeds = [{"type": "article", "title": "A page"}]
+        opened = await discord.menu(ana, page, "Ask about this message")
+        await discord.submit(ana, opened, {typed["custom_id"]: "Really?"})
+        await discord.until(lambda: len(channel.threads) == 2)
+
+
+async def cited(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("answer", "Answer")
+    yield Text("A burden is what slows you [1].")
+    yield Citation(1, "lanterns.md", "Burden", "A burden slows you.")
+
+
+async def test_a_question_is_no_longer_than_what_is_read_of_it(discord: FakeDiscord, tmp_path: Path) -> None:
+    guild = discord.guild("Table")
+    channel, ana = guild.text("general"), discord.user("Ana")
+    guild.join(ana)
+    async with bot(discord, tmp_path, {}):
+        with pytest.raises(ValueError, match="4000"):
+            await discord.slash(ana, channel, "rules ask", question="a" * 4_001)

@@ -112,6 +112,8 @@ async def join(ask: Ask) -> Answer:
     thread = access.thread(ask)
     if thread.archived:
         raise no(50083)
+    if ask.args["user"] != "@me":
+        access.need(thread, "SEND_MESSAGES_IN_THREADS")
     thread.people.setdefault(_who(ask), time.time())
     return None
 
