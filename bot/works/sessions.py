@@ -125,6 +125,14 @@ class SessionsWork:
             yield Text(say("sessions.resumed", title=found.title))
         else:
             yield Text(say("sessions.resumed_private", title=found.title))
+        # Whoever could not be shown it where they asked finds it here.
+        if last := await run.step("last", lambda: self._last(here.space, found.id), str):
+            yield Text(f"\n\n{last}")
+
+    async def _last(self, space: str, session: str) -> str:
+        """The last question of a session and its answer, as Markdown; "" of an empty one."""
+        past = await self._sessions.last_exchanges(space, session, 1)
+        return "".join(f"> {titled(one.question)}\n\n{one.answer}" for one in past)
 
     async def _rename(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)

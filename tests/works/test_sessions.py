@@ -99,6 +99,11 @@ async def test_without_threads_a_conversation_goes_on_where_the_person_is(ask: A
     assert await ask.active(place) == now.id
 
 
+async def test_who_takes_a_conversation_up_again_reads_its_last_answer(ask: Asker) -> None:
+    old = await ask.began("The siege", THREAD, ANA, "run")
+    assert "> a question\n\nan answer" in await ask("resume", old.alias, THREAD)
+
+
 async def test_a_threads_conversation_goes_on_in_its_thread(ask: Asker) -> None:
     row = await ask.began("The siege", THREAD)
     await ask("archive", "", THREAD)
