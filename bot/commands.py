@@ -38,6 +38,7 @@ TABLE: tuple[Verb, ...] = (
             _SHELF,
             Option("k", "verbs.option_k", "number"),
             Option("strategy", "verbs.option_strategy", choices=STRATEGIES),
+            Option("file", "verbs.option_ask_file", completes="path"),
             _PRIVATE,
         ),
     ),

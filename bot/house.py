@@ -173,6 +173,7 @@ class House:
         from bot.works.desk import Desk
         from bot.works.library import LibraryWork
         from bot.works.prompts import PromptsWork
+        from bot.works.question_files import QuestionFiles
         from bot.works.rules import Rules
         from bot.works.sessions import SessionsWork
         from bot.works.snapshot import Snapshots
@@ -180,7 +181,8 @@ class House:
         snapshots = Snapshots(
             self.library, self.models, self.prompts, self.sessions, self.config.retrieval, self.earlier
         )
-        asking = Asking(self.library, self.models, self.sessions, snapshots)
+        files = QuestionFiles(self.incoming, self.intake, self.library)
+        asking = Asking(files, self.models, self.sessions, snapshots)
         return {
             "rules": Rules(asking, self.library, self.sessions),
             "council": self._council(),

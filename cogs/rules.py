@@ -27,10 +27,13 @@ class Rules(commands.GroupCog, **group("rules")):
         shelf: str | None = None,
         k: app_commands.Range[int, 1, PASSAGES] | None = None,
         strategy: str | None = None,
+        file: discord.Attachment | None = None,
         private: bool = False,
     ) -> None:
         options = given(shelf=shelf, k=k, strategy=strategy, private=private)
-        await self._reception.perform(interaction, "rules", "ask", text=question, options=options)
+        await self._reception.perform(
+            interaction, "rules", "ask", text=question, options=options, attachments=(file,)
+        )
 
     @verb("rules", "lookup")
     async def lookup(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 
-from bot.events import OptionValue
+from bot.events import File, OptionValue
 
 KIND = "modal"
 """Of the storage's offers, where it is kept: a window that was opened before a restart is answered, too."""
@@ -19,8 +19,8 @@ KEPT = timedelta(days=1)
 class Unfinished:
     """What is typed is put between `before` and `after`.
 
-    `author` is who may finish it: whoever the window is opened for. `channel` and `thread` are where they were,
-    on platforms whose windows do not say so themselves.
+    `files` came with what was sent, as File's fields. `author` is who may finish it: whoever the window is opened
+    for. `channel` and `thread` are where they were, on platforms whose windows do not say so themselves.
     """
 
     work: str
@@ -29,11 +29,17 @@ class Unfinished:
     before: str = ""
     after: str = ""
     options: Mapping[str, OptionValue] = field(default_factory=dict)
+    files: Sequence[Mapping[str, str | int]] = ()
     channel: str = ""
     thread: str = ""
 
     def kept(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+    @property
+    def brought(self) -> tuple[File, ...]:
+        """The files that the request came with."""
+        return tuple(File(**one) for one in self.files)  # type: ignore[arg-type]
 
     def text(self, typed: str) -> str:
         return f"{self.before}{typed}{self.after}".strip()

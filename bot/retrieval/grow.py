@@ -6,21 +6,38 @@ that no heading bears are grown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from bot.retrieval.chunk import parents
 
 if TYPE_CHECKING:
-    from storage.document_rows import PassageRow
-    from storage.passages import Passages
+    from storage.document_rows import ChunkRow, PassageRow, SectionRow
 
 NAME_CHARS = 2000
 """What a name that no heading bears is grown to at least: its text stands beside where it is mentioned."""
 
 REACH = 12
 """How many chunks before and after a passage may be taken in."""
+
+
+class Rows(Protocol):
+    """What is read of passages; see storage.passages.Passages."""
+
+    async def get(self, space: str, ids: Iterable[str]) -> Mapping[str, PassageRow]: ...
+
+    async def chunks_of(
+        self, space: str, document_id: str, after_ordinal: int = -1, limit: int = 256
+    ) -> Sequence[ChunkRow]: ...
+
+    async def span(self, space: str, document_id: str, start: int, end: int) -> str | None: ...
+
+    async def section(self, space: str, document_id: str, ordinal: int) -> SectionRow | None: ...
+
+    async def turns(
+        self, space: str, spans: Collection[tuple[str, int, int]]
+    ) -> Mapping[str, Sequence[tuple[int, int]]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +60,7 @@ def stretch(row: PassageRow) -> Stretch:
     return Stretch(row, row.chunk.text, row.chunk.start, row.chunk.end)
 
 
-async def grown(
-    passages: Passages, space: str, rows: Sequence[PassageRow], parent_chars: int
-) -> list[Stretch]:
+async def grown(passages: Rows, space: str, rows: Sequence[PassageRow], parent_chars: int) -> list[Stretch]:
     """Each passage grown within its section to at most `parent_chars` characters.
 
     A passage that an earlier one has grown over is left out.

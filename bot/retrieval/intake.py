@@ -130,6 +130,12 @@ class Intake:
         await self._add(new, data, run if in_the_way else None)
         return _taken(item, document_id, len(new.chunks), len(new.sections), new.language, in_the_way)
 
+    async def read(self, space: str, item: Item, document_id: str) -> NewDocument:
+        """Read and cut a file that goes on no shelf. Raises Sorry where it cannot be read."""
+        data, sha256 = await asyncio.to_thread(self._bytes, item.path)
+        document = await self._reading.read(item.name, data)
+        return await asyncio.to_thread(self._cut, document_id, space, "", item.name, data, sha256, document)
+
     async def _in_the_way(
         self, space: str, shelf: str, item: Item, sha256: str, *, replace: bool
     ) -> bool | Taken:

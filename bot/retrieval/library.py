@@ -17,7 +17,7 @@ from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
 from bot.retrieval.editions import Current, Editions, Pinned
 from bot.retrieval.found import Book, Found, Passage, SectionText
-from bot.retrieval.grow import NAME_CHARS, Stretch, grown, stretch
+from bot.retrieval.grow import NAME_CHARS, Rows, Stretch, grown, stretch
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import fold
 from bot.retrieval.open_shelf import SEE_ALSO, OpenShelf
@@ -26,6 +26,7 @@ from bot.retrieval.variety import varied
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
+    from bot.retrieval.attached import Attached
     from bot.retrieval.embedding import Embedding
     from bot.retrieval.nearest import Nearest
     from bot.retrieval.reranking import Reranking
@@ -59,9 +60,9 @@ class Library:
     ) -> None:
         self._settings = settings
         self._documents = documents
-        self._passages = passages
+        self._passages: Rows = passages
         self._shelves = shelves
-        self._nearest = nearest
+        self._nearest: Nearest | Attached = nearest
         self._embedding = embedding
         self._reranking = reranking
         self._editions: Editions = Current(shelves)
@@ -71,6 +72,12 @@ class Library:
         pinned = copy.copy(self)
         pinned._editions = Pinned(self._editions)
         return pinned
+
+    def within(self, attached: Attached) -> Library:
+        """The same way to search, in the files of one question instead of a shelf: `search` and `languages`."""
+        within = copy.copy(self)
+        within._editions = within._passages = within._nearest = attached
+        return within
 
     async def shelf_for(self, space: str, wanted: str | None, default: str) -> str:
         """The shelf that a question goes to: the one named, else `default`, else the only one there is.
@@ -142,6 +149,15 @@ class Library:
             see_also=opened.see_also([(hit.document_id, hit.section) for hit in hits[:NEAREST]]),
             notices=notices,
         )
+
+    async def whole(self, space: str, attached: Attached, most: int) -> list[Passage]:
+        """All passages of a question's files in their order, if they have `most` characters together; else none.
+
+        Of the library that is `within` them.
+        """
+        rows = {row.chunk.id: row for row in await attached.whole(space, most)}
+        hits = [Hit(id, row.chunk.document_id, row.chunk.section, 0.0, "search") for id, row in rows.items()]
+        return await self._grown(space, hits, rows, 0)
 
     async def _ranked(
         self,

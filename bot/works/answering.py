@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bot import fence
 from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Sorry, Status, Text
 from bot.llm.base import Message, Prompt
+from bot.retrieval.attached import is_attached
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.content import content_terms
 from bot.retrieval.found import Found, Passage
@@ -149,7 +150,8 @@ class Answer:
         known = {_title(one.heading) for one in self.cited}
         authors = [name for name in dict.fromkeys(self._found.see_also) if name not in known]
         known.update(authors)
-        close = [_title(one.heading) for one in _near_the_best(self._found.passages)]
+        shelved = [one for one in _near_the_best(self._found.passages) if not is_attached(one.document)]
+        close = [_title(one.heading) for one in shelved]
         close = [name for name in dict.fromkeys(close) if name not in known][:CLOSE]
         return [
             Choices(self._say(key), tuple(Choice(name, f"/rules lookup {name}") for name in names))

@@ -21,32 +21,40 @@ from bot.works.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
-    from bot.retrieval.library import Library
+    from bot.works.question_files import QuestionFiles
     from bot.works.snapshot import Snapshots
     from storage.sessions import Sessions
 
 
 class Asking:
-    """Answers one question from one shelf."""
+    """Answers one question from one shelf, or from the texts that it brings along."""
 
-    def __init__(self, library: Library, models: Models, sessions: Sessions, snapshots: Snapshots) -> None:
-        self._library = library
+    def __init__(
+        self, files: QuestionFiles, models: Models, sessions: Sessions, snapshots: Snapshots
+    ) -> None:
+        self._files = files
         self._models = models
         self._sessions = sessions
         self._snapshots = snapshots
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
-        snapshot = await run.step("snapshot", lambda: self._snapshots.take(request), Snapshot)
+        own = await self._files.of(run)
+        snapshot = await run.step("snapshot", lambda: self._snapshots.take(request, own), Snapshot)
         tracing.note("strategy", snapshot.strategy)
         say = words(snapshot.language if snapshot.language in ("en", "pt") else request.locale)
-        yield Stage("search", say("rules.searching", shelf=snapshot.shelf))
-        yield Status(say("rules.searching", shelf=snapshot.shelf))
+        where = ", ".join(one for one in (*own.names, snapshot.shelf) if one)
+        yield Stage("search", say("rules.searching", shelf=where))
+        yield Status(say("rules.searching", shelf=where))
+        for notice in own.notices(say):
+            yield notice
         if snapshot.strategy != snapshot.wanted:
             yield Notice(say("strategies.needs_model", strategy=snapshot.wanted))
         found, said = None, set[Notice]()
         # Searches that follow one another read the same editions, whatever is replaced meanwhile.
-        chosen = strategy(snapshot.strategy, self._library.pinned(), self._models)
+        reads = snapshot.answerer is not None and snapshot.cites
+        searched = own.searched(shelf=bool(snapshot.shelf), whole=reads)
+        chosen = strategy(snapshot.strategy, searched, self._models)
         async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as told:
             async for one in told:
                 if isinstance(one, Found):
@@ -56,10 +64,10 @@ class Asking:
                 if isinstance(one, Notice):
                     said.add(one)
         assert found is not None, "a strategy ends with what it found"
-        for notice in found.notices:
-            yield Notice(say(notice))
+        for key in found.notices:
+            yield Notice(say(key))
         if not found.confident:
-            yield Text(say("rules.nothing_found"))
+            yield Text(say("rules.nothing_in_file", files=where) if own else say("rules.nothing_found"))
             if found.nearest:
                 yield Choices(
                     say("rules.nearest"),

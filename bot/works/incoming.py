@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path, PurePosixPath
 
 from bot.events import File, Request, Run, Sorry
-from bot.retrieval.files import Candidate, Refused, megabytes
+from bot.retrieval.files import Candidate, Refused, megabytes, read_whole
 from storage.faults import fault_of
 
 Fetch = Callable[[Request, File, Path, int], Awaitable[None]]
@@ -36,20 +36,27 @@ class Incoming:
         self._fetches[platform] = fetch
 
     async def bring(
-        self, run: Run, kinds: Sequence[str], max_bytes: int
+        self,
+        run: Run,
+        kinds: Sequence[str],
+        max_bytes: int,
+        *,
+        files: Sequence[File] | None = None,
+        copied: bool = False,
     ) -> tuple[list[Candidate], list[Refused]]:
         """The request's files, readable here, and why some are not. Raises StorageFault when the disk is full.
 
-        Only names that end in one of `kinds` are fetched, and at most `max_bytes` of each.
+        Only names that end in one of `kinds` are fetched, and at most `max_bytes` of each. `files`: these instead of
+        the request's own. `copied`: those of this machine, too, so that they stay as they are until the run's end.
         """
         brought: list[Candidate] = []
         refused: list[Refused] = []
-        for n, file in enumerate(run.request.files):
+        for n, file in enumerate(run.request.files if files is None else files):
 
             async def one(n: int = n, file: File = file) -> tuple[list[Candidate], list[Refused]]:
                 name = safe(file.name)
                 try:
-                    return [await self._one(run, n, name, file, kinds, max_bytes)], []
+                    return [await self._one(run, n, name, file, kinds, max_bytes, copied=copied)], []
                 except Sorry as sorry:
                     values = {key: v if isinstance(v, int) else str(v) for key, v in sorry.values.items()}
                     return [], [Refused(name, sorry.key, {**values, "name": name})]
@@ -60,23 +67,34 @@ class Incoming:
         return brought, refused
 
     async def _one(
-        self, run: Run, n: int, name: str, file: File, kinds: Sequence[str], max_bytes: int
+        self,
+        run: Run,
+        n: int,
+        name: str,
+        file: File,
+        kinds: Sequence[str],
+        max_bytes: int,
+        *,
+        copied: bool,
     ) -> Candidate:
         suffix = PurePosixPath(name).suffix.lower()
         if suffix not in kinds:
             raise Sorry("library.file_kind", kinds=", ".join(kinds))
         if file.size > max_bytes:
             raise _too_large(file.size, max_bytes)
-        if file.path:
+        if file.path and not copied:
             return Candidate(name, file.path, file.size)
         fetch = self._fetches.get(run.request.place.platform)
-        if fetch is None or not file.url:
+        if not file.path and (fetch is None or not file.url):
             raise Sorry("library.not_fetched")
         # Numbered, so that no name of somebody else's making becomes a path of ours.
         path = self._folder / run.id / f"{n}{suffix}"
         try:
             await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
-            await fetch(run.request, file, path, max_bytes)
+            if file.path:
+                await asyncio.to_thread(_copy, file.path, path, max_bytes)
+            elif fetch is not None:
+                await fetch(run.request, file, path, max_bytes)
             size = (await asyncio.to_thread(path.stat)).st_size
         except OSError as error:
             if (fault := fault_of(error)).kind != "other":
@@ -104,6 +122,10 @@ class Incoming:
                         shutil.rmtree(one, ignore_errors=True)
 
         await asyncio.to_thread(sweep)
+
+
+def _copy(path: str, to: Path, max_bytes: int) -> None:
+    to.write_bytes(read_whole(path, max_bytes))
 
 
 def safe(name: str) -> str:

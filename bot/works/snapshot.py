@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
     from bot.works.earlier import EarlierWords
+    from bot.works.question_files import Own
     from storage.sessions import Sessions
 
 HISTORY = 2
@@ -34,7 +35,8 @@ QUESTION_CHARS = 4_000
 class Snapshot:
     """The question, where it goes, who helps and answers, and the wordings that they are told.
 
-    `strategy` is how it is searched, `wanted` how it was to be. `prompts` holds each wording with its
+    `shelf` is "" where only the question's own texts are asked. `strategy` is how it is searched, `wanted` how it was
+    to be. `prompts` holds each wording with its
     version. `earlier` is what people said in the thread before the first question. `cites` is whether the
     answerer's citations can be trusted, `demo` whether it is the demo model, `introduced` whether people
     were told so in this conversation.
@@ -95,7 +97,7 @@ class Snapshots:
         self._settings = settings
         self._earlier = earlier
 
-    async def take(self, request: Request) -> Snapshot:
+    async def take(self, request: Request, own: Own) -> Snapshot:
         """Raises Sorry where there is nothing to ask, or nothing to ask it of."""
         question = " ".join((str(request.options.get("question") or "") or request.text).split())
         if not question:
@@ -103,12 +105,14 @@ class Snapshots:
         if len(question) > QUESTION_CHARS:
             raise Sorry("rules.long_question", length=len(question), limit=QUESTION_CHARS)
         space = request.place.space
-        shelf = await self._library.shelf_for(space, _option(request, "shelf"), "rules")
+        named = _option(request, "shelf")
+        shelf = "" if own and not named else await self._library.shelf_for(space, named, "rules")
         mine = await held(self._sessions, request, question)
         past = await self._sessions.last_exchanges(space, mine.id, HISTORY) if mine else []
         follows = bool(request.options.get(FOLLOW_UP))
         first = follows and mine is not None and not past and await self._sessions.first_here(mine)
-        languages = await self._library.languages(space, shelf)
+        spoken = await self._library.languages(space, shelf) if shelf else []
+        languages = sorted({*spoken, *await own.languages(space)})
         language = await asyncio.to_thread(detect_question, question, languages)
         wanted = _option(request, "strategy") or self._settings.strategy
         helper = self._can(ROLE)

@@ -212,6 +212,12 @@ async def test_a_job_is_named_or_left_to_be_the_only_one_there_is(table: Table) 
         assert (request.verb, request.text, request.author.admin) == ("cancel", named.get("job", ""), False)
 
 
+async def test_a_question_may_bring_a_file(table: Table) -> None:
+    await table.ana.slash(table.general, "rules ask", question=QUESTION, file=("a.md", b"# A\n\nText."))
+    assert [(one.name, one.size) for one in table.asked.files] == [("a.md", 10)]
+    assert table.asked.text == QUESTION
+
+
 async def test_attachments_of_a_command_are_the_files_of_its_request(table: Table) -> None:
     await table.bia.slash(
         table.general,

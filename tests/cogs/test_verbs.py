@@ -77,6 +77,7 @@ def test_a_number_has_its_range() -> None:
                 shelf: str | None = None,
                 k: app_commands.Range[int, 1, 9000] | None = None,
                 strategy: str | None = None,
+                file: discord.Attachment | None = None,
                 private: bool = False,
             ) -> None: ...
 

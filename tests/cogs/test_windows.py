@@ -39,6 +39,12 @@ async def test_a_question_that_was_left_out_is_asked_for(table: Table) -> None:
     assert asked.ephemeral
 
 
+async def test_a_file_waits_for_the_question_about_it(table: Table) -> None:
+    opened = await table.ana.slash(table.general, "rules ask", file=("a.md", b"# A"))
+    await table.ana.submit_modal(opened, {"text": QUESTION})
+    assert [(one.name, one.size) for one in table.asked.files] == [("a.md", 3)]
+
+
 async def test_a_window_that_could_not_be_kept_is_not_opened(table: Table) -> None:
     with closing(sqlite3.connect(table.world.config.data_dir / "sutradhar.db")) as other:
         other.execute("BEGIN IMMEDIATE")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ASIDE = ("//", "((")
 """What a message in a thread with free chat begins with that is not meant for the bot."""
 EVERYBODY = re.compile(r"@(everyone|here)\b")
-ADDS_BOOKS = re.compile(r"/\s*(library\s+)?add\b", re.IGNORECASE)
+READS_FILES = re.compile(r"/\s*((library\s+)?add|(rules\s+)?ask)\b", re.IGNORECASE)
 TYPING_S = 8.0
 """How often people are shown that the bot is at it; Discord shows it for 10 s ("Trigger Typing Indicator")."""
 _SPOKEN = (discord.MessageType.default, discord.MessageType.reply)
@@ -111,7 +111,7 @@ class Listener:
         text, books = heard(message, self._me), _books(message)
         say = self._client.reception.words_of(message)
         reception = self._client.reception
-        hint = "books" if books and not ADDS_BOOKS.match(typed(text)) else "" if text else "short"
+        hint = "books" if books and not _reads_files(text) else "" if text else "short"
         if hint and reception.cool(message.author.id, spot_of(message).space):
             hint = ""  # nobody gets the bot to talk without end
         if hint == "books":
@@ -160,6 +160,12 @@ def _answers(message: discord.Message) -> int | None:
         return None
     replied = message.reference.resolved
     return replied.author.id if isinstance(replied, discord.Message) else None
+
+
+def _reads_files(text: str) -> bool:
+    """Whether the message is a question, which its files may answer, or the command that puts them on a shelf."""
+    line = typed(text)
+    return bool(text) and (not line.startswith("/") or READS_FILES.match(line) is not None)
 
 
 def _books(message: discord.Message) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import discord
@@ -77,7 +77,8 @@ class Reception:
                 say = self.words(interaction)
                 label = say(row.argument.summary)
                 label = label[:1].upper() + label[1:]
-                asked, title = Unfinished(work, verb, options=given), f"/{path_of(say, row)}"
+                files = [asdict(one) for one in written.files_of(attachments)]
+                asked, title = Unfinished(work, verb, options=given, files=files), f"/{path_of(say, row)}"
                 await self.open(interaction, asked, title=title, label=label, hint=parse(row.example).text)
             else:
                 named = await self._whole(interaction, row, text or "", given)
@@ -165,7 +166,7 @@ class Reception:
             if asked is None or asked.author != str(interaction.user.id):
                 raise Sorry("edge.gone")
             row, text = commands.verb(asked.work, asked.verb), asked.text(modals.typed(interaction))
-            await self._take(interaction, begun, row, text, asked.options, ())
+            await self._take(interaction, begun, row, text, asked.options, asked.brought)
             await self._app.house.offers.forget(placing.spot(interaction).space, run)
 
     async def message(self, message: discord.Message, text: str) -> None:

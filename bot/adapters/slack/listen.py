@@ -90,7 +90,7 @@ class Listener:
         raw, files = text_of(event, "text"), files_of(event)
         text = await heard(raw, me.user, partial(self._slack.people.name, here))
         books = [one.name for one in files if readable(one.name)]
-        if books and not _adds(text):
+        if books and not _reads_files(text):
             await reception.hint(here, id, "slack.books", file=books[0], name=me.name)
         elif not text and (here.direct or mentions(raw, me.user)):
             await reception.hint(here, id, "slack.short", name=me.name)
@@ -132,6 +132,12 @@ async def _lacks_files(event: Body, me: Me) -> bool:
         return user
 
     return _adds(await heard(text_of(event, "text"), me.user, as_it_is))
+
+
+def _reads_files(text: str) -> bool:
+    """Whether the message is a question, which its files may answer, or the command that puts them on a shelf."""
+    line = (written.command_of(text) or "").lower().split()
+    return bool(text) and (not line or _adds(text) or line[:2] == ["/rules", "ask"] or line[0] == "/ask")
 
 
 def _adds(text: str) -> bool:

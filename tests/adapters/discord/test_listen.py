@@ -176,6 +176,17 @@ async def test_a_book_beside_a_mention_is_shown_the_way_to_the_shelf(at: Table) 
     assert "/library add" in at.said()[-1]
 
 
+async def test_a_book_beside_a_question_goes_with_it(at: Table) -> None:
+    await at.ana.send(at.channel, f"{me(at)} what is prone?", attachments=[("srd.md", b"# Grappled")])
+    (run,) = at.recorder.events
+    request = await at.app.past(at.space, run)
+    assert request is not None
+    assert [one.name for one in request.files] == ["srd.md"]
+    assert at.said()[1:] == []
+    await at.ana.send(at.channel, f"{me(at)} /rules books", attachments=[("srd.md", b"# Grappled")])
+    assert "/library add" in at.said()[-1]
+
+
 async def test_a_book_beside_a_line_that_adds_it_is_passed_on(at: Table) -> None:
     admin = at.guild.create_role("Keepers", permissions=discord.Permissions(manage_guild=True))
     bia = at.guild.add_member(at.env.create_user("Bia"), roles=[admin])
@@ -210,5 +221,5 @@ async def test_somebody_who_asks_for_nothing_that_there_is_is_told_so_a_few_time
 
 async def test_hints_about_books_are_given_only_so_often(at: Table) -> None:
     for _ in range(LOOKS + 3):
-        await at.ana.send(at.channel, f"{me(at)} see this", attachments=[("srd.md", b"# Grappled")])
-    assert len([one for one in at.said() if "To put srd.md" in one]) == LOOKS
+        await at.ana.send(at.channel, me(at), attachments=[("srd.md", b"# Grappled")])
+    assert len([one for one in at.said() if "answer from srd.md" in one]) == LOOKS

@@ -1,0 +1,165 @@
+"""Files that came with a question, searched like a shelf: read and cut when first searched, and kept in memory alone.
+
+Stands in for the rows and vectors of the storage. Knows no run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from bot.events import Sorry
+from bot.retrieval.language import may_vote
+from bot.retrieval.open_shelf import OpenShelf
+from bot.retrieval.ranked import Options
+from storage.document_rows import ChunkRow, PassageRow, SectionRow
+from storage.shelves import ShelvedRow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bot.retrieval.embed import Embedder
+    from bot.retrieval.intake import Intake, Item
+    from storage.document_rows import NewChunk, NewDocument
+
+ATTACHED: Final = "attached-"
+"""What the ids of these documents begin with: no look-up finds them once their question is answered."""
+
+NEAREST: Final = 64
+"""Of how many passages, the best by their words, vectors are made for a question: two to three seconds on one core."""
+
+_log = logging.getLogger(__name__)
+
+
+def is_attached(document: str) -> bool:
+    """Whether a document is a question's own."""
+    return document.startswith(ATTACHED)
+
+
+class Attached:
+    """The files of one question. What it is asked for raises Sorry where a file cannot be read."""
+
+    def __init__(self, intake: Intake, items: Sequence[Item]) -> None:
+        self._intake = intake
+        self._items = items
+        self._documents: dict[str, NewDocument] = {}
+        self._opened: OpenShelf | None = None
+        self._opening = asyncio.Lock()
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+
+    async def of(self, space: str, shelf: str, *, newest: bool = False) -> OpenShelf:
+        async with self._opening:
+            if self._opened is None:
+                for n, item in enumerate(self._items):
+                    made = await self._intake.read(space, item, f"{ATTACHED}{n}")
+                    if not made.chunks:
+                        raise Sorry("library.file_empty", name=item.name)
+                    self._documents[made.id] = made
+                rows = [_shelved(one) for one in self._documents.values()]
+                self._opened = await asyncio.to_thread(OpenShelf, 0, rows)
+            return self._opened
+
+    async def whole(self, space: str, most: int) -> list[PassageRow]:
+        """All passages in their order, if their texts have `most` characters together; else none."""
+        await self.of(space, "")
+        chunks = [(one, chunk) for one in self._documents.values() for chunk in one.chunks]
+        if sum(len(chunk.text) for _, chunk in chunks) > most:
+            return []
+        return [_row(one, chunk) for one, chunk in chunks]
+
+    async def get(self, space: str, ids: Iterable[str]) -> dict[str, PassageRow]:
+        found = {}
+        for id in ids:
+            document, _, ordinal = id.rpartition(":")
+            one = self._documents[document]
+            found[id] = _row(one, one.chunks[int(ordinal)])
+        return found
+
+    async def chunks_of(
+        self, space: str, document_id: str, after_ordinal: int = -1, limit: int = 256
+    ) -> Sequence[ChunkRow]:
+        chunks = self._documents[document_id].chunks[max(0, after_ordinal + 1) :][:limit]
+        return [_chunk(document_id, one) for one in chunks]
+
+    async def span(self, space: str, document_id: str, start: int, end: int) -> str | None:
+        return self._documents[document_id].text[start:end]
+
+    async def section(self, space: str, document_id: str, ordinal: int) -> SectionRow | None:
+        return None
+
+    async def turns(
+        self, space: str, spans: Collection[tuple[str, int, int]]
+    ) -> dict[str, list[tuple[int, int]]]:
+        found: dict[str, list[tuple[int, int]]] = {}
+        for document, start, end in spans:
+            pages = enumerate(self._documents[document].pages, 1)
+            found.setdefault(document, []).extend((at, n) for n, at in pages if start < at < end)
+        return {document: sorted(turns) for document, turns in found.items() if turns}
+
+    async def chunks(
+        self,
+        space: str,
+        shelf: str,
+        opened: OpenShelf,
+        question: str,
+        language: str | None,
+        embedder: Embedder,
+        notices: list[str],
+    ) -> list[tuple[str, float]] | None:
+        """See Nearest.chunks: of the passages that stand highest by their words."""
+        if not any(may_vote(embedder.languages, language, one) for one in opened.shelf.languages):
+            return None
+        options = Options(k=NEAREST, lookup=False)
+        ranked = await asyncio.to_thread(opened.shelf.search, question, None, options, language=language)
+        try:
+            return await asyncio.to_thread(
+                self._cosines, question, [hit.chunk_id for hit in ranked.hits], embedder
+            )
+        except Sorry as sorry:  # a service of embeddings that does not answer: words do
+            _log.warning("attached files have no vectors: %s", sorry)
+            notices.append("rules.vectors_failed")
+            return None
+
+    def _cosines(self, question: str, ids: Sequence[str], embedder: Embedder) -> list[tuple[str, float]]:
+        fresh = [id for id in ids if id not in self._vectors]
+        texts = []
+        for id in fresh:
+            document, _, ordinal = id.rpartition(":")
+            chunk = self._documents[document].chunks[int(ordinal)]
+            texts.append(f"{chunk.breadcrumb}\n{chunk.text}" if chunk.breadcrumb else chunk.text)
+        if texts:
+            self._vectors.update(zip(fresh, embedder.passages(texts), strict=True))
+        asked = embedder.query(question).reshape(-1)
+        found = [(id, float(self._vectors[id] @ asked)) for id in ids]
+        return sorted(found, key=lambda one: -one[1])
+
+
+def _shelved(one: NewDocument) -> ShelvedRow:
+    return ShelvedRow(
+        one.id,
+        one.title,
+        one.language,
+        one.segment,
+        None,
+        0,
+        [(section.title, section.path) for section in one.sections],
+        [chunk.section for chunk in one.chunks],
+        [(link.section, link.target) for link in one.links],
+    )
+
+
+def _chunk(document: str, one: NewChunk) -> ChunkRow:
+    return ChunkRow(document, one.ordinal, one.section, one.start, one.end, one.breadcrumb, one.text)
+
+
+def _row(one: NewDocument, chunk: NewChunk) -> PassageRow:
+    section = next((section for section in one.sections if section.ordinal == chunk.section), None)
+    page = bisect_right(one.pages, chunk.start) or None
+    path = section.path if section is not None else ()
+    return PassageRow(
+        _chunk(one.id, chunk), "", one.source, one.title, path, page or (section.page if section else None)
+    )
