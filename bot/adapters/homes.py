@@ -6,11 +6,11 @@ Knows no platform.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from bot.adapters import screen
 from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.surface import AnyPage, Form, Mark, PutPage
+from bot.adapters.surface import AnyPage, Form, Mark, Page, PutPage
 from bot.events import Elsewhere
 
 
@@ -42,14 +42,15 @@ class Home(screen.Home[AnyPage], Protocol[AnyPage]):
         ...
 
 
+MadePage = TypeVar("MadePage", bound=Page, covariant=True)
 Way = Literal["file", "direct", "kept"]
 """How the whole answer comes to its asker: as a file, in a direct message, or not at all by now."""
 
 
-class Overflow(Protocol[AnyPage]):
+class Overflow(Protocol[MadePage]):
     """What is left to do where the platform takes a part of an answer nowhere."""
 
-    def page(self, sheet: Sheet, part: int, sheets: Sequence[Sheet], facts: Facts, way: Way) -> AnyPage:
+    def page(self, sheet: Sheet, part: int, sheets: Sequence[Sheet], facts: Facts, way: Way) -> MadePage:
         """A message of the stage (`part` counts from 0), and a sentence on where all of `sheets` is."""
         ...
 

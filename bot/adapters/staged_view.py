@@ -143,7 +143,10 @@ class StagedView(Generic[AnyPage]):
 
     async def _written(self) -> None:
         """Everything is on the screen, or the asker knows where else it is."""
-        await self._screen.written()
+        try:
+            await self._screen.written()
+        except StorageFault as fault:
+            _log.warning("run %s: %s", self._run, fault)
         if self._overflow is None or not self._screen.lacking or self._ended == "stopped":
             return
         overflow, facts = self._overflow, self._facts(True)

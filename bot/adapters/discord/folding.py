@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.adapters.discord.inline import literal, size
-from bot.adapters.discord.page import ANSWER, CONTENT, Card, Page, Rule
+from bot.adapters.discord.page import ANSWER, CONTENT, Card, Page, Part, Rule
 from bot.adapters.discord.render import FILE_BYTES, FILES, REQUEST_BYTES, SPARE, pages, uploads
 from bot.adapters.draft import clean, shortened, split
 from bot.adapters.sheet import Facts, Sheet
@@ -73,11 +73,11 @@ def beside(page: Page, sheets: Sequence[Sheet], facts: Facts, note: str, *, file
     """
     body = next((part for card in page.cards for part in card.parts if isinstance(part, str)), "")
     said = f"-# ⓘ {note}"
-    files = [file for one in sheets for file in one.files]
-    kept = _for_one_message([whole_file(sheets, facts), *files]) if file else []
+    others = [other for one in sheets for other in one.files]
+    kept = _for_one_message([whole_file(sheets, facts), *others]) if file else []
     attached = uploads(replace(sheets[-1], files=kept))[:1]
     rows = pages(sheets[-1], replace(facts, no_files=""))[-1].rows
-    parts = [body, *(one for batch in attached for one in batch), Rule(), said]
+    parts: list[Part] = [body, *(one for batch in attached for one in batch), Rule(), said]
     plain = shortened(body, CONTENT - SPARE - size(said), size)
     cards = [Card(tuple(part for part in parts if part), ANSWER), *(Card((row,)) for row in rows)]
     return Page(tuple(cards), f"{plain}\n{said}")

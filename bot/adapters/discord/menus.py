@@ -39,8 +39,9 @@ def about_message(reception: Reception) -> app_commands.ContextMenu:
 
 def text_of(message: discord.Message) -> str:
     """What there is to read in the message: as its content, in its components and embeds, or passed on with it."""
-    found = []
-    for part in (message, *message.message_snapshots):
+    found: list[str] = []
+    parts: list[discord.Message | discord.MessageSnapshot] = [message, *message.message_snapshots]
+    for part in parts:
         found += [part.content, *_displayed(part.components)]
         for embed in part.embeds:
             fields = [f"{field.name or ''}\n{field.value or ''}" for field in embed.fields]

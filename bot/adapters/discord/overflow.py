@@ -74,7 +74,8 @@ class Overflow:
             if row.message_id is None:
                 between_us = await patiently(partial(direct, self._client, self._origin.user))
                 sent = None if row.fresh else await between_us.find(mark, row.created_at, ())
-                sent = sent or await patiently(partial(between_us.post, page, mark, Form.LAYOUT))
+                if sent is None:
+                    sent = await patiently(partial(between_us.post, page, mark, Form.LAYOUT))
                 await self._outbox.sent(self._space, self._run, WHOLE, sent)
         except (SurfaceFault, StorageFault) as fault:
             _log.info("run %s: no direct message to the asker: %s", self._run, fault)

@@ -77,8 +77,8 @@ class Reception:
                 say = self.words(interaction)
                 label = say(row.argument.summary)
                 label = label[:1].upper() + label[1:]
-                files = [asdict(one) for one in written.files_of(attachments)]
-                asked, title = Unfinished(work, verb, options=given, files=files), f"/{path_of(say, row)}"
+                brought = [asdict(one) for one in written.files_of(attachments)]
+                asked, title = Unfinished(work, verb, options=given, files=brought), f"/{path_of(say, row)}"
                 await self.open(interaction, asked, title=title, label=label, hint=parse(row.example).text)
             else:
                 named = await self._whole(interaction, row, text or "", given)

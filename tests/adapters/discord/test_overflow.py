@@ -44,7 +44,7 @@ def sentences(n: int) -> list[str]:
 
 
 def answer(n: int) -> list[Event]:
-    stages = [Stage("search", "Searching"), Text("Found 3 passages."), Stage("answer", "Answer")]
+    stages: list[Event] = [Stage("search", "Searching"), Text("Found 3 passages."), Stage("answer", "Answer")]
     cited = Citation(1, "lanterns.md", "Oil", "A lantern burns six hours.", 4)
     return [*stages, *(Text(f"{one} ") for one in sentences(n)), cited]
 
