@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.discord.threads import missing
-from bot.events import Citation, Event, Stage, Text
+from bot.events import Attachment, Citation, Event, Stage, Text
 from tests.adapters.discord.wire import Bench, bench
 from tests.fakes.discord import Asked, Channel, Message, User
 
@@ -173,6 +173,27 @@ async def test_an_answer_that_can_go_nowhere_is_said_to_be_kept(
     (told,) = asked.followups
     assert told.ephemeral
     assert KEPT in told.text
+
+
+async def test_a_file_that_is_refused_by_itself_is_not_said_to_be_there(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    asked, request = await desk.ask(ana, channel, "here")
+    export = Attachment("notes.md", "text/markdown", b"# Notes")
+    view = desk.view(request)
+    for event in (Stage("answer", "Answer"), Text("It is Ana.")):
+        await view.show(event)
+    await desk.fake.until(lambda: any("It is Ana." in one.text for one in channel.messages))
+    for method in ("PATCH", "POST"):  # the layout, and the plain message that takes its place
+        desk.fake.fail(method, f"/channels/{channel.id}/messages*", status=413, code=40005)
+    await view.show(export)
+    await view.flush("done")
+    (shown,) = [one for one in channel.messages if "It is Ana." in one.text]
+    assert shown.files == []
+    assert DIRECT in shown.text
+    (sent,) = desk.fake.dm(ana).messages
+    assert [file.name for file in sent.files] == ["notes.md"]
+    assert asked.followups == []
 
 
 async def test_a_deleted_channel_is_nobodys_to_send_on(desk: Bench, channel: Channel, ana: User) -> None:
