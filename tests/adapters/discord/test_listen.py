@@ -196,7 +196,7 @@ async def test_a_book_beside_a_line_that_adds_it_is_passed_on(at: Table) -> None
     request = await at.app.past(at.space, run)
     assert request is not None
     assert (request.verb, [one.name for one in request.files]) == ("add", ["srd.md"])
-    assert not any("To put srd.md" in one for one in at.said())
+    assert not any("answer from srd.md" in one for one in at.said())
 
 
 async def test_where_the_bot_may_not_write_it_takes_nothing_in(at: Table) -> None:
