@@ -6,17 +6,15 @@ a ranking. What is not certain is not read; the judge is asked once more instead
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from bot.llm.base import Prompt
-from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError, repaired
 from bot.works.council.final_ranking import final_ranking
-from bot.works.council.own_words import QUOTED, heading, marked, named, own_lines, spoken
+from bot.works.council.json_ballot import read_json
+from bot.works.council.own_words import QUOTED, heading, marked, own_lines
 from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
 
@@ -24,7 +22,6 @@ _IN_WORDS = (
     "\nIf you cannot write JSON: criticise each response, then end with a line that says FINAL RANKING: and below it "
     'a numbered list of all responses, best first, one "Response X" a line, and nothing after it.'
 )
-_LETTER = re.compile(r"\W*(?:(?:response|resposta|answer)[\W_]*)?([a-z])\W*", re.IGNORECASE)
 _RANKING = re.compile(r"final\W+ranking|ranking\W+final", re.IGNORECASE)
 _ORDERS = re.compile(
     r"\b(?:best|better|strong|prefer|favou?r|first|then|follow|most|rank|win|top|melhor|prim|depois|segui|venc)",
@@ -34,6 +31,19 @@ _WORST = re.compile(
     r"\b(?:worst|worse|weak|poor|least|lowest|last|inferior|fail|lack|pior|frac|fraqu|últim|menos)",
     re.IGNORECASE,
 )
+_EQUAL = re.compile(
+    r"\b(?:tie[ds]?|equal|equally|both|alike|similar|same|no difference|between|empat|igua[li]|amb[ao]s|gleich|égal)",
+    re.IGNORECASE,
+)
+_SUPERLATIVE = re.compile(
+    r"(?<!second[ -])(?<!next[ -])(?<!third[ -])\b(?:best|strongest|winner|wins|melhor|vence)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(r"⟦(?P<letter>[A-Z])⟧")
+_BARE = re.compile(
+    r"(?<![\w'’])(?P<letter>[A-Z])(?=[,.;:)>]|\s+(?:first|second|third|fourth|last|then|and|is|comes)\b|\s*$)"
+)
+"""A letter by itself that can be no article: "C first, then A, then B"."""
 
 
 def schema(n: int) -> dict[str, Any]:
@@ -58,31 +68,20 @@ def schema(n: int) -> dict[str, Any]:
     }
 
 
-def read_json(text: str, n: int) -> Reading:
-    """The one JSON object in a judge's answer; prose, a fence or thoughts may stand around it.
+def read(text: str, n: int) -> tuple[Reading, str]:
+    """What one answer of a judge says, JSON or words, and why that is not all that was asked for; "" where it is.
 
-    Raises UnreadableError where its `ranking` is no permutation of the letters, and where there is more than one
-    object: one of them may be quoted. Its strings' contents are never read as JSON.
+    Who leaves out only one has said all: that one is last.
     """
-    paper = _object(text)
-    said = paper.get("ranking")
-    if not isinstance(said, list):
-        raise UnreadableError("`ranking` is not a list of letters")
-    known = labels(n)
-    order: list[str] = []
-    for one in said:
-        found = _LETTER.fullmatch(one) if isinstance(one, str) else None
-        letter = found[1].upper() if found else ""
-        if letter not in known:
-            raise UnreadableError(f"`ranking` names something that is none of {', '.join(known)}")
-        if letter in order:
-            raise UnreadableError(f"`ranking` names {letter} twice")
-        order.append(letter)
-    if missing := [letter for letter in known if letter not in order]:
-        raise UnreadableError(f"`ranking` leaves out {', '.join(missing)}")
-    return Reading(
-        [known.index(letter) for letter in order], "schema", _critiques(paper.get("critiques"), known)
-    )
+    try:
+        reading = read_json(text, n)
+    except UnreadableError as error:
+        reading = read_words(text, n)
+        reason = error.reason
+    else:
+        reason = "`ranking` leaves responses out"
+    whole = reading.source in ("schema", "ranking") and len(reading.ranking) >= n - 1
+    return reading, "" if whole else reason
 
 
 def read_words(text: str, n: int) -> Reading:
@@ -95,8 +94,10 @@ def read_words(text: str, n: int) -> Reading:
     """
     lines = own_lines(text)
     critiques = _sections(lines, labels(n))
-    if order := final_ranking(lines, n):
-        return Reading(order, "ranking", critiques, partial=len(order) < n)
+    if groups := final_ranking(lines, n):
+        order = [labels(n).index(letter) for group in groups for letter in group]
+        tied = [labels(n).index(letter) for group in groups for letter in group[1:]]
+        return Reading(order, "ranking", critiques, partial=len(order) < n, tied=tied)
     if not any(_RANKING.search(line) for line in lines) and (order := _mentioned(lines, n)):
         return Reading(order, "mention", critiques)
     return Reading()
@@ -107,42 +108,6 @@ def repair(prompt: Prompt, text: str, reason: str) -> Prompt:
     again = repaired(prompt, text, UnreadableError(reason))
     *before, last = again.messages
     return replace(again, messages=(*before, replace(last, text=last.text + _IN_WORDS)))
-
-
-def _object(text: str) -> Mapping[str, Any]:
-    """From the first brace to the last: whatever stands between two objects makes that unreadable."""
-    said = text.strip()
-    if not said.startswith(("{", "`")):
-        said = spoken(said)
-    start, end = said.find("{"), said.rfind("}")
-    if start < 0:
-        raise UnreadableError("there was no JSON object in it")
-    try:
-        found = json.loads(said[start : end + 1], strict=False, object_pairs_hook=_once)
-    except (ValueError, RecursionError):
-        raise UnreadableError("it was not one well-formed JSON object") from None
-    if "ranking" not in found:
-        raise UnreadableError("it had no `ranking`")
-    return dict(found)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are all different; a name that comes twice says two things."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise ValueError("a name comes twice")
-    return made
-
-
-def _critiques(said: object, known: list[str]) -> dict[str, str]:
-    if not isinstance(said, Mapping):
-        return {}
-    made: dict[str, str] = {}
-    for name, value in said.items():
-        found = _LETTER.fullmatch(str(name))
-        if found and isinstance(value, str) and value.strip() and found[1].upper() in known:
-            made.setdefault(found[1].upper(), characters(value).strip())
-    return made
 
 
 def _sections(lines: list[str], known: list[str]) -> dict[str, str]:
@@ -162,12 +127,19 @@ def _sections(lines: list[str], known: list[str]) -> dict[str, str]:
 
 
 def _mentioned(lines: list[str], n: int) -> list[int]:
+    known = labels(n)
     for paragraph in reversed(
         "\n".join(marked(line) if line.strip() else "" for line in lines).replace(QUOTED, "").split("\n\n")
     ):
-        order = named(paragraph)
-        if sorted(order) == labels(n) != order:
-            start = paragraph.find(f"⟦{order[1]}⟧")
-            clear = _ORDERS.search(paragraph) and not _WORST.search(paragraph[:start])
-            return [labels(n).index(letter) for letter in order] if clear else []
+        found = list(_NAMED.finditer(paragraph)) or list(_BARE.finditer(paragraph))
+        order = [one["letter"] for one in found]
+        if sorted(order) == known != order:
+            # The worst is spoken of with the last of them, and the best with the first: else it is another order.
+            clear = (
+                _ORDERS.search(paragraph)
+                and not _EQUAL.search(paragraph)
+                and not _WORST.search(paragraph[: found[-2].end()])
+                and not _SUPERLATIVE.search(paragraph[found[1].start() :])
+            )
+            return [known.index(letter) for letter in order] if clear else []
     return []

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from bot.events import Event, Notice, Run, Stage, Status, Text
 from bot.llm.base import Prompt
-from bot.llm.json_answers import UnreadableError
 from bot.members import Member
 from bot.words import Words
 from bot.works.council import ballot as ballots_
@@ -204,11 +203,9 @@ class Deliberation:
         async with aclosing(each(self._run, again)) as replies:
             async for said in replies:
                 first = cast[said.seat]
-                reading, _ = _read(said, len(answers))
-                if not reading.ranking:  # what do the words of the newer say, else of the first?
-                    texts = [one.text for one in (said, first.first) if one.usable]
-                    readings = [ballots_.read_words(text, len(answers)) for text in texts]
-                    reading = next((found for found in readings if found.ranking), Reading())
+                newer, _ = _read(said, len(answers))
+                # Of two parts of an order the longer one, of two that are as long the newer.
+                reading = max(newer, first.reading, key=_worth)
                 cast[said.seat] = replace(first, again=said, reading=reading)
         self.ballots = [cast[seat] for seat in sorted(cast)]
 
@@ -233,17 +230,11 @@ class Deliberation:
         )
 
 
-def _read(said: Reply, answers: int) -> tuple[Reading, str]:
-    """A ballot, or why it is none; "" also where there is no use in asking again.
+def _worth(reading: Reading) -> tuple[bool, int]:
+    """How much an order says: one that was read from mentions only less than any other."""
+    return reading.source in ("schema", "ranking"), len(reading.ranking)
 
-    A whole ranking in words is as good as JSON: asking once more would only cost.
-    """
-    if not said.usable:
-        return Reading(), ""
-    try:
-        return ballots_.read_json(said.text, answers), ""
-    except UnreadableError as error:
-        reading = ballots_.read_words(said.text, answers)
-        if reading.source == "ranking" and not reading.partial:
-            return reading, ""
-        return Reading(), error.reason
+
+def _read(said: Reply, answers: int) -> tuple[Reading, str]:
+    """A ballot, and why it should be asked for again; "" also where there is no use in that."""
+    return ballots_.read(said.text, answers) if said.usable else (Reading(), "")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from bot.words import words
 from bot.works.council.deliberation import Deliberation
 from bot.works.council.telling import Bill, failure, place_of
-from bot.works.council.values import Ballot, Reply, Snapshot, Tally
+from bot.works.council.values import Ballot, Reply, Snapshot, Tally, groups
 
 if TYPE_CHECKING:
     from bot.events import Request
@@ -166,7 +166,8 @@ def _ballot(request: Request, one: Ballot) -> BallotRow:
         run_id=request.id,
         seat=one.seat,
         shown=json.dumps(one.shown),
-        ranking=json.dumps(one.order),
+        # One seat a place, or a list of those that share it.
+        ranking=json.dumps([group if len(group) > 1 else group[0] for group in groups(one)]),
         source=one.reading.source,
         partial=one.reading.partial,
         raw=one.first.text,

@@ -164,7 +164,11 @@ def _ballot(council: Council, one: BallotRow, say: Words, *, reasoning: bool = F
         parts.append(_raw(one.raw))
     if one.again.strip():
         parts += [f"**{say('council_show.again')}**", _raw(one.again)]
-    order = [f"{label(shown.index(seat))} ({names[seat]})" for seat in _seats(one.ranking) if seat in shown]
+    places = [place if isinstance(place, list) else [place] for place in json.loads(one.ranking)]
+    order = [
+        " = ".join(f"{label(shown.index(seat))} ({names[seat]})" for seat in place if seat in shown)
+        for place in places
+    ]
     read = say(f"council_show.source_{one.source}", order=" > ".join(order))
     parts.append(f"{read} {say('council_show.partial')}" if one.partial and order else read)
     if reasoning and one.reasoning.strip():

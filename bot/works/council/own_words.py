@@ -17,12 +17,18 @@ from bot.llm.fields import characters
 QUOTED = "\0"
 """The line that stands for lines that are quoted."""
 
+NOUNS = (
+    "responses?|answers?|options?|candidates?|submissions?|respostas?|respuestas?|réponses?|risposta|antwort|antwoord"
+    "|odpowiedź|svar|ответ|відповідь|回答|答案|응답|답변"
+)
+"""What judges call a response in the languages that they write."""
+
 _LABEL = re.compile(
-    r"\b(?i:response|resposta|respuesta|réponse|answer)s?[\s:#-]{0,3}[(\[\"'“]?"
-    r"(?P<letter>[A-Z])\b(?!['’](?!s\b))[)\]\"'”]?"
+    rf"(?<![^\W\d_])(?i:{NOUNS})[\s:#-]{{0,3}}[(\[\"'“]?"
+    r"(?P<letter>[A-Z])(?![0-9A-Za-zÀ-ɏ_])(?!['’](?!s\b))[)\]\"'”]?"
 )
 
-_SMALL = re.compile(r"^\W*(?:\d{1,2}\W+)?(?:response|resposta|answer)\s+[a-z]\W*$", re.IGNORECASE)
+_SMALL = re.compile(rf"^\W*(?:\d{{1,2}}\W+)?(?:{NOUNS})\s+[a-z]\W*$", re.IGNORECASE)
 _HEADED = re.compile(
     r"[\s#|-]*(?:\d+[.)]\s*)?[(\[]?(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])[)\]]?(?=\s*(?:[:.–—|)-]|$)))"
 )
@@ -36,6 +42,16 @@ _MARKS = str.maketrans(
 _BULLET = re.compile(r"^(\s*)[*+•·–—‣-]\s+")
 _OBJECT = re.compile(r"^[ \t]*(?P<object>\{\s*\")", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
+_TEX_WORDS = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|operatorname)\s*\{([^{}]*)\}")
+_TEX_BOX = re.compile(r"^[\s$*\\(\[]*\\boxed\s*\{([^{}]*)\}[\s$*.\\)\]]*$")
+_TEX_SIGNS = {
+    **dict.fromkeys(("succ", "succsim", "succeq", "gt", "gg"), " > "),
+    **dict.fromkeys(("prec", "precsim", "preceq", "lt", "ll"), " < "),
+    **dict.fromkeys(("sim", "approx", "simeq", "equiv", "eq"), " = "),
+    **dict.fromkeys(("rightarrow", "to", "Rightarrow"), " → "),
+    **dict.fromkeys(("quad", "qquad", "left", "right"), " "),
+}
+_TEX_SIGN = re.compile(rf"\\({'|'.join(_TEX_SIGNS)})(?![A-Za-z])")
 _TAG = re.compile(r"</?[a-z]\w*\s*/?>", re.IGNORECASE)
 
 
@@ -81,8 +97,13 @@ def spoken(text: str) -> str:
 
 
 def plain(line: str) -> str:
-    """A line without emphasis, its bullet as "- "."""
+    """A line without emphasis, its bullet as "- ", LaTeX's signs as they are typed."""
     line = _BULLET.sub(r"\1- ", line)
+    if "\\" in line or "$" in line:
+        line = _TEX_SIGN.sub(lambda found: _TEX_SIGNS[found[1]], _TEX_WORDS.sub(r"\1", line))
+        # A box is what a mathematician ends with.
+        boxed = _TEX_BOX.match(line)
+        line = f"FINAL RANKING: {boxed[1]}" if boxed else re.sub(r"\\boxed\s*|\\[()\[\]]|\$", "", line)
     return re.sub(r"[*`~\\]", "", _TAG.sub(" ", line)).replace("_", " ").rstrip()
 
 

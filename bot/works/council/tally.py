@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from bot.works.council.values import Ballot, SelfVotes, Standing, Tally, Vote
+from bot.works.council.values import Ballot, SelfVotes, Standing, Tally, Vote, groups
 
 EXCLUDED_FROM = 5
 """From so many answers on "auto" leaves out what judges say of their own; with fewer, too few votes remain."""
@@ -44,10 +44,10 @@ def count(seats: Sequence[int], votes: Sequence[Vote], self_votes: SelfVotes) ->
     """The count of `votes` over the answers of `seats`, self-votes in and out; an empty vote abstains.
 
     Borda's points of a vote over m answers are m - 1 for the first and 0 for the last, divided by m - 1. What
-    a partial vote leaves out shares the mean of the places left (Cullinan, Hsiao and Polett 2014, "A Borda
-    count for partially ordered ballots"). Where self-votes are excluded, a judge ranks the others only, who
-    move up. The mean over the votes decides, then the mean rank, then the mean without self-votes, then how
-    often it came first; else answers share a place. `agreement`, `effective` and
+    is tied shares the mean of its places, and what a partial vote leaves out that of the places left (Cullinan,
+    Hsiao and Polett 2014, "A Borda count for partially ordered ballots"). Where self-votes are excluded, a
+    judge ranks the others only, who move up. The mean over the votes decides, then the mean rank, then the mean
+    without self-votes, then how often it came first; else answers share a place. `agreement`, `effective` and
     `disputed` are of the ballots as cast.
 
     Without self-votes any two answers are compared by two judges fewer, which costs more than vanity does; to part
@@ -74,7 +74,7 @@ def count(seats: Sequence[int], votes: Sequence[Vote], self_votes: SelfVotes) ->
         for seat, mine in counted.items()
     ]
     standings.sort(key=lambda one: (one.place, one.seat))
-    whole = [_places(seats, one.order) for one in cast]
+    whole = [_places(seats, groups(one)) for one in cast]
     return Tally(
         standings,
         "exclude" if excluded else "count",
@@ -93,7 +93,7 @@ def vote(ballot: Ballot, voice: str) -> Vote:
     weight = WEIGHTS[ballot.reading.source]
     if ballot.reading.partial and ballot.shown:
         weight *= len(ballot.order) / len(ballot.shown)
-    return Vote(ballot.seat, ballot.order, voice, weight)
+    return Vote(ballot.seat, ballot.order, voice, weight, ballot.tied)
 
 
 def kendall_w(ranks: Sequence[Sequence[Fraction]]) -> float | None:
@@ -126,16 +126,20 @@ def effective(votes: Sequence[Vote]) -> float:
 
 
 def _cast(seats: Sequence[int], vote: Vote) -> Vote:
-    known = [seat for seat in dict.fromkeys(vote.order) if seat in seats]
-    return Vote(vote.seat, known, vote.voice, vote.weight)
+    known = [kept for group in groups(vote) if (kept := [seat for seat in group if seat in seats])]
+    tied = [seat for group in known for seat in group[1:]]
+    return replace(vote, order=[seat for group in known for seat in group], tied=tied)
 
 
-def _places(seats: Sequence[int], order: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """The best and the worst place, from 1, at which an order lets each seat be: those that it leaves out may
-    be anywhere below.
+def _places(seats: Sequence[int], order: Sequence[Sequence[int]]) -> dict[int, tuple[int, int]]:
+    """The best and the worst place, from 1, at which an order lets each seat be: equals anywhere among themselves,
+    those that it leaves out anywhere below.
     """
-    ranked = {seat: (place, place) for place, seat in enumerate(order, 1)}
-    rest = (len(order) + 1, len(seats))
+    ranked: dict[int, tuple[int, int]] = {}
+    for group in order:
+        places = (len(ranked) + 1, len(ranked) + len(group))
+        ranked |= dict.fromkeys(group, places)
+    rest = (len(ranked) + 1, len(seats))
     return {seat: ranked.get(seat, rest) for seat in seats}
 
 
@@ -143,8 +147,8 @@ def _counted(seats: Sequence[int], votes: Sequence[Vote], *, exclude: bool) -> d
     counts = {seat: _Count(ranks=[0] * len(seats)) for seat in seats}
     for one in votes:
         among = [seat for seat in seats if not (exclude and seat == one.seat)]
-        order = [seat for seat in one.order if seat in among]
-        if len(among) < 2 or not order:
+        order = [kept for group in groups(one) if (kept := [seat for seat in group if seat in among])]
+        if len(among) < 2 or not order or len(order[0]) == len(among):
             continue  # it tells none of them apart
         for seat, (low, high) in _places(among, order).items():
             mine = counts[seat]

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from bot import budget
 from bot.words import Words
-from bot.works.council.values import Ballot, Reply, Snapshot, Standing, Tally
+from bot.works.council.values import Ballot, Reply, Snapshot, Standing, Tally, groups
 
 WHOLE = 1_200
 """An answer of at most so many characters is shown whole in its stage."""
@@ -97,7 +97,7 @@ def ballot_line(ballot: Ballot, names: Sequence[str], say: Words) -> str:
     if not ballot.reading.ranking:
         why = failure(last, say) if not last.usable else say("council.unreadable")
         return f"- **{judge}**: {say('council.abstains', why=why)}"
-    order = " > ".join(names[seat] for seat in ballot.order)
+    order = " > ".join(" = ".join(names[seat] for seat in group) for group in groups(ballot))
     notes = [say("council.low_confidence")] if ballot.reading.source == "mention" else []
     if ballot.reading.partial:
         notes.append(say("council.partial"))

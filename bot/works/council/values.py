@@ -49,13 +49,15 @@ class Reply:
 class Reading:
     """What was read out of a judge's own words. `ranking` holds display positions from 0, best first.
 
-    A ranking that leaves responses out is `partial`; an empty one is an abstention. `critiques` are by label.
+    Those that are `tied` share the place of the one before them. A ranking that leaves responses out is `partial`;
+    an empty one is an abstention. `critiques` are by label.
     """
 
     ranking: list[int] = field(default_factory=list)
     source: ReadFrom = "none"
     critiques: dict[str, str] = field(default_factory=dict)
     partial: bool = False
+    tied: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,16 @@ class Ballot:
         """Seats, best first."""
         return [self.shown[position] for position in self.reading.ranking]
 
+    @property
+    def tied(self) -> list[int]:
+        """The seats that share the place of the one before them."""
+        return [self.shown[position] for position in self.reading.tied]
+
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A ballot as it is counted: `order` are seats, best first, perhaps not all.
+    """A ballot as it is counted: `order` are seats, best first, perhaps not all; those that are `tied` share the
+    place of the one before them.
 
     `voice` is what makes judges independent of each other: two seats of one model are one voice. `weight`
     goes into the effective votes only.
@@ -89,6 +97,18 @@ class Vote:
     order: list[int]
     voice: str = ""
     weight: float = 1.0
+    tied: list[int] = field(default_factory=list)
+
+
+def groups(vote: Vote | Ballot) -> list[list[int]]:
+    """The seats of an order, best first, those together that share a place."""
+    made: list[list[int]] = []
+    for seat in dict.fromkeys(vote.order):
+        if made and seat in vote.tied:
+            made[-1].append(seat)
+        else:
+            made.append([seat])
+    return made
 
 
 @dataclass(frozen=True, slots=True)

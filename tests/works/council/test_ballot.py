@@ -29,7 +29,8 @@ def paper(ranking: object = ("C", "A", "B"), **critiques: object) -> str:
 
 
 def letters(reading: Reading) -> str:
-    return "".join("ABCDEFGHIJKL"[at] for at in reading.ranking)
+    """The order, with "=" before each that shares the place of the one before it."""
+    return "".join("=" * (at in reading.tied) + "ABCDEFGHIJKL"[at] for at in reading.ranking)
 
 
 def by_words(text: str, n: int = 3) -> str:
@@ -75,17 +76,22 @@ def test_a_permutation_of_the_letters_is_a_ballot(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (paper(["C", "A"]), "leaves out B"),
-        (paper(["C", "A", "A"]), "names A twice"),
-        (paper(["C", "A", "D"]), "none of A, B, C"),
+        (paper(["C"]), "tells no two"),
+        (paper(["C", "C", "B"]), "tells no two"),
+        (paper(["C", "D", "B"]), "tells no two"),
+        (paper([["A", "B", "C"]]), "tells no two"),
         (paper(["C", "A", "Response"]), "none of A, B, C"),
         (paper(["C", "A", 2]), "none of A, B, C"),
-        (paper("C > A > B"), "not a list"),
+        (paper("C, I think"), "none of A, B, C"),
+        (paper([{"label": "A", "rank": 1}, {"label": "B"}]), "not everything"),
+        (paper([{"label": "A", "rank": 0}, {"label": "B", "rank": 5}]), "are none"),
+        (paper([{"label": "A", "than": "B"}]), "names no response, or several"),
+        (paper({"A": "good", "B": "bad"}), "not a list"),
         ('{"critiques": {}}', "no `ranking`"),
-        ("[]", "no JSON object"),
+        ("[]", "tells no two"),
         ("", "no JSON object"),
         (OWN, "no JSON object"),
-        (paper()[:-1], "not one well-formed"),
+        (paper()[:60], "no `ranking`"),
         ('{"ranking": ["C","A","B"], "ranking": ["B","A","C"]}', "not one well-formed"),
         ("{" * 100_000, "not one well-formed"),
         ("[" * 100_000 + "{}", "no `ranking`"),
@@ -194,8 +200,7 @@ def test_a_ranking_is_read_in_whatever_form_it_is_written(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "order"),
     [
-        ("1. Response C\n2. Response C\n3. Response B", "CB"),
-        ("1. Response Z\n2. Response C\n3. Response B", "CB"),
+        ("1. Response C\n2. Response B\n3. Response C", "CB"),
         ("1. Response C\n2. Response A", "CA"),
         ("1. C\n2. A\n\nReasons:\n1. it is exact\n2. it is short", "CA"),
         ("1. Response C\n2. Response A\n10 points each", "CA"),
@@ -203,9 +208,7 @@ def test_a_ranking_is_read_in_whatever_form_it_is_written(text: str) -> None:
         ("C > A > D", "CA"),
     ],
 )
-def test_duplicates_count_where_they_stand_first_and_what_is_missing_makes_it_partial(
-    text: str, order: str
-) -> None:
+def test_what_is_missing_makes_it_partial(text: str, order: str) -> None:
     reading = read_words(f"FINAL RANKING:\n{text}", 3)
     assert (letters(reading), reading.partial) == (order, True)
 
@@ -213,14 +216,19 @@ def test_duplicates_count_where_they_stand_first_and_what_is_missing_makes_it_pa
 @pytest.mark.parametrize(
     ("text", "order"),
     [
-        ("A > B = C", "A"),
-        ("1. Response C\n2. Response A and Response B (a tie)", "C"),
-        ("1. Response C\n2. Response A\n2. Response B", "C"),
-        ("A = B > C", ""),
-        ("1. A = B\n2. C", ""),
+        ("A > B = C", "AB=C"),
+        ("1. Response C\n2. Response A and Response B (a tie)", "CA=B"),
+        ("1. Response C\n2. Response A, Response B (tie)", "CA=B"),
+        ("1. Response C\n2. Response A\n2. Response B", "CA=B"),
+        ("1. Response C\n2. Response A (tie)\n3. Response B (tie)", "CA=B"),
+        ("C > {A, B}", "CA=B"),
+        ("C > (A = B)", "CA=B"),
+        ("A = B > C", "A=BC"),
+        ("1. A = B\n2. C", "A=BC"),
+        ("A = B = C", ""),
     ],
 )
-def test_of_a_tie_only_what_stands_before_it_is_an_order(text: str, order: str) -> None:
+def test_those_of_a_tie_share_a_place(text: str, order: str) -> None:
     assert by_words(f"FINAL RANKING:\n{text}") == order
 
 
@@ -238,7 +246,11 @@ def test_of_a_tie_only_what_stands_before_it_is_an_order(text: str, order: str) 
         "FINAL RANKING: C > A < B",
         "FINAL RANKING: CAB",
         "FINAL RANKING (worst to best): B, A",
-        "FINAL RANKING:\n|Response|Score|\n|---|---|\n|Response A|7|\n|Response B|3|\n|Response C|9|",
+        "FINAL RANKING:\n|Response|Length|\n|---|---|\n|Response A|7|\n|Response B|3|\n|Response C|9|",
+        "FINAL RANKING:\n1. Response C\n2. Response C\n3. Response B",
+        "FINAL RANKING:\n1. Response C\n2. Response Z\n3. Response B",
+        "FINAL RANKING:\n1. Response C (6/10)\n2. Response A (9/10)\n3. Response B (8/10)",
+        "FINAL RANKING:\nResponse A: good\nResponse B: better\nResponse C: bad",
         "FINAL RANKING:\nResponse C is better than Response B.",
         "The final ranking of these is hard.",
         f"<think>{OWN}",
@@ -399,6 +411,7 @@ def test_no_text_breaks_the_reading_and_no_reading_holds_what_is_not_there(text:
         assert set(reading.critiques) <= set(labels(n))
         assert (reading.source == "none") == (reading.ranking == [])
         assert reading.partial == (0 < len(reading.ranking) < n)
+        assert set(reading.tied) <= set(reading.ranking[1:])
 
 
 @settings(deadline=None, max_examples=60)
@@ -408,7 +421,8 @@ def test_no_json_breaks_the_reading(critiques: object, ranking: object) -> None:
         reading = read_json(json.dumps({"critiques": critiques, "ranking": ranking}), 3)
     except UnreadableError:
         return
-    assert sorted(reading.ranking) == [0, 1, 2]
+    assert len(set(reading.ranking)) == len(reading.ranking) > 1
+    assert len(reading.ranking) - len(reading.tied) > 1
 
 
 @settings(deadline=None, max_examples=60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from bot.adapters.blocks import blocks
 from bot.events import Sorry
 from bot.words import words
-from bot.works.council.markdown import verdict_title
+from bot.works.council.markdown import ballots, verdict_title
 from tests.fakes.reply import Reply
 from tests.wire.council_model import ANSWERS, GARBAGE, Call
 from tests.works.council.table import Table, table
@@ -64,6 +65,32 @@ async def test_why_nobody_has_voted_is_said_of_each_judge(four: Table) -> None:
     assert shown.startswith("No ballot could be read")
     assert all(f"- **{name}**: abstains. It declined to answer." in shown for name in MEMBERS[:3])
     assert "- **m4**: abstains. The service does not know plain:m4." in shown
+
+
+@pytest.mark.parametrize(
+    ("said", "order", "line"),
+    [
+        ('{"ranking": ["A", "B", "C"]}', [0, 1, 2], "first > second > third (left some out)"),
+        ('{"ranking": ["A", "B", "B", "C", "D"]}', [0, 1, 2, 3], "first > second > third > fourth"),
+        ('{"ranking": ["A", ["B", "C"], "D"]}', [0, [1, 2], 3], "first > second = third > fourth"),
+        ("FINAL RANKING: A > B = C > D", [0, [1, 2], 3], "first > second = third > fourth"),
+    ],
+)
+async def test_a_ballot_with_a_slip_is_not_paid_for_twice(
+    four: Table, said: str, order: list[int | list[int]], line: str
+) -> None:
+    four.fake.once[Call("m1", "ballot")].append(Reply(pieces=[said]))
+    told = await four.ask()
+    assert "m1 ballot-again" not in four.asked
+    kept = (await four.kept()).ballots[0]
+    shown = json.loads(kept.shown)
+    seats = [[shown[at] for at in place] if isinstance(place, list) else shown[place] for place in order]
+    assert json.loads(kept.ranking) == seats
+    for word, seat in zip(("first", "second", "third", "fourth"), shown, strict=True):
+        line = line.replace(word, MEMBERS[seat])
+    assert f"- **m1**: {line}" in told.text("ballots")
+    if "=" in line:
+        assert " = C (" in ballots(await four.kept(), words("en"), 0)
 
 
 async def test_a_ballot_that_could_be_read_in_part_counts_where_asking_again_fails(four: Table) -> None:

@@ -45,6 +45,17 @@ def test_the_capital_of_tennessee() -> None:
     assert [one.place for one in by_seat(tally)] == [3, 1, 2, 4]
 
 
+def test_equals_share_the_mean_of_their_places_and_stay_equals_without_self_votes() -> None:
+    tied = Vote(0, [2, 0, 1, 3], tied=[1])  # C > A = B > D, by the author of A
+    tally = count(range(4), [tied], "count")
+    assert [one.score for one in by_seat(tally)] == [0.5, 0.5, 1.0, 0.0]
+    assert [one.mean_rank for one in by_seat(tally)] == [2.5, 2.5, 1.0, 4.0]
+    assert [one.ranks for one in by_seat(tally)] == [[0] * 4, [0] * 4, [1, 0, 0, 0], [0, 0, 0, 1]]
+    assert [one.other for one in by_seat(tally)] == [None, 0.5, 1.0, 0.0]
+    first = Vote(2, [2, 0, 1, 3], tied=[1])  # without C the two are first, and still equals
+    assert [one.other for one in by_seat(count(range(4), [first], "count"))] == [0.75, 0.75, None, 0.0]
+
+
 def test_a_partial_ballot_shares_the_places_left_among_those_it_leaves_out() -> None:
     # A has place 1; B, C and D share 2, 3 and 4: 3 each, which is (4 - 3) / 3 of a vote.
     tally = count(range(4), election((1, "A")), "count")

@@ -1,0 +1,122 @@
+"""What a judge wrote beside each response, a place, a score, or nothing, made into an order with ties.
+
+Knows neither JSON nor lines: whoever reads those says which letters stood together, and with what.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+Groups = list[list[str]]
+"""Letters, best first; those of one group share a place."""
+
+RANKS = r"rank|place|position|platz|rang|lugar|posi[çc][ãa]o|puesto|posici[óo]n|posto|posizione|colocação|№"
+SCORES = r"score|points?|pts|grade|rating|marks?|nota|pontos?|pontuação|puntos?|puntuación|punkte?|note|punti"
+
+_RANK = re.compile(
+    rf"""[\s:(=–—-]*(?:(?:{RANKS})\b[\s:#=]*(?P<after>\d{{1,2}})|\#(?P<hash>\d{{1,2}})
+    |(?P<th>\d{{1,2}})(?:st|nd|rd|th|º|ª|°|er|ère|e|[.]?\s*(?:{RANKS}))(?![\w/]))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_SCORE = re.compile(
+    rf"""[\s:(=–—-]*(?:
+    (?:{SCORES})\b[\s:=]*(?P<after>\d{{1,3}}(?:[.,]\d+)?)
+    |(?P<of>\d{{1,3}}(?:[.,]\d+)?)\s*(?:/|out\ of|of|von|de|sur|su)\s*\d+
+    |(?P<unit>\d{{1,3}}(?:[.,]\d+)?)\s*(?:%|(?:{SCORES})\b)
+    |(?P<stars>[★⭐]+)
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_BARE = re.compile(r"[\s:(=–—-]*(?P<n>\d{1,3}(?:[.,]\d+)?)\s*(?=$|[)(–—;,.|-](?!\d))")
+_TIE = re.compile(r"\b(?:tie|tied|ties|equal|equally|empat\w*|igual\w*|gleich\w*|ex\s+aequo|égal\w*)\b", re.I)
+
+
+@dataclass(slots=True)
+class Item:
+    """The letters that share a place, the number that a list or a table gives them, and what is said of them."""
+
+    letters: list[str]
+    numbers: list[int] = field(default_factory=list)
+    said: str = ""
+
+    @property
+    def tied(self) -> bool:
+        return bool(_TIE.search(self.said))
+
+
+def ordered(items: Sequence[Item]) -> Groups:
+    """The items in the order that is meant, best first; [] where what was written contradicts itself.
+
+    Scores or places beside every response decide where the responses stand in the order in which they were
+    shown: nobody ranks them so by accident, and a score in the list of another order has to agree with it. Words
+    beside each, in that order and without numbers, are a verdict on each and no ranking.
+    """
+    items = _once(items)
+    letters = [letter for one in items for letter in one.letters]
+    shown = letters == sorted(letters) and len(letters) > 1
+    figures = _figures([one.said for one in items])
+    if figures is None and shown and all(one.said.strip(" .") and not one.numbers for one in items):
+        return []  # verdicts, one by one
+    if figures is None:
+        return [list(one.letters) for one in items]
+    falling = [-figure for figure in figures]
+    if all(low <= high for low, high in pairwise(falling)):
+        if all(one.numbers for one in items):
+            return [list(one.letters) for one in items]
+    elif not shown:
+        return []
+    return by_value(items, falling)
+
+
+def by_value(items: Sequence[Item], values: Sequence[float]) -> Groups:
+    """The smallest value first, equal ones together."""
+    places: dict[float, list[str]] = {}
+    for value, one in sorted(zip(values, items, strict=True), key=lambda pair: pair[0]):
+        places.setdefault(value, []).extend(one.letters)
+    return list(places.values())
+
+
+def ranks(values: Sequence[float], n: int) -> bool:
+    """Whether these can be the places of so many: whole, from 1 on, and none left out but behind a tie."""
+    found = sorted(values)
+    steps = all(place in (before, before + 1, at) for at, (before, place) in enumerate(pairwise(found), 2))
+    return (
+        bool(found) and found[0] == 1 and found[-1] <= n and steps and all(one == int(one) for one in found)
+    )
+
+
+def _figures(texts: Sequence[str]) -> list[float] | None:
+    """For each text its figure, the larger, the better; None where not every text begins with one of a kind."""
+    for kind in (_RANK, _SCORE, _BARE):
+        found = [kind.match(text) for text in texts]
+        if not all(found):
+            continue
+        values = [_value(one) for one in found if one]
+        if kind is _RANK or (kind is _BARE and ranks(values, len(values))):
+            return [-value for value in values]
+        return values
+    return None
+
+
+def _value(found: re.Match[str]) -> float:
+    said = next(value for value in found.groups() if value is not None)
+    return float(len(said)) if said[0] in "★⭐" else float(said.replace(",", "."))
+
+
+def _once(items: Sequence[Item]) -> list[Item]:
+    """Each letter where it stands first; neighbours that are both said to tie share a place."""
+    seen: set[str] = set()
+    made: list[Item] = []
+    before: Item | None = None
+    for one in items:
+        fresh = [letter for letter in dict.fromkeys(one.letters) if letter not in seen]
+        seen.update(fresh)
+        if fresh and before is not None and before.tied and one.tied:
+            made[-1].letters += fresh
+        elif fresh:
+            made.append(Item(fresh, one.numbers, one.said))
+        before = one
+    return made
