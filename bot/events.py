@@ -182,13 +182,17 @@ Event: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call, cache reads and writes told apart; `estimated` where we counted ourselves."""
+    """Tokens of one model call, cache reads and writes told apart; `estimated` where we counted ourselves.
+
+    `cost_usd` are the dollars that the service itself says it took, None where it does not say.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     estimated: bool = False
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ class Answer:
         self._guess = 0
         self._input: tuple[int, int, int] | None = None
         self._output: int | None = None
+        self._usd: float | None = None
 
     @property
     def text(self) -> str:
@@ -68,7 +69,7 @@ class Answer:
         self.events = 0
         self._before = self._meter.usage
         self._bytes, self._guess = 0, input_tokens
-        self._input = self._output = None
+        self._input = self._output = self._usd = None
         self._count()
 
     def add(self, event: object) -> list[str]:
@@ -119,10 +120,16 @@ class Answer:
         self._thinking.append(thought)
         self._pieces = [said]
 
-    def used(self, input: tuple[int, int, int] | None = None, output: int | None = None) -> None:
-        """The service's own count: (fresh, read from its cache, written to it), and what it wrote."""
+    def used(
+        self,
+        input: tuple[int, int, int] | None = None,
+        output: int | None = None,
+        usd: float | None = None,
+    ) -> None:
+        """The service's own count: (fresh, read from its cache, written to it), what it wrote, and the dollars."""
         self._input = input if input is not None else self._input
         self._output = output if output is not None else self._output
+        self._usd = usd if usd is not None else self._usd
 
     def completion(self, finish: str | None = None) -> Completion:
         """What has come so far; usage is estimated where the service gave none."""
@@ -141,10 +148,14 @@ class Answer:
         fresh, read, write = self._input or (self._guess, 0, 0)
         output = math.ceil(self._bytes / BYTES_PER_TOKEN) if self._output is None else self._output
         before = self._before
+        if before == Usage():
+            before = Usage(cost_usd=0.0)
         self._meter.usage = Usage(
             before.input_tokens + fresh,
             before.output_tokens + output,
             before.cache_read_tokens + read,
             before.cache_write_tokens + write,
             before.estimated or self._input is None or self._output is None,
+            # Of several attempts each has to say what it took; the price table knows all of them else.
+            None if self._usd is None or before.cost_usd is None else before.cost_usd + self._usd,
         )

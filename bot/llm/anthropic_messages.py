@@ -43,16 +43,18 @@ _UNREAD = re.compile(r"thinking.*cannot be modified|signature.*thinking", re.I)
 
 class _MessagesManners(Manners):
     """Effort and schema travel in one parameter, so the service may name either, or that one. `thoughts` stands
-    among what is left out for thinking that it may refuse to read again, as that of another model's turn."""
+    among what is left out, of this talk only, for thinking that it refuses to read again, as that of another
+    model's turn."""
 
-    def learn(self, refusal: Complaint, sent: Mapping[str, Any]) -> bool:
+    def learn(self, refusal: Complaint, sent: Mapping[str, Any], once: dict[str, Any]) -> bool:
         if _UNREAD.search(refusal.message) and refusal.status == 400 and _thoughtful(sent):
-            self.left_out.add("thoughts")
+            once["thoughts"] = None
             return True
         # A schema that is wrong is no sign that schemas are not taken.
-        if not _UNKNOWN.search(refusal.message) or "format.schema" in refusal.message:
+        known = not _UNKNOWN.search(refusal.message) or "format.schema" in refusal.message
+        if known and refusal.most_output(sent.get("max_tokens", 0)) is None:
             return False
-        if super().learn(refusal, sent):
+        if super().learn(refusal, sent, once):
             return True
         lost = {name for name in self.optional if name in sent} if refusal.refuses("output_config") else set()
         self.left_out |= lost

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bot.llm.answer import Answer
 from bot.llm.base import Meter, Prompt, ToolCall
-from bot.llm.fields import count, text
+from bot.llm.fields import count, dollars, text
 from bot.llm.thoughts import Thoughts, unopened
 
 _FINISH = {
@@ -135,4 +135,8 @@ class ChatAnswer(Answer):
         if prompt or output:
             read = min(count(details, "cached_tokens") or 0, prompt)
             write = min(count(details, "cache_write_tokens") or 0, prompt - read)
-            self.used((prompt - read - write, read, write) if prompt else None, output)
+            # OpenRouter's own price of the call, and with one's own key at the maker what that one takes besides.
+            usd = dollars(said, "cost")
+            if usd is not None and getattr(said, "is_byok", False) is True:
+                usd += dollars(getattr(said, "cost_details", None), "upstream_inference_cost") or 0.0
+            self.used((prompt - read - write, read, write) if prompt else None, output, usd)

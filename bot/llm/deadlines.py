@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -39,15 +41,29 @@ class Deadlines:
         self._end = now + self._limits.total
         # Who was waited for as long as was said is not waited for once more.
         self._last_attempt = self._end if patience is None else now + patience
+        self._timer: asyncio.Timeout | None = None
+        self._silence = 0.0
 
     def beginning(self, *, whole: bool) -> asyncio.Timeout:
         """For the answer to begin; for the `whole` of it where it is not streamed."""
         return self._within(self._limits.total if whole else self._limits.first)
 
-    def going_on(self, answer: Answer) -> asyncio.Timeout:
-        """For the next event of `answer`."""
+    @asynccontextmanager
+    async def going_on(self, answer: Answer) -> AsyncIterator[asyncio.Timeout]:
+        """For the next event of `answer`; anew with whatever is `heard` meanwhile."""
         idle = self._limits.idle if answer.events else self._limits.first
-        return self._within(min(idle, AFTER_FINISH_S) if answer.finish else idle)
+        async with self._within(min(idle, AFTER_FINISH_S) if answer.finish else idle) as timer:
+            # Once the answer is whole, only its usage is waited for.
+            self._timer, self._silence = None if answer.finish else timer, idle
+            try:
+                yield timer
+            finally:
+                self._timer = None
+
+    def heard(self) -> None:
+        """Something came from the service, if no event: it is at work. In all it may take no longer."""
+        if self._timer is not None and not self._timer.expired():
+            self._timer.reschedule(min(asyncio.get_running_loop().time() + self._silence, self._end))
 
     def allow(self, wait: float) -> bool:
         """Whether there may be another attempt in `wait` seconds."""

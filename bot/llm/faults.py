@@ -15,6 +15,12 @@ from dataclasses import dataclass
 
 from bot.llm.base import ModelFault
 
+LEAST_OUTPUT = 16
+"""A limit below this is no limit of a model (OpenAI takes no lower one)."""
+
+LEAST_LEFT = 256
+"""So many tokens a prompt has to leave of the window; else it is too long, and its answer would be a stump."""
+
 RETRIED: frozenset[ModelFault] = frozenset({"rate_limit", "timeout", "connection", "server"})
 
 _CONTEXT = re.compile(
@@ -24,6 +30,18 @@ _CONTEXT = re.compile(
 _QUOTA = re.compile(
     r"insufficient[_ ](quota|balance|credit|funds)|billing|exceeded your current quota"
     r"|balance is too low|spend[_ ]limit",
+    re.I,
+)
+_WRONG_KEY = re.compile(r"api key not valid|api_key_invalid", re.I)
+_LIMIT = re.compile(r"max_?(?:completion_?|output_?|new_?)?tokens|maximum context length", re.I)
+_WINDOW = re.compile(
+    r"maximum context length is (?P<window>\d+) tokens"
+    r".*?\b(?P<input>\d+) (?:input tokens|in the messages|in your prompt)",
+    re.I | re.S,
+)
+_MOST = re.compile(
+    r"(?:at most|<=|less than or equal to|no more than|up to|> |maximum (?:value )?(?:is|of)|\[\s*\d+\s*,)"
+    r"[\s`'\"]*(?P<most>\d+)",
     re.I,
 )
 _KEYS = re.compile(r"\b(?:sk|pk|rk|key|gsk|xai)[-_][\w*.\-]{4,}|Bearer\s+\S+", re.I)
@@ -78,7 +96,7 @@ class Complaint:
         status = self.status
         if status == 402 or (status in (400, 403, 429) and _QUOTA.search(words)):
             return "quota"
-        if status in (401, 403):
+        if status in (401, 403) or (status == 400 and _WRONG_KEY.search(words)):
             return "auth"
         if status == 413 or (status in (400, 422, 500) and _CONTEXT.search(words)):
             return "context"
@@ -92,6 +110,23 @@ class Complaint:
             return "server"
         return "bad_request"
 
+    def most_output(self, asked: int) -> int | None:
+        """The most tokens that an answer may have, where the service refuses `asked` and says how many it takes:
+        by its model's limit, or by what the prompt leaves of the context window."""
+        if self.status not in (400, 422) or not _LIMIT.search(f"{self.param} {self.message}"):
+            return None
+        said = re.sub(r"(?<=\d),(?=\d{3}\b)", "", self.message)
+        if window := _WINDOW.search(said):
+            most = int(window["window"]) - int(window["input"])
+        elif found := _MOST.search(said):
+            most = int(found["most"])
+        else:
+            others = {int(one) for one in re.findall(r"(?<![\w.-])\d{2,9}(?![\w-])", said)} - {asked}
+            most = others.pop() if len(others) == 1 else 0
+        most -= "(exclusive)" in said
+        least = min(asked, LEAST_LEFT) if window else LEAST_OUTPUT
+        return most if least <= most < asked else None
+
     def refuses(self, parameter: str) -> bool:
         """Whether the service complains about this parameter of the request."""
         if self.status not in (400, 422) or self.fault == "context":
@@ -103,6 +138,8 @@ class Complaint:
 
 def complaint(status: int, body: object, headers: Mapping[str, str] | None = None) -> Complaint:
     """Read an error body in any of the shapes that compatible services use."""
+    if isinstance(body, list):  # as Gemini wraps it
+        body = next((one for one in body if isinstance(one, Mapping)), None)
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(inner, Mapping):
         text = inner if isinstance(inner, str) and not inner.lstrip().startswith("<") else ""
@@ -121,9 +158,13 @@ def complaint(status: int, body: object, headers: Mapping[str, str] | None = Non
     # Anthropic says which of its limits was met one level below.
     details = inner.get("details")
     said = str(details.get("error_code") or "") if isinstance(details, Mapping) else ""
-    return Complaint(
-        status, message, word("code") or said, word("type"), word("param"), retry_after(headers or {})
-    )
+    wait = retry_after(headers or {})
+    for detail in details if wait is None and isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
+        if isinstance(delay, str) and re.fullmatch(r"\d{1,6}(?:\.\d+)?s", delay):  # Google's RetryInfo
+            wait = float(delay[:-1])
+    kind = word("type") or word("status")
+    return Complaint(status, message, word("code") or said, kind, word("param"), wait)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -14,6 +14,9 @@ from typing import Any
 LARGEST_COUNT = 100_000_000
 """Tokens: no call comes near it, and the sum over a call's attempts still fits a column of the ledger."""
 
+LARGEST_USD = 10_000
+"""No call costs it."""
+
 
 def field(said: object, name: str) -> object:
     """A field of an object of either kind; None where there is none."""
@@ -38,6 +41,13 @@ def count(said: object, name: str) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT:
         return value
     return None
+
+
+def dollars(said: object, name: str) -> float | None:
+    """An amount in a field; None for anything that is none."""
+    value = field(said, name)
+    fit = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST_USD
+    return float(value) if fit else None
 
 
 def characters(text: str) -> str:

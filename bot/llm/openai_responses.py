@@ -47,14 +47,14 @@ _PLAIN = {
 
 class _ResponsesManners(Manners):
     """Effort and summary travel in one parameter, so the service may name either, or that one. `raw` stands
-    among what is left out for turns as the service wrote them, which it may refuse to read again: reasoning that
-    another model or key encrypted. They are then put together from text and calls."""
+    among what is left out, of this talk only, for turns as the service wrote them, which it may refuse to read
+    again: reasoning that another model or key encrypted. They are then put together from text and calls."""
 
-    def learn(self, refusal: Complaint, sent: Mapping[str, Any]) -> bool:
+    def learn(self, refusal: Complaint, sent: Mapping[str, Any], once: dict[str, Any]) -> bool:
         if refusal.code == "invalid_json_schema":
             return False  # wrong, which is no sign that schemas are not taken
         refusal = replace(refusal, param=refusal.param.partition("[")[0])
-        if super().learn(refusal, sent):
+        if super().learn(refusal, sent, once):
             return True
         if refusal.refuses("reasoning") and (lost := {"effort", "summary"} & set(sent)):
             self.left_out |= lost
@@ -64,7 +64,7 @@ class _ResponsesManners(Manners):
             return True
         unread = refusal.code == "invalid_encrypted_content" or refusal.refuses("input")
         if unread and any(item.get("type") == "reasoning" for item in sent["input"]):
-            self.left_out.add("raw")
+            once["raw"] = None
             return True
         return False
 

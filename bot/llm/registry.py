@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from bot import tracing_gen_ai
@@ -239,7 +238,11 @@ class Models:
             pieces = provider.stream(model, sent, meter)
             return tracing_gen_ai.called(pieces, role, settings, model, sent, meter)
 
-        price: Callable[[Usage], Awaitable[Decimal | None]] = partial(prices.cost, settings, model)
+        async def price(usage: Usage) -> Decimal | None:
+            # What the service says it took is more than any table knows.
+            said = usage.cost_usd
+            return Decimal(str(said)) if said is not None else await prices.cost(settings, model, usage)
+
         async with aclosing(self._budget.paid(run, key, named, sent, ask, price)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):

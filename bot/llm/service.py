@@ -32,6 +32,9 @@ LONGEST_WAIT_S = 20.0
 LONGEST_SILENCE_S = 3_600.0
 """What the connection itself bears; the finer deadlines are ours, and a prompt may lengthen them."""
 
+REMEMBERED = 500
+"""Turns: more are in no talk that is still going on."""
+
 
 class Service:
     """One configured service. Retries: `retries` more attempts, where the fault may pass."""
@@ -59,6 +62,8 @@ class Service:
         self._sleep = sleep
         self._capabilities = capabilities or Capabilities()
         self._manners: dict[str, Manners] = {}
+        self._unread: dict[str, str] = {}
+        """Turns whose thoughts a model does not read again, and by what name those are left out."""
         self._client: Any = None
         self._opening = asyncio.Lock()
 
@@ -204,8 +209,13 @@ class Service:
         """The stream, or the whole answer, minding refused parameters. Raises FaultError."""
         client = await self._open()
         manners = self._manners.setdefault(model, self._new_manners())
+        # Thoughts that were refused once are not sent again, in whatever talk they come; others are.
+        talk = [f"{model} {hash(message.raw)}" for message in prompt.messages if message.raw]
+        once: dict[str, Any] = {self._unread[one]: None for one in talk if one in self._unread}
         while True:
-            sent = manners.fit(self._request(model, prompt, manners.left_out))
+            left_out = manners.left_out | {name for name, value in once.items() if value is None}
+            sent = manners.fit(self._request(model, prompt, left_out))
+            sent |= {name: value for name, value in once.items() if name in sent}
             try:
                 async with deadlines.beginning(whole=whole):
                     opened = await self._send(client, sent, whole=whole)
@@ -213,15 +223,24 @@ class Service:
                 if not self._theirs(error):
                     raise
                 refusal = self._complaint(error)
-                if refusal is None or not manners.learn(refusal, sent):
+                if refusal is None or not manners.learn(refusal, sent, once):
                     fault = self._fault(error, refusal)
                 else:
-                    log.info("%s: %s refuses a parameter; asking without it", self.name, model)
+                    log.info("%s: %s refuses a parameter; asking otherwise", self.name, model)
+                    for unread in (name for name, value in once.items() if value is None):
+                        self._unread |= dict.fromkeys(talk, unread)
+                    while len(self._unread) > REMEMBERED:
+                        del self._unread[next(iter(self._unread))]
                     continue
             else:
                 if isinstance(opened, str):  # what the SDKs make of a whole answer that is no JSON
                     fault = FaultError("server", "a page instead of an answer")
-                elif whole or not _page(opened):
+                elif whole:
+                    return opened
+                elif not _page(opened):
+                    from bot.llm.audible import Audible
+
+                    opened.response.stream = Audible(opened.response.stream, deadlines.heard)
                     return opened
                 else:
                     await opened.close()

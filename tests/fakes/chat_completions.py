@@ -203,7 +203,7 @@ def _usage(turn: Turn) -> dict[str, Any]:
         "completion_tokens": written_out,
         "total_tokens": read_in + written_out,
         "prompt_tokens_details": details,
-    }
+    } | ({} if turn.reply.cost is None else {"cost": turn.reply.cost, "is_byok": False})
 
 
 if __name__ == "__main__":

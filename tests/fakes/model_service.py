@@ -252,6 +252,8 @@ class ModelService:
         await response.prepare(request)
         at = turn.pieces if reply.at is None else min(reply.at, turn.pieces)
         for frame in self.frames(turn):
+            for _ in range(reply.comments):
+                await response.write(b": OPENROUTER PROCESSING\n\n")
             if frame.kind in ("piece", "end"):
                 if turn.sent == at and await self._fault(request, response, turn, frame):
                     return response

@@ -44,6 +44,8 @@ class Reply:
     times: int = 1
     endless: bool = False
     delay_s: float = 0.0
+    comments: int = 0  # lines without an event, before each piece, as OpenRouter sends them while it waits
+    cost: float | None = None  # dollars, as OpenRouter tells them
     gates: dict[int, asyncio.Event] = field(default_factory=dict)
 
     def content(self) -> list[str]:

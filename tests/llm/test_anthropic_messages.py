@@ -303,6 +303,21 @@ async def test_thoughts_of_another_model_are_left_out(desk: Open) -> None:
     ]
 
 
+async def test_thoughts_that_are_refused_in_one_talk_are_handed_back_in_another(desk: Open) -> None:
+    at = await desk(Reply("one"), Reply(calls=[("search", "{}")], reasoning=["hm"]), Reply("two"))
+    thought = {"type": "thinking", "thinking": "hm", "signature": "of another"}
+    use = {"type": "tool_use", "id": "a", "name": "search", "input": {}}
+    turns = (*PROMPT.messages, *asked(ToolCall("a", "search", "{}"), raw=json.dumps([thought, use])))
+    await at.ask(replace(WITH_TOOLS, messages=turns), step="1")
+    _, mine = await at.ask(WITH_TOOLS, step="2")
+    turns = (*PROMPT.messages, *asked(*mine.calls, raw=mine.raw))
+    await at.ask(replace(WITH_TOOLS, messages=turns), step="3")
+    kinds = [
+        [block["type"] for block in request["messages"][1]["content"]] for request in at.service.requests[-1:]
+    ]
+    assert kinds == [["thinking", "tool_use"]]
+
+
 async def test_an_answer_without_tools_needs_no_raw(desk: Open) -> None:
     at = await desk(Reply("one", reasoning=["hm"]))
     assert (await at.ask())[1].raw == ""

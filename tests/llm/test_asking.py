@@ -113,3 +113,13 @@ async def test_what_any_model_can_do_and_costs_is_told_by_its_name(table: Set) -
     assert await at.models.price("demo:smollm2", used) == 0
     with pytest.raises(Sorry, match=r"config\.role_provider"):
         at.models.can("gone:x")
+
+
+async def test_what_a_service_says_that_a_call_took_stands_in_the_ledger(table: Set) -> None:
+    at = await table([replace(good(), cost=0.0125), replace(good(), cost=-1.0), replace(good(), cost=0.0)])
+    for step in ("told", "nonsense", "free"):
+        await whole(at, step, ("a:claude-haiku-5-5",))
+    told, nonsense, free = await at.rows()
+    assert (told.cost_usd, free.cost_usd) == (Decimal("0.0125"), 0)
+    # What cannot be is not believed: then the table's price, or none.
+    assert nonsense.cost_usd != Decimal(-1)

@@ -236,6 +236,16 @@ async def test_reasoning_that_another_model_encrypted_is_done_without(desk: Open
     assert ["reasoning" in sent for sent in kinds] == [True, False, False]
 
 
+async def test_reasoning_that_is_refused_in_one_talk_is_handed_back_in_another(desk: Open) -> None:
+    at = await desk(ASKS, Reply("150 feet."), ASKS, Reply("150 feet."), models=("small", "other"))
+    _, asked = await at.ask(WITH_TOOLS)
+    assert [piece async for piece in at.provider.stream("other", after(asked))]
+    *_, mine = [piece async for piece in at.provider.stream("other", WITH_TOOLS)]
+    assert isinstance(mine, Completion)
+    assert [piece async for piece in at.provider.stream("other", after(mine))]
+    assert "reasoning" in [item.get("type") for item in at.service.requests[-1]["input"]]
+
+
 async def test_a_model_that_does_not_reason_is_asked_for_no_encryption_again(desk: Open) -> None:
     at = await desk(replace(ASKS, reasoning=[]), Reply("150 feet."), reasons=False)
     _, asked = await at.ask(WITH_TOOLS)

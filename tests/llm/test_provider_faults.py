@@ -6,15 +6,21 @@ import asyncio
 import json
 import logging
 import socket
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import get_args
 
 import pytest
+from httpx2 import AsyncByteStream
 
 from bot.budget import prompt_tokens
-from bot.llm.base import ModelFault
-from bot.llm.deadlines import Timeouts
+from bot.llm.audible import Audible
+from bot.llm.base import Meter, ModelFault
+from bot.llm.chat_answer import ChatAnswer
+from bot.llm.deadlines import Deadlines, Timeouts
+from bot.llm.faults import Complaint, complaint
+from bot.llm.manners import Manners
 from bot.words import LOCALES, words
 from tests.fakes.reply import Reply
 from tests.llm.desk import KEY, PATIENT, PROMPT, QUICK, WITH_TOOLS, Desk, Open, both
@@ -88,12 +94,66 @@ async def test_what_the_service_itself_refuses(desk: Open, whole: bool) -> None:
 
 
 @both
-async def test_an_answer_that_may_be_too_long_is_refused_and_one_that_may_be_long_is_not(
+async def test_a_model_of_few_tokens_is_asked_for_no_more_once_it_has_said_so(
     desk: Open, whole: bool
 ) -> None:
-    at = await desk(Reply("one"))
-    assert (await at.fail(replace(PROMPT, max_tokens=10**6), whole=whole)).fault == "bad_request"
-    assert (await at.ask(replace(PROMPT, max_tokens=40_000), whole=whole))[1].text == "one "
+    at = await desk(Reply("one", times=3), most_output=2_048)
+    for step, most in enumerate((4_000, 4_000, 100)):
+        assert (await at.ask(replace(PROMPT, max_tokens=most), whole=whole, step=str(step)))[1].text == "one "
+    names = ("max_tokens", "max_output_tokens", "max_completion_tokens")
+    asked = [[sent[name] for name in names if name in sent] for sent in at.service.requests]
+    assert asked == [[4_000], [2_048], [2_048], [100]]
+
+
+TOO_LARGE = {
+    "max_tokens is too large: 4000. This model supports at most 2048 completion tokens, whereas you provided "
+    "4000.": 2_048,
+    "max_tokens: 4000 > 2048, which is the maximum allowed number of output tokens for claude-2-5": 2_048,
+    "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 2048, but got 4000 "
+    "instead.": 2_048,
+    "`max_tokens` must be less than or equal to `2048`, the maximum value for `max_tokens` is less than the "
+    "`context_window` for this model": 2_048,
+    "Invalid max_tokens value, the valid range of max_tokens is [1, 2048]": 2_048,
+    "Unable to submit request because it has a maxOutputTokens value of 4000 but the supported range is from 1 "
+    "(inclusive) to 2049 (exclusive). Update the value and try again.": 2_048,
+    "'max_tokens' or 'max_completion_tokens' is too large: 4000. This model's maximum context length is 4096 "
+    "tokens and your request has 1500 input tokens (4000 > 4096 - 1500).": 2_596,
+    "This model's maximum context length is 4096 tokens. However, you requested 5500 tokens (1500 in the "
+    "messages, 4000 in the completion).": 2_596,
+    "This model's maximum context length is 4096 tokens and your request has 4000 input tokens.": None,
+    "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.": None,
+    "max_tokens is too large.": None,
+    "The messages are too long: at most 2048 of them.": None,
+}
+
+
+def test_the_most_that_a_service_says_is_read_in_the_words_of_each() -> None:
+    for said, most in TOO_LARGE.items():
+        assert Complaint(400, said).most_output(4_000) == most, said
+        assert Complaint(500, said).most_output(4_000) is None
+
+
+async def test_a_limit_that_is_too_large_is_no_other_name_for_it() -> None:
+    manners = Manners(other_names={"max_tokens": "max_completion_tokens"})
+    refusal = Complaint(400, "max_tokens is too large: 4000.", param="max_tokens")
+    assert not manners.learn(refusal, {"max_tokens": 4_000}, {})
+    assert manners.fit({"max_tokens": 4_000}) == {"max_tokens": 4_000}
+
+
+def test_the_errors_of_gemini_are_lists_and_say_why_and_how_long() -> None:
+    inner = {"code": 400, "message": "Model does not support this.", "status": "INVALID_ARGUMENT"}
+    said = complaint(400, [{"error": inner}])
+    assert (said.message, said.kind, said.fault) == (
+        "Model does not support this.",
+        "INVALID_ARGUMENT",
+        "bad_request",
+    )
+    retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}
+    said = complaint(429, [{"error": {"code": 429, "message": "Slow down.", "details": [{}, retry]}}])
+    assert (said.fault, said.retry_after_s) == ("rate_limit", 34.5)
+    key = {"code": 400, "message": "API key not valid. Please pass a valid API key."}
+    assert complaint(400, [{"error": key}]).fault == "auth"
+    assert complaint(500, []).fault == complaint(500, [1]).fault == "server"
 
 
 @both
@@ -301,3 +361,38 @@ def test_every_fault_has_its_sentence(locale: str) -> None:
         words(locale)(f"model.{fault}", model="m", detail="d") != f"model.{fault} model=m detail=d"
         for fault in get_args(ModelFault)
     )
+
+
+async def test_a_service_that_is_heard_of_is_waited_for_anew_but_no_longer_than_in_all() -> None:
+    limits = Timeouts(connect=1, first=1_000, idle=1_000, total=1_500)
+    answer = ChatAnswer("a:b", PROMPT, Meter(), set())
+    deadlines = Deadlines(limits, None)
+    async with deadlines.going_on(answer) as timer:
+        first = timer.when()
+        await asyncio.sleep(0)
+        deadlines.heard()
+        assert first is not None
+        assert (timer.when() or 0) > first
+    deadlines = Deadlines(Timeouts(connect=1, first=1_000, idle=1_000, total=1_000), None)
+    async with deadlines.going_on(answer) as timer:
+        end = timer.when()
+        deadlines.heard()
+        assert timer.when() == end
+    deadlines.heard()  # nothing is waited for
+
+
+async def test_comments_between_the_events_break_nothing_and_are_heard(desk: Open) -> None:
+    at = await desk(Reply("one two", comments=3))
+    assert (await at.ask())[1].text == "one two "
+
+    async def sent() -> AsyncIterator[bytes]:
+        yield b": OPENROUTER PROCESSING\n\n"
+        yield b"data: {}\n\n"
+
+    class Stream(AsyncByteStream):
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return sent()
+
+    times: list[None] = []
+    chunks = [chunk async for chunk in Audible(Stream(), lambda: times.append(None))]
+    assert (len(chunks), len(times)) == (2, 2)
