@@ -29,7 +29,17 @@ from bot.config import (
     StorageConfig,
     TracingConfig,
 )
-from bot.config_text import VARIABLES, line_of, nearest, password, secret, secret_setting, shown, variable
+from bot.config_text import (
+    VARIABLES,
+    address,
+    line_of,
+    nearest,
+    password,
+    secret,
+    secret_setting,
+    shown,
+    variable,
+)
 from bot.events import Sorry
 
 TABLES: Final[Mapping[str, type]] = {
@@ -205,6 +215,8 @@ class ConfigFile:
             raise self._sorry("config.variable", where)
         if (starts := _URLS.get(where[-1])) and not value.startswith(starts):
             raise self._sorry("config.url", where, value=value, starts=", ".join(starts))
+        if starts and where[-1] != "url" and not address(value):
+            raise self._sorry("config.address", where, value=value)
 
     def _chain(self, where: tuple[str, ...], value: Any) -> tuple[str, ...]:
         """A model, or a list of them."""

@@ -14,6 +14,8 @@ _SECRET = re.compile(
 _PASSWORD = re.compile(r"^[^:/]+://[^/:@]*:[^/@]+@")  # scheme://user:password@host
 _SECRET_KEY = re.compile(r"(^|_)(api_?key|key|token|secret|password)$", re.IGNORECASE)
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
+_HOST = re.compile(r"[^\W_](?:(?:[\w-]|\.(?!\.))*\w)?\.?")
+_BLANK = re.compile(r"\s|[\x00-\x1f\x7f]")
 # Slack's signing secret and client secret: that one may also be a variable's name does not save it.
 _HEX = re.compile(r"^[0-9a-f]{32}$")
 VARIABLES: Final = "_env"
@@ -28,6 +30,19 @@ def secret(setting: str, text: str) -> bool:
 def password(text: str) -> bool:
     """Whether an address holds one."""
     return bool(_PASSWORD.search(text))
+
+
+def address(text: str) -> bool:
+    """Whether `text` is an address of a service: scheme, a host's name or number, perhaps a port and a path."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # a bracket without its other, a port that is none
+        return False
+    named = _HOST.fullmatch(host) or ":" in host  # IPv6, which urlsplit has checked
+    return bool(parts.scheme and named and port != 0 and not _BLANK.search(text))
 
 
 def secret_setting(name: str) -> bool:

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any
 
 from bot.budget import prompt_tokens
+from bot.config_text import address
 from bot.llm.answer import Answer
 from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt
 from bot.llm.deadlines import Deadlines, Timeouts
@@ -182,6 +183,8 @@ class Service:
             raise FaultError("auth", "the key holds characters that no key has")
         async with self._opening:
             if self._client is None:
+                if self._base_url is not None and not address(self._base_url):
+                    raise FaultError("connection", "base_url is no address")
                 # Importing the SDK takes half a second, loading certificates some more.
                 try:
                     self._client = await asyncio.to_thread(self._make)

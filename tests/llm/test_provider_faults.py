@@ -16,14 +16,15 @@ from httpx2 import AsyncByteStream
 
 from bot.budget import prompt_tokens
 from bot.llm.audible import Audible
-from bot.llm.base import Meter, ModelFault
+from bot.llm.base import Meter, ModelError, ModelFault
 from bot.llm.chat_answer import ChatAnswer
 from bot.llm.deadlines import Deadlines, Timeouts
 from bot.llm.faults import Complaint, complaint
 from bot.llm.manners import Manners
 from bot.words import LOCALES, words
 from tests.fakes.reply import Reply
-from tests.llm.desk import KEY, PATIENT, PROMPT, QUICK, WITH_TOOLS, Desk, Open, both
+from tests.fakes.wires import Wire
+from tests.llm.desk import KEY, PATIENT, PROMPT, QUICK, WITH_TOOLS, Desk, Open, both, provider
 
 
 def said(status: int, code: str | None = None, message: str = "no", **headers: str) -> Reply:
@@ -396,3 +397,12 @@ async def test_comments_between_the_events_break_nothing_and_are_heard(desk: Ope
     times: list[None] = []
     chunks = [chunk async for chunk in Audible(Stream(), lambda: times.append(None))]
     assert (len(chunks), len(times)) == (2, 2)
+
+
+async def test_an_address_that_is_none_is_out_of_reach_like_any_other(wire: Wire) -> None:
+    for url in ("http://[bad", "http://x:99999", "http://a b"):
+        service = provider(wire, url)
+        with pytest.raises(ModelError) as caught:
+            await anext(service.stream("small", PROMPT))
+        assert (caught.value.fault, caught.value.detail) == ("connection", "base_url is no address")
+        assert await service.count("small", PROMPT) is None
