@@ -37,7 +37,13 @@ LEAST_TOKENS = 16
 
 _id = partial(call_id, allowed=re.compile(r"[a-zA-Z0-9_-]{1,64}"))
 _ITEMS = {"reasoning", "message", "function_call"}
-_OPTIONAL = ("include", "temperature", "effort", "summary", "text", "prompt_cache_key", "store")
+_OPTIONAL = (
+    *("include", "temperature", "effort", "summary", "text"),
+    *("prompt_cache_key", "prompt_cache_options", "store"),
+)
+_BREAKPOINT = {"mode": "explicit"}
+"""What is marked is kept up to here, and nothing else: by itself the service would write all of a prompt to its
+cache, at a quarter more, that nobody may ever ask for again (the SDK's `PromptCacheOptions`; since gpt-5.6)."""
 _COUNTED = ("model", "instructions", "input", "tools", "text", "reasoning")
 _PLAIN = {
     *("type", "properties", "required", "additionalProperties", "items", "anyOf"),
@@ -55,6 +61,10 @@ class _ResponsesManners(Manners):
             return False  # wrong, which is no sign that schemas are not taken
         refusal = replace(refusal, param=refusal.param.partition("[")[0])
         if super().learn(refusal, sent, once):
+            return True
+        # Models that know no explicit mode know its marks neither.
+        if "prompt_cache_options" in sent and refusal.refuses("prompt_cache_breakpoint"):
+            self.left_out.add("prompt_cache_options")
             return True
         if refusal.refuses("reasoning") and (lost := {"effort", "summary"} & set(sent)):
             self.left_out |= lost
@@ -104,11 +114,18 @@ class Responses(Service):
             sent["tools"] = [_tool(tool) for tool in prompt.tools]
             # Only a turn that asks for tools goes back; models that do not reason refuse this.
             sent["include"] = ["reasoning.encrypted_content"]
-        if system.strip():
+        explicit = "prompt_cache_options" not in left_out
+        sent["prompt_cache_options"] = {"mode": "explicit"}
+        sent["input"] = []
+        if system.strip() and prompt.cache and explicit:
+            sent["input"].append({"role": "system", "content": _marked(system)})
+        elif system.strip():
             sent["instructions"] = system
-        sent["input"] = [
-            item for message in prompt.messages for item in _items(message, raw="raw" not in left_out)
-        ]
+        for message in prompt.messages:
+            items = _items(message, raw="raw" not in left_out)
+            if message.cache and explicit and message.role == "user" and message.text:
+                items[-1] = items[-1] | {"content": _marked(message.text)}
+            sent["input"] += items
         if prompt.cache or any(message.cache for message in prompt.messages):
             sent["prompt_cache_key"] = _cache_key(prompt)
         return sent
@@ -192,6 +209,10 @@ def _items(message: Message, *, raw: bool) -> list[dict[str, Any]]:
         for call in message.calls
     ]
     return made
+
+
+def _marked(text: str) -> list[dict[str, Any]]:
+    return [{"type": "input_text", "text": text, "prompt_cache_breakpoint": _BREAKPOINT}]
 
 
 def _kept(raw: str) -> list[dict[str, Any]]:

@@ -183,7 +183,10 @@ class MessagesService(ModelService):
         if reply.cached or reply.cache_writes:
             return reply.cached, reply.cache_writes
         blocks = list(blocks_of(body))
-        prefixes, ends, so_far, tokens = [], [], hashlib.sha256(str(body["model"]).encode()), 0
+        # Another format of the output is another prefix from its beginning on; so are other tools, which come first.
+        form = body.get("output_config", {}).get("format")
+        head = f"{body['model']} {json.dumps(form, sort_keys=True)}"
+        prefixes, ends, so_far, tokens = [], [], hashlib.sha256(head.encode()), 0
         for block in blocks:
             so_far.update(json.dumps(bare(block), sort_keys=True).encode())
             tokens += len(words(block).split())

@@ -156,9 +156,12 @@ class ResponsesService(ModelService):
 
     def cache(self, body: Body, reply: Reply) -> tuple[int, int]:
         """What the reply says, or what a cache of prefixes gives by itself, each `prompt_cache_key` at another
-        machine: the longest known prefix is read, the rest in whole steps is written."""
+        machine: the longest known prefix is read, the rest in whole steps is written. In explicit mode only what
+        ends at a breakpoint is, and a schema stands before everything."""
         if reply.cached or reply.cache_writes:
             return reply.cached, reply.cache_writes
+        if body.get("prompt_cache_options", {}).get("mode") == "explicit":
+            return self._at_breakpoints(body)
         tokens = [token for text in self.texts(body) for token in text.split()]
         so_far = hashlib.sha256(f"{body['model']} {body.get('prompt_cache_key')}".encode())
         read = longest = 0
@@ -169,6 +172,24 @@ class ResponsesService(ModelService):
                 if so_far.hexdigest() in self._cached:
                     read = at
                 self._cached.add(so_far.hexdigest())
+        return read, longest - read
+
+    def _at_breakpoints(self, body: Body) -> tuple[int, int]:
+        head = json.dumps([body.get("text"), body.get("tools"), body.get("instructions")])
+        so_far = hashlib.sha256(f"{body['model']} {body.get('prompt_cache_key')} {head}".encode())
+        tokens = len(
+            " ".join([*map(json.dumps, body.get("tools", [])), body.get("instructions", "")]).split()
+        )
+        read = longest = 0
+        for item in items_of(body):
+            content = item.get("content")
+            for part in content if isinstance(content, list) else [{"text": words(item)}]:
+                so_far.update(str(part.get("text")).encode())
+                tokens += len(str(part.get("text")).split())
+                if "prompt_cache_breakpoint" in part and tokens >= self.cache_least:
+                    longest = tokens
+                    read = tokens if so_far.hexdigest() in self._cached else read
+                    self._cached.add(so_far.hexdigest())
         return read, longest - read
 
     def _frame(self, turn: Turn, event: str, kind: str, **data: Any) -> Frame:

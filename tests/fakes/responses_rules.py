@@ -27,6 +27,7 @@ KNOWN: dict[str, Any] = {
     "parallel_tool_calls": bool,
     "reasoning": dict,
     "prompt_cache_key": str,
+    "prompt_cache_options": dict,
     "truncation": str,
 }
 COUNTED = {
@@ -170,7 +171,10 @@ def _message_refusal(item: Mapping[str, Any], where: str) -> Refused | None:
         word = "refusal" if part["type"] == "refusal" else "text"
         if not isinstance(part.get(word), str):
             return bad(f"Missing required parameter: '{name}.{word}'.", name, "missing_required_parameter")
-        if unknown := set(part) - {"type", word, "annotations", "logprobs"}:
+        marks = {"prompt_cache_breakpoint"} if part["type"] == "input_text" else set()
+        if part.get("prompt_cache_breakpoint", {"mode": "explicit"}) != {"mode": "explicit"}:
+            return bad("Invalid value.", f"{name}.prompt_cache_breakpoint", "invalid_value")
+        if unknown := set(part) - {"type", word, "annotations", "logprobs"} - marks:
             return bad(f"Unknown parameter: '{name}.{min(unknown)}'.", name, "unknown_parameter")
     return None
 

@@ -401,9 +401,9 @@ async def test_a_marked_beginning_is_read_from_the_cache(desk: Open) -> None:
     at = await desk(Reply("one", times=3))
     ask, again = Message("user", "How far?"), Message("user", "How hot?")
     first = await talk(at, ask, system=BOOK, cache=True, step="1")
-    assert (first.input_tokens, first.cache_read_tokens, first.cache_write_tokens) == (94, 0, 1408)
+    assert (first.input_tokens, first.cache_read_tokens, first.cache_write_tokens) == (2, 0, 1500)
     second = await talk(at, again, system=BOOK, cache=True, step="2")
-    assert (second.input_tokens, second.cache_read_tokens, second.cache_write_tokens) == (94, 1408, 0)
+    assert (second.input_tokens, second.cache_read_tokens, second.cache_write_tokens) == (2, 1500, 0)
     (one, two) = (request["prompt_cache_key"] for request in at.service.requests)
     assert one == two
     assert len(one) <= 64
@@ -417,16 +417,28 @@ async def test_a_growing_conversation_keeps_its_key(desk: Open) -> None:
     more = (Message("assistant", "So?"), Message("user", "How far?", cache=True))
     await talk(at, book, step="1")
     usage = await talk(at, book, *more, step="2")
-    assert usage.cache_read_tokens == 1408
+    assert usage.cache_read_tokens == 1500
     await talk(at, Message("user", "Another book.", cache=True), step="3")
     keys = [request["prompt_cache_key"] for request in at.service.requests]
     assert keys[0] == keys[1] != keys[2]
 
 
-async def test_nothing_marked_names_no_key(desk: Open) -> None:
+async def test_nothing_marked_names_no_key_and_writes_nothing(desk: Open) -> None:
     at = await desk(Reply("one"))
-    await at.ask()
+    usage = await talk(at, Message("user", BOOK), step="1")
     assert "prompt_cache_key" not in at.service.requests[0]
+    assert (usage.cache_read_tokens, usage.cache_write_tokens) == (0, 0)
+
+
+async def test_a_model_without_explicit_marks_is_asked_as_before(desk: Open) -> None:
+    at = await desk(Reply("one", times=2), refuses=("prompt_cache_options",))
+    for step in ("1", "2"):
+        await talk(at, Message("user", BOOK, cache=True), system="Answer.", cache=True, step=step)
+    first, *others = at.service.requests
+    assert "prompt_cache_options" in first
+    for sent in others:
+        assert "prompt_cache_options" not in sent
+        assert (sent["instructions"], sent["input"]) == ("Answer.", [{"role": "user", "content": BOOK}])
 
 
 async def test_counting_is_exact_with_everything_in_the_prompt(desk: Open) -> None:

@@ -15,8 +15,13 @@ from bot.works.council.rotation import label, labels
 from bot.works.council.values import Ballot, Snapshot, Standing
 
 CACHED_TOKENS = 1_000
-"""What it is about is marked for the service's cache from here on; shorter prefixes are not kept (at least 512
+"""What it is about may be marked for the service's cache from here on; shorter prefixes are not kept (at least 512
 to 4,096 tokens, by model: Anthropic's documentation, "Prompt caching")."""
+
+_PROSE = ("council_answer", "council_attack", "council_revise")
+"""The tasks of a debate. They share a beginning that the service may keep: each member's answer writes it, and its
+attack or its second answer reads it. A ballot has a schema, which makes its beginning another one, and the chair
+mostly another model: a mark there would cost a quarter more, and nobody would read what it wrote."""
 
 VERDICT_CHARS, DISSENT_CHARS = 6_000, 1_500
 """As much of an earlier council's verdict as a follow-up is read with; the end of a longer one is its dissent."""
@@ -109,11 +114,14 @@ class Prompts:
             ),
             question=fence.data(one.question),
         )
+        read_again = one.debate and name in _PROSE
         task = "\n".join(one.prompts[name].fill(**values))
         return Prompt(
             system,
             (
-                Message("user", about.strip(), cache=text_tokens(system + about) >= CACHED_TOKENS),
+                Message(
+                    "user", about.strip(), cache=read_again and text_tokens(system + about) >= CACHED_TOKENS
+                ),
                 # In between: some models of one's own insist that the two sides take turns.
                 Message("assistant", _READ),
                 Message("user", task),
