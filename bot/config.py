@@ -24,7 +24,7 @@ DEMO: Final = "demo:smollm2"
 """Plays when nobody else is configured, once its files are there."""
 
 Chain: TypeAlias = tuple[str, ...]
-"""Models as "provider:model", in the order in which they are tried."""
+"""Models as bot.members writes them, with their settings, in the order in which they are tried."""
 
 Members: TypeAlias = tuple[str, ...]
 """The seats of a council, as bot.members writes them: one that is named twice sits twice."""
@@ -70,10 +70,9 @@ class RolesConfig:
 
     @property
     def models(self) -> Chain:
-        """Every model that a part names, each once."""
-        chains = [getattr(self, part.name) for part in fields(self) if part.name != "council"]
-        seats = [members.parse(seat).model for seat in self.council]
-        return tuple(dict.fromkeys(model for chain in (*chains, seats) for model in chain))
+        """Every model that a part names, each once, as "provider:model"."""
+        chains = [getattr(self, part.name) for part in fields(self)]
+        return tuple(dict.fromkeys(members.model_of(one) for chain in chains for one in chain))
 
 
 _NOBODY_ELSE: Final = ("transcriber", "council")

@@ -112,7 +112,8 @@ class ConfigFile:
                     for part in fields(RolesConfig)
                 }
             )
-            self._check_members(("suggested", name, "council"), found[name].council)
+            for part in fields(RolesConfig):
+                self._check_members(("suggested", name, part.name), getattr(found[name], part.name))
         return found
 
     def _providers(self) -> dict[str, ProviderConfig]:
@@ -230,15 +231,13 @@ class ConfigFile:
 
     def _check_roles(self, roles: RolesConfig, providers: Mapping[str, ProviderConfig]) -> None:
         for part in fields(RolesConfig):
-            where, models = ("roles", part.name), getattr(roles, part.name)
-            if part.name == "council":
-                models = self._check_members(where, models)
-            self._check_models(where, models, providers)
+            where, written = ("roles", part.name), getattr(roles, part.name)
+            self._check_models(where, tuple(map(members.model_of, written)), providers)
+            self._check_members(where, written)
 
-    def _check_members(self, where: tuple[str, ...], seats: tuple[str, ...]) -> tuple[str, ...]:
-        """Gives their models."""
+    def _check_members(self, where: tuple[str, ...], seats: tuple[str, ...]) -> None:
         try:
-            return tuple(member.model for member in members.of(seats))
+            members.of(seats)
         except Sorry as sorry:
             raise self._sorry("config.member", where, reason=sorry) from None
 
@@ -247,7 +246,7 @@ class ConfigFile:
     ) -> None:
         for model in models:
             provider, _, name = model.partition(":")
-            if not name.strip():
+            if not name.strip() or any(one.isspace() for one in name.strip()):
                 raise self._sorry("config.model", where, value=model)
             if provider not in providers:
                 if nearest(provider, list(providers)) is None:

@@ -1,4 +1,4 @@
-"""How a member of a council is written: a model, then what it is to be like there.
+"""How a member of a council, or whoever plays a role, is written: a model, then what it is to be like there.
 
 `openai:gpt-6.1-sol effort=high`, or `local:qwen3 temperature=1.1 persona="a sceptic" timeout=60`: the same in
 config.toml and in chat. Knows no provider: whether there is such a model is not asked here.
@@ -6,11 +6,13 @@ config.toml and in chat. Knows no provider: whether there is such a model is not
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
+from bot.config_text import nearest
 from bot.events import Sorry
 
 Effort: TypeAlias = Literal["low", "medium", "high"]
@@ -57,6 +59,12 @@ class Member:
         return " ".join([self.model, *persona, *others])
 
 
+def model_of(written: str) -> str:
+    """The "provider:model" of what `parse` has read before."""
+    return written.partition(" ")[0]
+
+
+@functools.lru_cache(maxsize=200)
 def parse(text: str) -> Member:
     """One member. Raises Sorry("members.…") with what is wrong."""
     text = text.strip()
@@ -71,8 +79,11 @@ def parse(text: str) -> Member:
         quoted = found[2][0] in "\"'“"
         given[found[1].lower()] = (found[2][1:-1] if quoted else found[2]).strip()
         at = found.end()
-    if unknown := [name for name in given if name not in SETTINGS]:
-        raise Sorry("members.setting", value=unknown[0][:80], names=", ".join(SETTINGS))
+    for name in given:
+        if name not in SETTINGS:
+            near = nearest(name, list(SETTINGS))
+            key = "members.setting_near" if near else "members.setting"
+            raise Sorry(key, value=name[:80], near=near, names=", ".join(SETTINGS))
     return Member(
         model[0],
         _persona(given.get("persona", "")),

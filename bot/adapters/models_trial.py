@@ -17,6 +17,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, BinaryIO
 
 from bot.events import Sorry
+from bot.members import model_of
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def try_models(config: Config, locale: str, names: Sequence[str], out: BinaryIO 
 
 
 def _chosen(config: Config, names: Sequence[str]) -> list[tuple[str, ProviderConfig]]:
-    speech = set(config.roles.transcriber) - set(replace(config.roles, transcriber=()).models)
+    speech = set(map(model_of, config.roles.transcriber)) - set(replace(config.roles, transcriber=()).models)
     wanted = list(dict.fromkeys(names)) or [one for one in config.roles.models if one not in speech]
     if not wanted:
         raise Sorry("probe.nobody")

@@ -14,7 +14,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
-from bot import tracing_gen_ai
+from bot import fence, members, tracing_gen_ai
 from bot.budget import Budget
 from bot.events import Completion, Run, Sorry, Usage
 from bot.llm import json_answers, prices
@@ -56,7 +56,7 @@ class Models:
     def describe(self, role: str) -> str | None:
         """ "provider:model" of the first that would play the role, or None."""
         chain = self._config.roles.chain(role)
-        return chain[0] if chain else None
+        return members.model_of(chain[0]) if chain else None
 
     def capabilities(self, role: str) -> Capabilities | None:
         """What that model can do, or None where nobody plays the role."""
@@ -69,7 +69,7 @@ class Models:
 
     async def price(self, named: str, usage: Usage) -> Decimal | None:
         """Dollars for `usage` of "provider:model"; None where the price is not known. Raises as `can`."""
-        return await prices.cost(self._settings("council", named), named.partition(":")[2], usage)
+        return await prices.cost(self._settings("council", named), members.parse(named).short, usage)
 
     def _can(self, role: str, named: str) -> Capabilities:
         settings = self._settings(role, named)
@@ -114,7 +114,7 @@ class Models:
             async with asyncio.timeout(within):
                 answer = await _last(self._tried(run, role, step, prompt, shown=False, chain=chain))
         except TimeoutError:
-            raise ModelError("timeout", asked, "no answer in time") from None
+            raise ModelError("timeout", members.model_of(asked), "no answer in time") from None
         return answer
 
     async def json(self, run: Run, role: str, step: str, prompt: Prompt, of: type[T]) -> T:
@@ -207,7 +207,9 @@ class Models:
                             answered = True
                             before = chain[: chain.index(named)]
                             over = [
-                                (one, why) for one, why in passed.items() if one in failed or one in before
+                                (members.model_of(one), why)
+                                for one, why in passed.items()
+                                if one in failed or one in before
                             ]
                             yield replace(piece, passed_over=tuple(over))
                         elif shown:
@@ -231,8 +233,9 @@ class Models:
         """Ask one model, with its own entry in the ledger."""
         settings = self._settings(role, named)
         provider = self.provider(role, named)
-        model = named.partition(":")[2]
-        sent = _own_blocks(prompt, named)
+        seat = members.parse(named)
+        model = seat.short
+        sent = _as_seat(_own_blocks(prompt, named), seat)
 
         def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
             pieces = provider.stream(model, sent, meter)
@@ -243,10 +246,10 @@ class Models:
             said = usage.cost_usd
             return Decimal(str(said)) if said is not None else await prices.cost(settings, model, usage)
 
-        async with aclosing(self._budget.paid(run, key, named, sent, ask, price)) as pieces:
+        async with aclosing(self._budget.paid(run, key, seat.model, sent, ask, price)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):
-                    self._watch.note(named, settings.kind, sent, piece.usage)
+                    self._watch.note(seat.model, settings.kind, sent, piece.usage)
                     mine = f"{named}\n{piece.raw}" if piece.raw or piece.calls else ""
                     yield replace(piece, raw=mine)
                 else:
@@ -269,6 +272,21 @@ async def _last(asked: AsyncGenerator[str | Completion, None]) -> Completion:
                 answer = piece
     assert answer is not None, "a stream ends with its Completion, or raises"
     return answer
+
+
+def _as_seat(prompt: Prompt, seat: members.Member) -> Prompt:
+    """The prompt with what whoever plays the role is set to; what is left open there stays as it is."""
+    system = prompt.system
+    if seat.persona and prompt.schema is None:
+        system = f"{system}\nWrite as {fence.data(seat.persona)}.".strip()
+    return replace(
+        prompt,
+        system=system,
+        temperature=prompt.temperature if seat.temperature is None else seat.temperature,
+        effort=seat.effort or prompt.effort,
+        max_tokens=seat.tokens or prompt.max_tokens,
+        patience=seat.timeout or prompt.patience,
+    )
 
 
 def _own_blocks(prompt: Prompt, named: str) -> Prompt:

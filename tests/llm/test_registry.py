@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bot.config import ProviderConfig, RolesConfig
-from bot.events import Sorry
+from bot.events import Sorry, Usage
 from bot.llm.base import Capabilities, Message, ModelError, ToolResult
 from tests.fakes.reply import Reply
 from tests.llm.desk import PROMPT, WITH_TOOLS
@@ -321,3 +321,20 @@ async def test_a_local_service_that_is_not_running_leaves_the_word_to_the_next(t
     assert last.passed_over == (("a:small", "connection"),)
     first, _ = await at.rows()
     assert (first.input_tokens, first.output_tokens, first.state) == (0, 0, "failed")
+
+
+async def test_whoever_plays_a_role_is_asked_as_its_line_says(table: Set) -> None:
+    at = await table([busy(), good()], [good(), good()])
+    first, second = "a:small effort=low tokens=900", 'b:small persona="a sceptic" temperature=0.3'
+    at.change(roles=RolesConfig(answerer=(first, second), chair=(second,)))
+    assert at.models.describe("answerer") == "a:small"
+    _, last = await at.ask()
+    assert (last.model, [one for one, _ in last.passed_over]) == ("b:small", ["a:small"])
+    assert [row.model for row in await at.rows()] == ["a:small", "b:small"]
+    sent = at.services[0].requests[0]
+    assert (sent["model"], sent["reasoning_effort"], sent["max_tokens"]) == ("small", "low", 900)
+    sent = at.services[1].requests[0]
+    assert (sent["model"], sent["temperature"], sent["max_tokens"]) == ("small", 0.3, PROMPT.max_tokens)
+    assert sent["messages"][0]["content"].endswith("Write as a sceptic.")
+    assert at.config.roles.models == ("a:small", "b:small")
+    assert await at.models.price(first, Usage(1, 1)) == await at.models.price("a:small", Usage(1, 1))

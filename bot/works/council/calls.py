@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bot.events import Run, Sorry
 from bot.llm.base import ModelError, Prompt
+from bot.members import model_of
 from bot.works.council.values import Reply
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ async def reply(
             seat,
             text=partial.text if partial else "",
             finish="cut",
-            model=chain[0],
+            model=model_of(chain[0]),
             seconds=time.monotonic() - began,
             at=time.time(),
             fault=sorry.key,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bot import members, models
 from bot.events import Event, Run, Sorry, Stage, Text, Usage
-from bot.members import Member
+from bot.members import Member, model_of
 from bot.words import Words, words
 from bot.works.council import telling
 from bot.works.council.estimate import ANSWER_TOKENS, CRITIQUE_TOKENS, TASK_TOKENS, VERDICT_TOKENS
@@ -84,9 +84,7 @@ class Settings:
 
     def _chairs(self, given: str) -> list[str]:
         chosen = self._chosen(given)
-        if any(one != Member(one.model) for one in chosen):
-            raise Sorry("council_settings.chair_plain")
-        chain = list(dict.fromkeys(one.model for one in chosen))
+        chain = list(dict.fromkeys(map(str, chosen)))
         if len(chain) > CHAIRS:
             raise Sorry("council_settings.chairs", n=len(chain), limit=CHAIRS)
         return chain
@@ -107,12 +105,12 @@ class Settings:
     def _permitted(self) -> list[str]:
         """What spaces may choose: the config's list, and whom it seats itself. Nothing where it has no list."""
         listed = self._config.council.models
-        own = [*(one.model for one in self._members()), *self._config.roles.chain("chair")]
+        own = [*(one.model for one in self._members()), *map(model_of, self._config.roles.chain("chair"))]
         return list(dict.fromkeys([*listed, *own])) if listed else []
 
     def _may_sit(self, model: str) -> bool:
         known = model.partition(":")[0] in self._config.providers
-        return known and (not self._config.council.models or model in self._permitted())
+        return known and (not self._config.council.models or model_of(model) in self._permitted())
 
     def _members(self) -> list[Member]:
         return [members.parse(one) for one in self._config.roles.council]

@@ -96,6 +96,11 @@ async def test_a_space_seats_its_own_council_and_no_other_space_notices(hall: Ha
     assert "Nothing was set" in await hall("members", "reset")
 
 
+async def test_a_chair_takes_the_settings_of_a_seat(hall: Hall) -> None:
+    await hall("chair", "house:two effort=high, openai:gpt-4o tokens=9000")
+    assert (await hall.settings.seats("here")).chair == ["house:two effort=high", "openai:gpt-4o tokens=9000"]
+
+
 async def test_a_chair_with_those_who_stand_in_and_criteria_are_set_the_same_way(hall: Hall) -> None:
     await hall("chair", "house:two, openai:gpt-4o\nhouse:two")
     await hall("criteria", "Is it true,\n  and kind?")
@@ -124,7 +129,7 @@ async def test_everybody_looks_and_only_admins_change(hall: Hall) -> None:
         ("members", "house:two volume=11", "members.setting"),
         ("members", " , ; ", "council_settings.nobody"),
         ("members", ", ".join(["house:two"] * 13), "members.many"),
-        ("chair", "house:two effort=high", "council_settings.chair_plain"),
+        ("chair", "house:two efort=high", "members.setting_near"),
         ("chair", ", ".join(f"house:{n}" for n in range(CHAIRS + 1)), "council_settings.chairs"),
         ("criteria", "x" * (CRITERIA_CHARS + 1), "council_settings.long"),
     ],
