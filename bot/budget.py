@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime, timedelta
@@ -23,16 +24,44 @@ if TYPE_CHECKING:
     from bot.config import BudgetConfig
     from storage.ledger import Ledger, Settled
 
-BYTES_PER_TOKEN = 4
-"""English and Portuguese text runs at about four UTF-8 bytes a token in current vocabularies."""
+_WEIGHTS = (
+    (0.27, r"A-Za-z"),
+    (0.15, r"\s"),
+    (0.6, r"0-9"),
+    (0.75, r"!-/:-@\[-`{-~"),
+    (0.6, r"\u00a1-\u024f\u1e00-\u1eff\u2010-\u205e"),
+    (0.5, r"\u0370-\u052f"),
+    (0.4, r"\u0590-\u08ff\u0900-\u0dff"),
+    (0.65, r"\u0e00-\u10ff\u1100-\u11ff\u1780-\u17ff\uac00-\ud7af"),
+    (0.7, r"\u3040-\u30ff"),
+    (0.85, r"\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"),
+)
+"""Tokens a character, by script: Latin letters, blanks, digits, marks, other Latin letters; Greek and Cyrillic; Arabic,
+Hebrew and the scripts of India; Thai and Korean; kana; Chinese. Fitted to the counts that OpenAI gives for one sentence
+in many languages ("Hello GPT-4o", 2024, "Language tokenization"), a little above them, since others take more."""
+_OTHER = 2.0
+"""Of emoji and whatever else is rare."""
+_SCRIPTS = tuple((weight, re.compile(f"[{letters}]+")) for weight, letters in _WEIGHTS)
 
 MESSAGE_TOKENS = 4
 """What the chat format adds to each message, as OpenAI's counting guide has it (3 and a role)."""
 
 
 def text_tokens(text: str) -> int:
-    """About how many tokens `text` is: 0 only for no text at all."""
-    return math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)
+    """About how many tokens `text` is: 0 only for no text at all. No service is asked: it would cost a second call."""
+    return math.ceil(weighed(text))
+
+
+def weighed(text: str) -> float:
+    """The same, unrounded, for texts that come in pieces."""
+    tokens, left = 0.0, len(text)
+    for weight, script in _SCRIPTS:
+        if not left:
+            break
+        found = sum(map(len, script.findall(text)))
+        tokens += weight * found
+        left -= found
+    return tokens + _OTHER * left
 
 
 def prompt_tokens(prompt: Prompt) -> int:

@@ -9,7 +9,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator
 
-from bot.budget import BYTES_PER_TOKEN
+from bot.budget import weighed
 from bot.llm.base import Completion, Meter, Prompt, ToolCall, Usage
 from bot.llm.fields import characters
 
@@ -46,7 +46,8 @@ class Answer:
         self._hidden = 0
         self._thinking: list[str] = []
         self._before = meter.usage
-        self._bytes = 0
+        self._spent = 0.0
+        """Tokens, about."""
         self._guess = 0
         self._input: tuple[int, int, int] | None = None
         self._output: int | None = None
@@ -68,7 +69,7 @@ class Answer:
         self.over = False
         self.events = 0
         self._before = self._meter.usage
-        self._bytes, self._guess = 0, input_tokens
+        self._spent, self._guess = 0.0, input_tokens
         self._input = self._output = self._usd = None
         self._count()
 
@@ -96,14 +97,14 @@ class Answer:
         self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
         text = characters(text.removesuffix(self._half))[: self._cap - self._chars]
         self._chars += len(text)
-        self._bytes += len(text.encode())
+        self._spent += weighed(text)
         self._pieces.append(text)
         return text
 
     def thought(self, text: str) -> None:
         """Words beside the answer, which are paid, too: thinking aloud, arguments of a tool."""
         self._hidden += len(text)
-        self._bytes += len(text.encode("utf-8", "replace"))
+        self._spent += weighed(text)
 
     def reasoned(self, text: str) -> None:
         """Thinking that is shown and kept; whether it is also counted (`thought`) is another matter."""
@@ -112,7 +113,7 @@ class Answer:
     def unthought(self, text: str) -> None:
         """All of the thinking so far, which is `text`, is about to be `said`: it was the answer."""
         self._hidden -= len(text)
-        self._bytes -= len(text.encode("utf-8", "replace"))
+        self._spent -= weighed(text)
         self._thinking.clear()
 
     def unsaid(self, thought: str, said: str) -> None:
@@ -146,7 +147,7 @@ class Answer:
 
     def _count(self) -> None:
         fresh, read, write = self._input or (self._guess, 0, 0)
-        output = math.ceil(self._bytes / BYTES_PER_TOKEN) if self._output is None else self._output
+        output = math.ceil(round(self._spent, 6)) if self._output is None else self._output
         before = self._before
         if before == Usage():
             before = Usage(cost_usd=0.0)
