@@ -85,7 +85,9 @@ class CouncilConfig:
     `mini` is how many of its members the level of that name asks. `timeout` (seconds) and `tokens` bound one
     call of a member without bounds of its own. A `blind_chair` does not learn who wrote what. `criteria` are
     what judges go by, "" for the usual ones. `history` is how many earlier councils of the thread a
-    follow-up sees. `models` are those that spaces may seat from chat, () for any of a known provider.
+    follow-up sees. `research_words` and `attack_words` are how long a finding of the research and the devil's
+    advocate's attack may be; room to think is added to them. `models` are those that spaces may seat from chat, ()
+    for any of a known provider.
     """
 
     level: Literal["single", "mini", "full"] = choice("full", "mini", "single")
@@ -96,6 +98,8 @@ class CouncilConfig:
     blind_chair: bool = True
     criteria: str = ""
     history: int = within(2, 0, 10)
+    research_words: int = within(250, 50, 5_000)
+    attack_words: int = within(150, 20, 2_000)
     models: Chain = ()
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from bot import fence, members, tracing_gen_ai
 from bot.budget import Budget
 from bot.events import Completion, Run, Sorry, Usage
-from bot.llm import json_answers, prices
+from bot.llm import json_answers, prices, room
 from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider
 from bot.llm.caching import CacheWatch
 from bot.llm.providers import provider_of
@@ -284,7 +284,7 @@ def _as_seat(prompt: Prompt, seat: members.Member) -> Prompt:
         system=system,
         temperature=prompt.temperature if seat.temperature is None else seat.temperature,
         effort=seat.effort or prompt.effort,
-        max_tokens=seat.tokens or prompt.max_tokens,
+        max_tokens=seat.tokens or prompt.max_tokens + room.more(prompt.effort, seat.effort),
         patience=seat.timeout or prompt.patience,
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 from bot.events import Notice, Run, Sorry
+from bot.llm import room
 from bot.llm.base import Message, Prompt
 from bot.prompts import PromptText
 from bot.strategies.base import ROLE, Inquiry
@@ -15,8 +16,8 @@ from bot.words import words
 
 T = TypeVar("T")
 
-MAX_TOKENS = 2_000
-"""Room for a few searches, and for the thoughts of a model that thinks first."""
+WORDS = 200
+"""Of a few searches, in JSON."""
 
 LANGUAGES = {
     "en": "English",
@@ -44,7 +45,8 @@ class Helper:
         """An `of`, from the prompt `name` with `values` filled in. Raises Sorry."""
         text: PromptText = inquiry.prompts[name]
         system, user = text.fill(**values)
-        prompt = Prompt(system=system, messages=(Message("user", user),), max_tokens=MAX_TOKENS, effort="low")
+        most = room.tokens(WORDS, "low")
+        prompt = Prompt(system=system, messages=(Message("user", user),), max_tokens=most, effort="low")
         return await self._models.json(run, ROLE, step, prompt, of)
 
 

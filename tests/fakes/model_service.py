@@ -72,6 +72,9 @@ class ModelService:
     key: str | None = None
     models: tuple[str, ...] = ("small",)
     most_output: int = 64_000
+    thinks: int = (
+        0  # tokens of thinking, which nobody sees, before anything is said: they count into the limit
+    )
     port: int = 0
     log: Path | None = None
     requests: list[Any] = field(default_factory=list)
@@ -225,6 +228,10 @@ class ModelService:
         return web.json_response(said, status=reply.status, headers=reply.headers)
 
     def _begin(self, body: Body, reply: Reply) -> Turn:
+        limits = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+        left = max((body[name] for name in limits if name in body), default=self.most_output) - self.thinks
+        if self.thinks and len(reply.content()) > left:
+            reply = replace(reply, pieces=reply.content()[: max(0, left)], finish="length")
         calls = [
             Call(self.new_id(self.CALL_PREFIX), name, [text] if isinstance(text, str) else text)
             for name, text in reply.calls

@@ -21,11 +21,12 @@ TASK_TOKENS = 300
 """Of the instructions of any one task."""
 
 ANSWER_TOKENS = 600
-FINDING_TOKENS = 400
-ATTACK_TOKENS = 200
 CRITIQUE_TOKENS = 80
 VERDICT_TOKENS = 800
 """What is usually written, at a quarter to a half of a page each."""
+
+TOKENS_PER_WORD = 1.6
+"""Of a finding or an attack, which are about as long as they may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +82,21 @@ def _calls(one: Snapshot) -> Iterator[tuple[str, int, int]]:
     members = len(one.members)
     answer = min(ANSWER_TOKENS, one.tokens)
     question = text_tokens(one.question)
+    finding, attack = int(one.research_words * TOKENS_PER_WORD), int(one.attack_words * TOKENS_PER_WORD)
     for _ in one.research:
         for researcher in one.researchers[:1]:
-            yield researcher, TASK_TOKENS + question, FINDING_TOKENS
+            yield researcher, TASK_TOKENS + question, finding
     told = sum(text_tokens(asked) + text_tokens(said) for asked, said in one.history)
     told += text_tokens(one.earlier)
-    about = TASK_TOKENS + question + told + len(one.research) * FINDING_TOKENS
+    about = TASK_TOKENS + question + told + len(one.research) * finding
     for member in one.members:
         yield member.model, about, answer
     if members == 1:
         return
     if one.debate:
-        yield one.members[0].model, about + members * answer, ATTACK_TOKENS
+        yield one.members[0].model, about + members * answer, attack
         for member in one.members[1:]:
-            yield member.model, about + members * answer + ATTACK_TOKENS, answer
+            yield member.model, about + members * answer + attack, answer
     for seat in one.judges:
         yield one.members[seat].model, about + members * answer, members * CRITIQUE_TOKENS
     for chair in one.chair[:1]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from bot import fence
 from bot.budget import text_tokens
+from bot.llm import room
 from bot.llm.base import Message, Prompt
 from bot.members import Member
 from bot.works.council.rotation import label, labels
@@ -26,10 +27,8 @@ mostly another model: a mark there would cost a quarter more, and nobody would r
 VERDICT_CHARS, DISSENT_CHARS = 6_000, 1_500
 """As much of an earlier council's verdict as a follow-up is read with; the end of a longer one is its dissent."""
 
-RESEARCH_TOKENS = 1_000
-ATTACK_TOKENS = 1_000
-BALLOT_TOKENS = 6_000
-"""Several times the longest ballot: models that think first count their thoughts here, too."""
+CRITIQUE_WORDS = 100
+"""Of a ballot, for each answer: up to three sentences, and its place in the ranking."""
 
 _READ = "Read. What is my task?"
 _ALIKE = "Write as {persona}."
@@ -44,9 +43,10 @@ class Prompts:
 
     def research(self, category: str) -> Prompt:
         system, user = self._snapshot.prompts[f"research_{category}"].fill(
-            question=fence.data(self._snapshot.question)
+            question=fence.data(self._snapshot.question), words=str(self._snapshot.research_words)
         )
-        return Prompt(system, (Message("user", user),), max_tokens=RESEARCH_TOKENS)
+        most = room.tokens(self._snapshot.research_words, None)
+        return Prompt(system, (Message("user", user),), max_tokens=most)
 
     def answer(self, member: Member) -> Prompt:
         if self._snapshot.demo:  # it would go on with the instructions instead of following them
@@ -64,14 +64,16 @@ class Prompts:
         return self._task(
             "council_ballot",
             judge,
-            most=BALLOT_TOKENS,
+            most=room.tokens(CRITIQUE_WORDS * len(texts), judge.effort),
             criteria=fence.data(criteria),
             responses=responses(texts),
             labels=", ".join(known[:-1]) + f" and {known[-1]}",
         )
 
     def attack(self, member: Member, texts: Sequence[str]) -> Prompt:
-        return self._task("council_attack", member, most=ATTACK_TOKENS, responses=responses(texts))
+        words = self._snapshot.attack_words
+        most = room.tokens(words, member.effort)
+        return self._task("council_attack", member, most=most, responses=responses(texts), words=str(words))
 
     def revise(self, member: Member, own: str, others: Sequence[str], attack: str) -> Prompt:
         return self._task(

@@ -100,6 +100,8 @@ class Snapshots:
             demo=demo,
             prompts={name: await self._prompts.of(space, name) for name in told},
             history=past,
+            research_words=settings.research_words,
+            attack_words=settings.attack_words,
             earlier=await self._earlier.of(request) if first and settings.history else "",
         )
 

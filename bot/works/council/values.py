@@ -166,7 +166,8 @@ class Snapshot:
 
     `names` are what people call the seats. `judges` are the seats that can judge. `research` are the
     categories. `ask_above` and `most` (what one run may cost) are dollars, `began`
-    is unix time. `earlier` is what people said in the thread before the first question.
+    is unix time.
+    `research_words` and `attack_words` are how long a finding and the advocate's attack may be. `earlier` is what people said in the thread before the first question.
     """
 
     question: str
@@ -191,3 +192,5 @@ class Snapshot:
     prompts: dict[str, PromptText] = field(default_factory=dict)
     history: list[tuple[str, str]] = field(default_factory=list)
     earlier: str = ""
+    research_words: int = 250
+    attack_words: int = 150

@@ -18,7 +18,10 @@ from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
 from tests.llm.desk import provider
 
-NAMES = ("council", "council_answer", "council_ballot", "council_attack", "council_revise", "council_chair")
+NAMES = (
+    *("council", "council_answer", "council_ballot", "council_attack", "council_revise", "council_chair"),
+    "research_philosophical_themes",
+)
 MEMBER = Member("here:small")
 
 

@@ -1,0 +1,46 @@
+"""Short tasks of models that think first: what is wanted of them is delivered whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.events import Completion
+from bot.llm import room
+from bot.llm.base import ModelError, Prompt, Provider
+from bot.members import Effort, Member
+from tests.fakes.reply import Reply
+from tests.fakes.wires import WIRES
+from tests.llm.desk import provider
+from tests.works.council.test_caching import prompts
+
+THINKS: dict[Effort | None, int] = {"low": 1_500, "medium": 5_000, None: 5_000, "high": 15_000}
+
+
+async def written(asking: Provider, prompt: Prompt) -> int:
+    """Words of the answer."""
+    try:
+        *_, last = [piece async for piece in asking.stream("small", prompt)]
+    except ModelError:
+        return 0
+    assert isinstance(last, Completion)
+    return len(last.text.split())
+
+
+@pytest.mark.parametrize("effort", THINKS)
+async def test_a_task_has_room_for_the_thoughts_of_its_effort(effort: Effort | None) -> None:
+    wire, of, member = WIRES["chat"], prompts(debate=True), Member("here:small", effort=effort)
+    tasks = [
+        (150, of.attack(member, ["one", "two"])),
+        (600, of.ballot(member, ["text"] * 6, "accuracy")),
+        *([(250, of.research("philosophical_themes"))] if effort is None else []),
+    ]
+    for words, prompt in tasks:
+        async with wire.service([Reply("word " * words)], thinks=THINKS[effort]) as service:
+            asking = provider(wire, service.base_url)
+            assert await written(asking, prompt) == words
+            await asking.close()
+
+
+def test_who_is_to_think_harder_than_a_task_asks_has_more_room() -> None:
+    assert room.more("low", None) == room.more(None, "low") == room.more("high", "low") == 0
+    assert room.more("low", "high") == room.tokens(0, "high") - room.tokens(0, "low") == 14_000
