@@ -165,9 +165,9 @@ class Snapshot:
     """What a council decides once, before anything else, so that a replay decides the same.
 
     `names` are what people call the seats. `judges` are the seats that can judge. `research` are the
-    categories. `ask_above` and `most` (what one run may cost) are dollars, `began`
-    is unix time.
-    `research_words` and `attack_words` are how long a finding and the advocate's attack may be. `earlier` is what people said in the thread before the first question.
+    categories. `ask_above` and `most` (what one run may cost) are dollars, `began` is unix time. `research_words`
+    and `attack_words` are how long a finding and the advocate's attack may be. `earlier` is what people said in the
+    thread before the first question.
     """
 
     question: str
