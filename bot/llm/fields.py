@@ -46,8 +46,9 @@ def count(said: object, name: str) -> int | None:
 def dollars(said: object, name: str) -> float | None:
     """An amount in a field; None for anything that is none."""
     value = field(said, name)
-    fit = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST_USD
-    return float(value) if fit else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST_USD:
+        return float(value)
+    return None
 
 
 def characters(text: str) -> str:

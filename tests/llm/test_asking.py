@@ -120,6 +120,6 @@ async def test_what_a_service_says_that_a_call_took_stands_in_the_ledger(table: 
     for step in ("told", "nonsense", "free"):
         await whole(at, step, ("a:claude-haiku-5-5",))
     told, nonsense, free = await at.rows()
-    assert (told.cost_usd, free.cost_usd) == (Decimal("0.0125"), 0)
+    assert (told.cost_usd, free.cost_usd) == (Decimal("0.0125"), Decimal(0))
     # What cannot be is not believed: then the table's price, or none.
     assert nonsense.cost_usd != Decimal(-1)

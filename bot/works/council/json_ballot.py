@@ -20,7 +20,7 @@ from bot.works.council.rotation import labels
 from bot.works.council.values import Reading
 
 _LETTER = re.compile(rf"\W*(?:(?:{NOUNS})[\W_]*)?([a-z])\W*", re.IGNORECASE)
-_NAMES = ("final_ranking", "ranking", "rank", "ranks", "order")
+_NAMES = ("final_ranking", "ranking", "rankings", "rank", "ranks", "order")
 _PLACE = re.compile(rf"\W*(?:(?:{RANKS})[\W_]*)?(\d{{1,2}})(?:st|nd|rd|th|[ºª°.])?\W*", re.IGNORECASE)
 _RANK, _SCORE = (
     re.compile(rf"(?:final_|overall_)?(?:{names})s?", re.IGNORECASE) for names in (RANKS, SCORES)
@@ -114,7 +114,9 @@ def _of_mapping(said: Mapping[str, Any], n: int) -> Groups:
 
 def _of_objects(said: Sequence[Mapping[str, Any]], n: int) -> Groups:
     """By a place that each has, else by a score that each has, else as they stand."""
-    items, places, scores = [], [], []
+    items: list[Item] = []
+    places: list[float | None] = []
+    scores: list[float | None] = []
     for one in said:
         if len(one) == 1 and _letter(name := next(iter(one))) and not isinstance(one[name], Mapping):
             items.append(Item([_letter(name)]))
