@@ -41,6 +41,10 @@ _HINT = re.compile(r"final|rank|rang|reihenfolge", re.IGNORECASE)
 _BEST = re.compile(rf"\b(?:{_BESTS})", re.IGNORECASE)
 _WORST = re.compile(rf"\b(?:{_WORSTS})", re.IGNORECASE)
 
+_PENALTY = re.compile(
+    r"penalt|\b(?:fewer|lower|less|smaller|menos|menor)\b.{0,20}\b(?:better|best|melhor|mejor)", re.IGNORECASE
+)
+"""What a header says of figures that are no scores."""
 _SHORT = 3
 """As many words beside a response are a label for it ("worst of all"), and more are a reason."""
 
@@ -63,6 +67,8 @@ def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Group
         if every and end < len(lines) - 1:
             return []
         ways = [header["how"] or ""]
+        if _PENALTY.search(ways[0]):
+            return []
         ways += [found["how"] for before_ in lines[at + 1 : start] if (found := _directed(f"{before_}:"))]
         return _order(items, n, upwards=any(map(_upwards, ways)))
     return []

@@ -14,6 +14,7 @@ from typing import Any
 from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError
 from bot.works.council.final_ranking import final_ranking
+from bot.works.council.listing import ORDINALS
 from bot.works.council.own_words import NOUNS, own_lines, spoken
 from bot.works.council.places import RANKS, SCORES, Groups, Item, by_value, ranks
 from bot.works.council.rotation import labels
@@ -26,6 +27,7 @@ _RANK, _SCORE = (
     re.compile(rf"(?:final_|overall_)?(?:{names})s?", re.IGNORECASE) for names in (RANKS, SCORES)
 )
 _TIES = re.compile(r"\s*(?:[=~≈/&]|\band\b)\s*")
+_COMMENT = re.compile(r"^[ \t]*//[^\n]*$|(?<=[,{\[])[ \t]*//[^\n]*$", re.MULTILINE)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _DANGLING = re.compile(r',?\s*"(?:[^"\\]|\\.)*"\s*:\Z')
 _COMMA = re.compile(r",(?=\s*[}\]])")
@@ -106,8 +108,8 @@ def _of_mapping(said: Mapping[str, Any], n: int) -> Groups:
         if None not in figures:
             values = [figure for figure in figures if figure is not None]
             return by_value(items, values if ranks(values, n) else [-value for value in values])
-    elif (places := [_PLACE.fullmatch(str(name)) for name in said]) and all(places):
-        numbers = [float(found[1]) for found in places if found]
+    elif None not in (places := [_place(name) for name in said]):
+        numbers = [float(place) for place in places if place is not None]
         return by_value([Item(_entry(value, n)) for value in said.values()], numbers)
     raise UnreadableError("`ranking` is not a list of letters")
 
@@ -168,6 +170,12 @@ def _shown(groups: Groups, known: list[str]) -> Groups:
     return made
 
 
+def _place(said: str) -> int | None:
+    """The place that a name says: "1", "rank_2", "third"."""
+    found = _PLACE.fullmatch(said)
+    return int(found[1]) if found else ORDINALS.get(said.strip().casefold())
+
+
 def _letter(said: object) -> str:
     found = _LETTER.fullmatch(said) if isinstance(said, str) else None
     return found[1].upper() if found else ""
@@ -211,7 +219,7 @@ def _pruned(said: str) -> str:
     """Without commas before a closing bracket; those in strings stay."""
     made, at = "", 0
     for string in _STRING.finditer(said):
-        made += _COMMA.sub("", said[at : string.start()]) + string[0]
+        made += _COMMA.sub("", _COMMENT.sub("", said[at : string.start()])) + string[0]
         at = string.end()
     return made + _COMMA.sub("", said[at:])
 

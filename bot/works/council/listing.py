@@ -12,7 +12,7 @@ from bot.works.council.own_words import QUOTED, marked, named
 from bot.works.council.places import RANKS, SCORES, Item, by_value, ranks
 
 _LETTER = r"[(\[\"'“]*(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])(?![\w'’]))[)\]\"'”]*"
-_ORDINALS = {
+ORDINALS = {
     word: place
     for place, words in enumerate(
         (
@@ -30,14 +30,15 @@ _ORDINALS = {
     for word in words.split("|")
 }
 _ORDINAL = re.compile(
-    rf"^(\s*(?:-\s+)?)(?:{'|'.join(_ORDINALS)})(?:\s+(?:place|lugar|platz))?\s*(?=[:–—-])", re.IGNORECASE
+    rf"^(\s*(?:-\s+)?)(?:{'|'.join(ORDINALS)})(?:\s+(?:place|lugar|platz))?\s*(?=[:–—-])", re.IGNORECASE
 )
 _NUMBER = re.compile(
     r"\s*(?:-\s+)?(?:(?:rank|place|platz|rang|lugar|posição|puesto|position)\s*)?[#=]?\s*(?P<n>\d{1,2})"
-    r"(?:st|nd|rd|th|er|ère|[oaeºª°])?(?:[.]?\s+(?:place|platz|lugar|rang|puesto|position))?"
+    r"(?:st|nd|rd|th|er|ère|\.?[ºª]|[oaeº°位위名])?(?:[.]?\s+(?:place|platz|lugar|rang|puesto|position))?"
     r"(?:\s*[.):=–-]+|(?=\s|$))",
     re.IGNORECASE,
 )
+_HEADING = re.compile(r"^#+\s+(?=\d{1,2}[.)])")
 _START = re.compile(rf"\s*{_LETTER}")
 # After a bare letter: "A" and "E" are words, too.
 _ENDED = re.compile(r"\s*$|\s*[.:;,(=/&~≈|–—-]|\s+(?:is|was|wins|and|e|é|foi|tied?)\b")
@@ -88,11 +89,12 @@ def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, i
 
 def _ordinal(line: str) -> str:
     """ "First place: Response C" as "1. Response C"."""
+    line = _HEADING.sub("", line)
     found = _ORDINAL.match(line)
     if found is None:
         return line
     word = next(word for word in line[found.end(1) :].split() if word)
-    place = next(place for said, place in _ORDINALS.items() if re.match(said, word, re.IGNORECASE))
+    place = next(place for said, place in ORDINALS.items() if re.match(said, word, re.IGNORECASE))
     return f"{found[1]}{place}.{line[found.end() :].lstrip(' :–—-').join((' ', ''))}"
 
 
