@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
-from bot.budget import prompt_tokens
+from bot.budget import prompt_tokens, text_tokens
 from bot.llm.base import ToolCall
 from tests.fakes.reply import Reply
 from tests.llm.desk import KEY, PROMPT, WITH_TOOLS, Open, both
@@ -43,7 +43,7 @@ async def test_a_number_that_is_no_count_is_estimated_instead(desk: Open, whole:
     at = await desk(Reply("Far enough.", usage="absurd"))
     _, last = await at.ask(whole=whole)
     assert last.usage.estimated
-    assert await at.paid() == ("settled", prompt_tokens(PROMPT), 3, 0, 0)
+    assert await at.paid() == ("settled", prompt_tokens(PROMPT), text_tokens("Far enough. "), 0, 0)
 
 
 async def test_a_nest_too_deep_to_be_read_is_a_fault(desk: Open) -> None:
