@@ -35,8 +35,8 @@ _FUNCTION_WORDS = {
         "a à ao aos aquela aquele aqueles aquilo as às até cada com como da das de dela dele deles "
         "depois do dos e é ela elas ele eles em entre era eram essa essas esse esses esta está estão "
         "estas este estes eu foi foram há isso isto já lhe lhes mais mas me mesmo meu minha muito na não "
-        "nas nem no nos nós num numa o onde os ou para pela pelas pelo pelos pode podem por porque qual "
-        "quais quando quanto quantos quantas que quê quem são se segundo sem ser será seu seus só sob "
+        "nas nem no nos nós num numa o onde os ou para pela pelas pelo pelos pode podem podemos por porque "
+        "posso qual quais quando quanto quantos quantas que quê quem são se segundo sem ser será seu seus só sob "
         "sobre sua suas também te tem têm ter teve um uma umas uns você"
     ),
     "es": (

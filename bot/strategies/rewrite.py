@@ -1,7 +1,7 @@
 """Before any strategy: a follow-up is made to stand alone, a foreign question is put into the shelf's language.
 
-One model call serves both, and is made only where one of them is due. Without a model a short follow-up is
-searched together with the question before it, or with what was last said in the thread.
+One model call serves both, and is made only where one of them is due. Without a model a question that leans on the one
+before it is searched together with it, or with what was last said in the thread.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ from dataclasses import dataclass, replace
 
 from bot import fence
 from bot.events import Run, Sorry, Status
-from bot.retrieval.content import content_terms
 from bot.retrieval.found import Found
 from bot.strategies.base import Inquiry, Strategy, Told
+from bot.strategies.following import borne_out, leans
 from bot.strategies.helping import Helper, failed, named
 from bot.strategies.searching import OTHER_LANGUAGE, Searches, queries
 from bot.words import words
-
-SHORT = 3
-"""Without a model, a follow-up of fewer content words is searched together with the question before it."""
 
 TONGUES = 2
 """Into how many of a shelf's languages a question is put."""
@@ -70,13 +67,21 @@ class Rewriting:
                 yield event
 
     async def _by_words(self, run: Run, inquiry: Inquiry, first: Found) -> Inquiry:
-        """ "and at night?" says too little alone, so it is read with the question before it."""
-        if len(set(content_terms(inquiry.question, inquiry.language))) < SHORT:
-            both = f"{_before(inquiry)} {inquiry.question}"
-            found = await self._searches.one(run, "search-together", inquiry, both)
-            if found.confident:
-                return replace(inquiry, question=both, begun=(found,))
-        return replace(inquiry, begun=(first,))
+        """ "and at night?" says too little alone, so it is read with the question before it.
+
+        Only a question that leans on the other, and where what both find says what this one adds: else it
+        would be the earlier answer again.
+        """
+        alone = replace(inquiry, begun=(first,))
+        before, asked = _before(inquiry), inquiry.question
+        spoken = (inquiry.language, *inquiry.languages)
+        if not leans(asked, before, spoken, confident=first.confident):
+            return alone
+        both = f"{before} {asked}"
+        found = await self._searches.one(run, "search-together", inquiry, both)
+        if found.confident and borne_out(asked, before, inquiry.language, found.passages):
+            return replace(inquiry, question=both, begun=(found,))
+        return alone
 
     async def _rewritten(self, run: Run, inquiry: Inquiry, tongues: tuple[str, ...]) -> Rewritten:
         return await self._helper.ask(

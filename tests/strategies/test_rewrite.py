@@ -68,14 +68,14 @@ async def test_when_the_model_fails_a_short_follow_up_is_read_with_the_question_
     bench: Bench,
 ) -> None:
     bench.answers += [Reply(text="?"), Reply(text="?")]
-    found, told = await bench.search("single", await bench.inquiry("and by night?", history=PAST))
+    found, told = await bench.search("single", await bench.inquiry("does it by day?", history=PAST))
     assert headings(found)[0] == "Candles"
     assert told[-1].startswith("I searched with what I had")
 
 
 async def test_without_a_model_a_short_follow_up_is_read_the_same_way(bench: Bench) -> None:
     run = MemoryRun()
-    inquiry = await bench.inquiry("and by night?", history=PAST, helper=False)
+    inquiry = await bench.inquiry("does it by day?", history=PAST, helper=False)
     found, told = await bench.search("single", inquiry, run)
     assert headings(found)[0] == "Candles"
     assert (list(run.kept), told) == (["search", "search-together"], [])
@@ -107,10 +107,10 @@ async def test_without_a_model_a_short_question_is_read_with_the_last_line_of_th
 ) -> None:
     run = MemoryRun()
     found, _ = await bench.search(
-        "single", await bench.inquiry("and by night?", earlier=SAID, helper=False), run
+        "single", await bench.inquiry("does it by day?", earlier=SAID, helper=False), run
     )
     assert headings(found)[0] == "Candles"
     assert list(run.kept) == ["search", "search-together"]
-    inquiry = await bench.inquiry("and by night?", earlier=f"Ana: {'candle ' * 5_000}", helper=False)
+    inquiry = await bench.inquiry("does it by day?", earlier=f"Ana: {'candle ' * 5_000}", helper=False)
     await bench.search("single", inquiry, run := MemoryRun())
     assert len(run.kept) == 2

@@ -1,0 +1,119 @@
+"""Whether a question leans on the one before it, judged by words alone: pronouns, an opening "and", half a sentence.
+
+Knows no model and no shelf. For languages without a row nothing is ever joined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bot.retrieval.content import content_terms
+from bot.retrieval.found import Passage
+
+READ = 5
+"""So many of the best passages have to say a follow-up's own words."""
+
+FRAGMENT = 5
+"""A question that begins with a preposition and has at most so many words has no verb of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """`opening`: words that go on from something. `pointing`: words that stand for something said before;
+    `last`: the same, but at the end alone (elsewhere they bind clauses). `half`: prepositions and
+    conjunctions; a phrase that begins with one is half a sentence, unless what comes then is in `asking`.
+    """
+
+    opening: frozenset[str]
+    pointing: frozenset[str]
+    last: frozenset[str]
+    half: frozenset[str]
+    asking: frozenset[str]
+
+
+def _cues(opening: str, pointing: str, last: str, half: str, asking: str) -> Cues:
+    return Cues(*(frozenset(words.split()) for words in (opening, pointing, last, half, asking)))
+
+
+CUES = {
+    "en": _cues(
+        "and but or also plus then so even what-about how-about what-if",
+        "it its itself they them their theirs he him his she her hers this these those ones",
+        "that there then too one",
+        "at in on for with without by to from of during while when if after before against inside outside",
+        "what which who whom whose how do does did is are was were can could should would will may might",
+    ),
+    "pt": _cues(
+        "e mas ou também então nem até que-tal",
+        "ele ela eles elas dele dela deles delas nele nela neles nelas isso isto disso disto nisso nisto "
+        "aquilo esse essa esses essas desse dessa desses dessas nesse nessa nesses nessas lhe lhes",
+        "também aí lá",
+        "em na nos nas num numa para pra com sem por pelo pela da dos das durante enquanto quando se "
+        "depois antes contra ao à aos às fora dentro",
+        "que quê quem qual quais quanto quantos quanta quantas onde como é são foi há pode posso podem",
+    ),
+    "es": _cues(
+        "y e pero o también entonces ni qué-tal",
+        "él ella ellos ellas eso esto ese esa esos esas le les",
+        "también ahí allí",
+        "en para con sin por del durante mientras cuando si después antes contra al fuera dentro",
+        "que qué quien quién cual cuál cuanto cuánto cuántos cuántas donde dónde como cómo es son fue hay",
+    ),
+}
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+
+def leans(question: str, before: str, languages: Iterable[str], *, confident: bool) -> bool:
+    """Whether the question has to be read with the one before it, in one of these languages.
+
+    `confident`: it found something by itself. Then only what points back, or is half a sentence, leans.
+    """
+    spoken = [one for one in dict.fromkeys(languages) if one in CUES]
+    if any(_points_back(question, CUES[one]) for one in spoken):
+        return True
+    return not confident and any(_goes_on(question, before, one) for one in spoken)
+
+
+def _points_back(question: str, cues: Cues) -> bool:
+    """ "What is its range?", "At higher levels?": what is asked about is not said."""
+    words = _WORD.findall(question.casefold())
+    if not words:
+        return False
+    if cues.pointing.intersection(words) or words[-1] in cues.last:
+        return True
+    then = words[1] if len(words) > 1 else ""
+    return words[0] in cues.half and then not in cues.asking and len(words) <= FRAGMENT
+
+
+def _goes_on(question: str, before: str, language: str) -> bool:
+    """ "And elves?", "Quanto custa?", or what says again what was said before."""
+    cues, words = CUES[language], _WORD.findall(question.casefold())
+    if not words or words[0] in cues.opening or "-".join(words[:2]) in cues.opening:
+        return bool(words)
+    asked = set(content_terms(question, language))
+    return (len(asked) <= 1 and not _names(question)) or asked <= set(content_terms(before, language))
+
+
+def borne_out(question: str, before: str, language: str, passages: Sequence[Passage]) -> bool:
+    """Whether the best passages say what the question adds to the one before it.
+
+    All of its names and numbers, and at least half of its own words: else the passages answer the earlier
+    question alone.
+    """
+    text = " ".join(f"{one.heading} {one.text}" for one in passages[:READ])
+    said = set(content_terms(text, language))
+    known = set(content_terms(before, language))
+    own = set(content_terms(question, language)) - known
+    named = set(content_terms(" ".join(_names(question)), language)) - known
+    return named <= said and 2 * len(own & said) >= len(own)
+
+
+def _names(question: str) -> list[str]:
+    """Words with a capital inside the question, and numbers."""
+    words = _WORD.findall(question)
+    return [
+        one for at, one in enumerate(words) if one[0].isdigit() or (at and one[0].isupper() and one != "I")
+    ]
