@@ -64,8 +64,11 @@ class Asking:
                 if isinstance(one, Notice):
                     said.add(one)
         assert found is not None, "a strategy ends with what it found"
-        for key in found.notices:
-            yield Notice(say(key))
+        books = len({one.document for one in found.passages})
+        outcome = say("rules.found", n=len(found.passages), books=books)
+        yield Stage("search", outcome if found.confident else say("rules.found_none"))
+        for notice in found.notices:
+            yield Notice(say(notice))
         if not found.confident:
             yield Text(say("rules.nothing_in_file", files=where) if own else say("rules.nothing_found"))
             if found.nearest:
@@ -74,7 +77,7 @@ class Asking:
                     tuple(Choice(name, f"/rules lookup {name}") for name in found.nearest),
                 )
             return
-        yield Text(say("rules.found", n=len(found.passages), headings=_headings(found.passages)))
+        yield Text(_headings(found.passages))
         yield Stage("answer", say("rules.answer"))
         answer = Answer(run, snapshot, found, say, self._models)
         try:

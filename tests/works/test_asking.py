@@ -1,0 +1,62 @@
+"""A question from end to end on a real shelf: what its stages are called, and questions in any language."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from bot.events import Event, Stage, Text
+from bot.works.answering import rag
+from bot.works.asking import Asking
+from bot.works.snapshot import Snapshots
+from tests.fakes.run import MemoryRun
+from tests.strategies.conftest import Bench, opened
+
+
+def snapshots(bench: Bench) -> Snapshots:
+    house = bench.house
+    return Snapshots(
+        house.library, house.models, house.prompts, house.sessions, house.config.retrieval, house.earlier
+    )
+
+
+async def asked(bench: Bench, question: str) -> list[Event]:
+    house, run = bench.house, MemoryRun()
+    run.request = replace(run.request, text=question)
+    asking = Asking(house.library, house.models, house.sessions, snapshots(bench))
+    return [event async for event in asking.run(run)]
+
+
+def titles(events: list[Event]) -> list[tuple[str, str]]:
+    return [(event.key, event.title) for event in events if isinstance(event, Stage)]
+
+
+async def test_a_finished_search_is_titled_by_what_it_found(tmp_path: Path) -> None:
+    async with opened(tmp_path) as bench:
+        found = await asked(bench, "How long does a candle burn while walking?")
+        assert titles(found)[:2] == [("search", "Searching “rules”…"), ("search", "5 passages from 1 book")]
+        nothing = await asked(bench, "What is the capital of Mongolia?")
+        assert titles(nothing) == [("search", "Searching “rules”…"), ("search", "Nothing found")]
+
+
+async def test_a_question_in_any_language_is_put_into_the_books_by_a_model(tmp_path: Path) -> None:
+    questions = [
+        ("nl", "Hoe lang brandt een kaars tijdens het lopen?"),
+        ("pl", "Jak długo pali się świeca?"),
+        ("ru", "Сколько горит свеча?"),
+        ("zh", "蜡烛能烧多久？"),
+        ("ja", "ろうそくはどのくらい燃えますか"),
+        ("ar", "كم من الوقت تحترق الشمعة؟"),
+    ]
+    async with opened(tmp_path) as bench:
+        for language, question in questions:
+            bench.answers.append({"question": question, "translations": ["How long does a candle burn?"]})
+            events = await asked(bench, question)
+            said = "".join(event.text for event in events if isinstance(event, Text))
+            assert "A candle burns four hours" in said, question
+            run = MemoryRun()
+            snapshot = await snapshots(bench).take(replace(run.request, text=question))
+            assert snapshot.language == language
+            told = rag(snapshot, [])
+            assert "the language of the question" in told.system + told.messages[0].text
+        assert bench.service.calls == len(questions)
