@@ -49,6 +49,17 @@ _FUNCTION_WORDS = {
 FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
 """Words that bind a question together and ask for nothing; they do not count as evidence."""
 
+_ASKED = frozenset({"en", "pt", "es", "fr", "de", "it"})
+"""The languages that questions are told apart in first: of few candidates even a short question is sure."""
+
+_LATIN_WRITTEN = "en pt es fr de it ca cs da eu fi ga hu id lt nl no pl ro sk sv tr vi"
+_ELSE_WRITTEN = "ar bg el fa he hi ja ko ru th uk zh"
+_IN_LATIN = frozenset(_LATIN_WRITTEN.split())
+_WORLD = _IN_LATIN - {"eu", "ga", "lt"} | frozenset(_ELSE_WRITTEN.split())
+_LATIN = "\u024f"
+"""The last letter of Latin Extended-B; what people ask in beyond it is in another script."""
+
+_SURE = 0.9
 _SAMPLE = 3000
 _BINDING = 2  # so many function words more than the books' languages have tell a question's own
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -84,16 +95,29 @@ def detect_question(question: str, shelf: Iterable[str]) -> str | None:
     """The language of a question put to books in the languages `shelf`, or None when it cannot be told.
 
     One or two words say too little, and names say nothing: an uncertain question is taken to be in
-    whatever language the books are in, unless words that bind it together ("como … o …") are of another's.
+    whatever language the books are in, unless words that bind it together ("como … o …") are of another's,
+    or it is in no language of `_ASKED` and surely in one of the world's. Another script is another language.
     """
     words = " ".join(_LETTERS.findall(question[:2000]))
+    spoken = frozenset(shelf)
+    if 2 * sum(letter <= _LATIN for letter in words) < len(words):
+        language, certainty = _classified(words, _WORLD | spoken)
+        return language if certainty >= _SURE or not spoken - _IN_LATIN else None
     if len(words) < 12 or " " not in words:
         return None
-    spoken = frozenset(shelf)
-    candidates = spoken | {"en", "pt", "es", "fr", "de", "it"}
+    narrow, certainty = _classified(words, _ASKED | spoken)
+    if certainty >= _SURE and narrow in spoken:
+        return narrow
+    wide, surely = _classified(words.lower(), _WORLD | spoken)
+    if surely >= _SURE and (certainty >= _SURE or wide not in _ASKED | spoken):
+        return wide
+    return narrow if certainty >= _SURE else _bound(words, spoken, narrow)
+
+
+def _classified(words: str, candidates: frozenset[str]) -> tuple[str, float]:
     with _lock:
         language, certainty = _identifier(candidates).classify(words)
-    return str(language) if certainty >= 0.9 else _bound(words, spoken, str(language))
+    return str(language), float(certainty)
 
 
 def _bound(words: str, spoken: frozenset[str], likely: str) -> str | None:

@@ -45,7 +45,8 @@ class Rewriting:
         first = await self._searches.one(run, "search", inquiry, inquiry.question)
         ready = replace(inquiry, begun=(first,))
         follows = bool(inquiry.history or inquiry.earlier) and not first.titled
-        foreign = OTHER_LANGUAGE in first.notices or (follows and inquiry.language not in inquiry.languages)
+        strange = inquiry.language not in inquiry.languages
+        foreign = OTHER_LANGUAGE in first.notices or (strange and (follows or not first.confident))
         if follows and not inquiry.helper:
             ready = await self._by_words(run, inquiry, first)
         elif inquiry.helper and (follows or foreign):

@@ -1,0 +1,33 @@
+"""Which language a question is in: short ones, other scripts, and names, which say nothing."""
+
+from __future__ import annotations
+
+from bot.retrieval.language import detect_question
+
+
+def test_the_worlds_languages_are_told_from_short_questions() -> None:
+    told = {
+        "Hoeveel kost een zwaard?": "nl",
+        "Wat gebeurt er als ik vastgegrepen ben?": "nl",
+        "Jak długo trwa długi odpoczynek?": "pl",
+        "Hur länge varar en lång vila?": "sv",
+        "Uzun dinlenme ne kadar sürer?": "tr",
+        "Сколько стоит меч?": "ru",
+        "меч": "ru",
+        "长剑多少钱？": "zh",
+        "ロングソードはいくらですか？": "ja",
+        "장검은 얼마입니까?": "ko",
+        "كم تكلفة السيف الطويل؟": "ar",
+        "Wie viel kostet ein Schwert?": "de",
+    }
+    for question, language in told.items():
+        for shelf in (["en"], ["pt"], ["en", "pt"]):
+            assert detect_question(question, shelf) == language, (question, shelf)
+
+
+def test_a_shelfs_own_language_stays_its_own() -> None:
+    assert detect_question("Сколько стоит длинный меч?", ["ru"]) == "ru"
+    assert detect_question("меч", ["ru"]) is None  # too little to say; so it is the books'
+    assert detect_question("Hoeveel kost een zwaard?", ["nl", "en"]) == "nl"
+    for name in ("Grappled", "Ilmare of Vorn", "Bigby's Hand", "Kobold (Rank 4)", "123", ""):
+        assert detect_question(name, ["en"]) in (None, "en"), name
