@@ -125,6 +125,7 @@ def parser(say: Words) -> argparse.ArgumentParser:
     retrieval.add_argument("questions", metavar="QUESTIONS.jsonl", help=say("cli.questions"))
     retrieval.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
     retrieval.add_argument("--no-lookup", action="store_true", help=say("cli.no_lookup"))
+    retrieval.add_argument("--all", action="store_true", help=say("cli.eval_all"))
     models = add(commands, "models", "cli.models").add_subparsers(dest="verb", metavar="VERB", required=True)
     add(models, "list", "cli.models_list")
     for verb in ("pull", "path"):
@@ -184,7 +185,9 @@ def _run(asked: dict[str, Any], locale: str) -> int:
                 config,
                 str(asked["questions"]),
                 str(asked["shelf"]),
+                words(locale),
                 lookup=not asked.get("no_lookup"),
+                every=bool(asked.get("all")),
                 json=bool(asked.get("json")),
             )
         case "models":

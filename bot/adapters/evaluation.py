@@ -5,21 +5,61 @@ from __future__ import annotations
 import asyncio
 import json as json_module
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.adapters.draft import clean
 from bot.adapters.terminal import log_to
+from bot.words import Words
 
 if TYPE_CHECKING:
     from bot.config import Config
+    from bot.retrieval.evaluate import Failure, Report
+
+NAMED = 20
+"""How many failed questions are named without `--all`."""
 
 
-def evaluate(config: Config, file: str, shelf: str, *, lookup: bool, json: bool) -> int:
-    """Ask every question of the file and print the figures; raises Sorry ("eval.…") for a file that cannot be read."""
-    return asyncio.run(_evaluate(config, Path(file), shelf, lookup=lookup, json=json))
+def evaluate(
+    config: Config, file: str, shelf: str, say: Words, *, lookup: bool, every: bool, json: bool
+) -> int:
+    """Ask every question of the file and print the figures, and the questions that failed (all, if `every`).
+
+    Raises Sorry ("eval.…") for a file that cannot be read.
+    """
+    report = asyncio.run(_evaluate(config, Path(file), shelf, lookup=lookup))
+    if json:
+        print(json_module.dumps({**report.figures, "failed": [asdict(one) for one in report.failures]}))
+    else:
+        print("\n".join(told(report, say, None if every else NAMED)))
+    return 0
 
 
-async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool, json: bool) -> int:
+def told(report: Report, say: Words, limit: int | None) -> list[str]:
+    """The report in lines; at most `limit` failed questions are named, and the others counted."""
+    lines = [f"{name:<18} {value:.4g}" for name, value in report.figures.items()]
+    failures = report.failures
+    if failures:
+        lines += ["", say("eval.failed", n=len(failures))]
+        for one in failures[:limit]:
+            lines += [f"  {clean(one.id)}  {clean(one.query)}", f"    {_why(one, say)}"]
+        if left := len(failures[limit:]) if limit is not None else 0:
+            lines.append(say("eval.more", n=left))
+    return lines
+
+
+def _why(failure: Failure, say: Words) -> str:
+    if failure.stranger:
+        return say("eval.stranger")
+    places = ", ".join("–" if rank is None else str(rank) for rank in failure.ranks)
+    lost = not any(failure.ranks)
+    if failure.refused:
+        return say("eval.refused_lost") if lost else say("eval.refused", places=places)
+    return say("eval.lost") if lost else say("eval.low", places=places)
+
+
+async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> Report:
     from bot.app import App
     from bot.retrieval.evaluate import Passage, Searched, read_questions
     from bot.retrieval.evaluate import evaluate as measure
@@ -40,12 +80,6 @@ async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool, jso
         return Searched(passages, found.confident)
 
     try:
-        figures = await measure(questions, search)
+        return await measure(questions, search)
     finally:
         await app.close()
-    if json:
-        print(json_module.dumps(figures))
-    else:
-        for name, value in figures.items():
-            print(f"{name:<12} {value:.4g}")
-    return 0

@@ -1,7 +1,8 @@
-"""How well passages are found: recall, rank and time over a file of questions.
+"""How well passages are found: recall, rank and time over a file of questions, and which of them failed.
 
 Knows no shelf: it is given a search to await. The rule for a match: a passage counts for a gold when it comes
-from that source and contains the quote, both lower-cased with everything but letters and digits removed.
+from that source and contains the quote, both lower-cased with everything but letters and digits removed. A question
+without golds is a stranger: it is right when refused.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Searched:
 class Scores:
     """Of one question. `recall_4k` looks at the first 4,000 characters returned, so that size buys nothing.
 
-    Recall is that of the ranked passages, `confident` or not.
+    Recall is that of the ranked passages, `confident` or not. `ranks`: of each gold, from 1; None for not found.
     """
 
     recall_5: float
@@ -62,6 +63,29 @@ class Scores:
     chars_5: int
     seconds: float
     confident: bool
+    ranks: tuple[int | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A question that went wrong: a gold not in the first five (`ranks`, from 1), refused, or a stranger answered."""
+
+    id: str
+    query: str
+    stranger: bool
+    refused: bool
+    ranks: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`figures` as `summary` names them, with strangers (how many) and strangers_answered (share) where there are any.
+
+    `failures`: strangers answered, then questions refused, then those that lack a passage; each in the file's order.
+    """
+
+    figures: dict[str, float]
+    failures: list[Failure]
 
 
 Search = Callable[[str], Awaitable[Searched]]
@@ -124,18 +148,31 @@ def score(
         chars_5=sum(len(passage.text) for passage in passages[:5]),
         seconds=seconds,
         confident=confident,
+        ranks=tuple(None if rank is None else rank + 1 for rank in ranks),
     )
 
 
-async def evaluate(questions: Sequence[Question], search: Search) -> dict[str, float]:
-    """Asks every question, one after another; `summary` has the figures."""
-    rows = []
+async def evaluate(questions: Sequence[Question], search: Search) -> Report:
+    """Asks every question, one after another."""
+    rows: list[Scores] = []
+    answered: list[bool] = []
+    failures: list[Failure] = []
     for question in questions:
         began = time.perf_counter()
         found = await search(question.query)
         spent = time.perf_counter() - began
-        rows.append(score(question.gold, found.passages, spent, confident=found.confident))
-    return summary(rows)
+        stranger = not question.gold
+        row = score(question.gold, found.passages, spent, confident=found.confident)
+        if stranger:
+            answered.append(found.confident)
+        else:
+            rows.append(row)
+        if found.confident if stranger else row.recall_5 < 1 or not found.confident:
+            failures.append(Failure(question.id, question.query, stranger, not found.confident, row.ranks))
+    figures = summary(rows)
+    if answered:
+        figures |= {"strangers": len(answered), "strangers_answered": sum(answered) / len(answered)}
+    return Report(figures, sorted(failures, key=lambda one: (not one.stranger, not one.refused)))
 
 
 def summary(rows: Sequence[Scores]) -> dict[str, float]:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.evaluation import told
 from bot.events import Sorry
 from bot.retrieval.evaluate import Gold, Passage, Searched, evaluate, read_questions, score
+from bot.words import words
 
 
 def test_a_quote_matches_letters_and_digits_from_its_own_source() -> None:
@@ -32,9 +34,44 @@ async def test_a_file_of_questions_is_asked(tmp_path: Path) -> None:
     async def search(query: str) -> Searched:
         return Searched([Passage("a", f"{query} x")], confident=False)
 
-    figures = await evaluate(read_questions(file), search)
+    report = await evaluate(read_questions(file), search)
+    figures = report.figures
     assert (figures["recall@5"], figures["recall@4k"], figures["mrr"], figures["n"]) == (1, 1, 1, 1)
     assert figures["refused"] == 1
+    assert [(one.id, one.refused, one.ranks) for one in report.failures] == [("1", True, (1,))]
+
+
+async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: Path) -> None:
+    gold = '"gold": [{"source": "a", "quote": "x"}]'
+    lines = [f'{{"id": "{name}", "query": "{name}", {gold}}}' for name in ("found", "late", "lost", "shy")]
+    lines += [f'{{"id": "{name}", "query": "{name}", "gold": []}}' for name in ("silent", "loud")]
+    file = tmp_path / "q.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    right, wrong = Passage("a", "x"), Passage("a", "y")
+    found = {"found": [right], "late": [wrong] * 6 + [right], "lost": [wrong], "shy": [right]}
+
+    async def search(query: str) -> Searched:
+        return Searched(found.get(query, [wrong]), confident=query not in ("shy", "silent"))
+
+    report = await evaluate(read_questions(file), search)
+    assert [one.id for one in report.failures] == ["loud", "shy", "late", "lost"]
+    assert report.figures["n"] == 4  # strangers are none of them
+    assert report.figures["recall@5"] == 0.5
+    assert report.figures["refused"] == 0.25
+    assert (report.figures["strangers"], report.figures["strangers_answered"]) == (2, 0.5)
+
+    lines = told(report, words("en"), None)
+    assert [line.strip() for line in lines[-8:]] == [
+        part
+        for name, why in [
+            ("loud", "answered, though the books do not"),
+            ("shy", "refused, though its passages were found (places: 1)"),
+            ("late", "not all of its passages are in the first five (places: 7)"),
+            ("lost", "its passages were not found"),
+        ]
+        for part in (f"{name}  {name}", why)
+    ]
+    assert told(report, words("en"), 1)[-1] == "… and 3 more; --all names every one."
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
