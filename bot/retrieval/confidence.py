@@ -23,7 +23,8 @@ class Evidence:
     `title`: a title was looked up. `share` (0..1): of the weight of the question's words (function words
     aside), how much one of the best passages says, a word said n times counting n / (n + 1). `worth`: the
     same as a sum, in words that no other passage holds. `words`: how many the question has. `size`: the
-    shelf's chunks. `name`: a bare phrase. `likeness`: the nearest passage's cosine, None without a vote
+    shelf's chunks. `name`: a bare phrase. `apart`: names in it (capitals inside a sentence) whose words no
+    passage at all holds together. `likeness`: the nearest passage's cosine, None without a vote
     (of the passage that says most, too: a model that cannot read it may not speak against it). `foreign`:
     the passages are in another language than the question, so that its words are only those that look alike;
     `match` is then the best passage's score by words, as a part of what all such words weigh, None
@@ -36,6 +37,7 @@ class Evidence:
     words: int = 0
     size: int = 0
     name: bool = False
+    apart: int = 0
     likeness: float | None = None
     foreign: bool = False
     match: float | None = None
@@ -51,14 +53,28 @@ class Thresholds:
     least: float = 0.02
     few_words: float = 0.13
     name: float = 0.15
+    short_name: float = 0.1  # and so much more for one or two words, which any book may say in passing
+    apart: float = 0.12
     share: float = 1.0
     match: float = 0.0
 
 
-FOREIGN = Thresholds(worth=0.3, start=0.05, least=-0.05, few_words=4.0, name=0.7, share=0.0, match=3.0)
+FOREIGN = Thresholds(
+    worth=0.3,
+    start=0.05,
+    least=-0.1,
+    few_words=4.0,
+    name=0.7,
+    short_name=0.0,
+    apart=0.0,
+    share=0.0,
+    match=3.0,
+)
 """Of a foreign question a passage never says much, and each word has several likenesses: all of them count."""
 
-FOREIGN_NEAR = Thresholds(worth=0.9, start=0.5, least=0.16, few_words=2.4, name=0.7)
+FOREIGN_NEAR = Thresholds(
+    worth=0.9, start=0.5, least=0.16, few_words=2.4, name=0.7, short_name=0.0, apart=0.0
+)
 """The same beside a cosine that counts: what a passage does say has to be rare."""
 
 
@@ -77,6 +93,7 @@ class Likeness:
 
 
 _BGE_SMALL = Likeness()
+_SHORT = 2
 
 
 def said(asked: Sequence[Asked], passages: Sequence[int], postings: Postings) -> tuple[float, float, int]:
@@ -101,7 +118,8 @@ def confident(
     """Whether to answer at all.
 
     The best of many passages says more by chance than the best of few, so a large shelf asks for more; few
-    words are easily said, so a short question asks for more; and a name that no heading bears, for most.
+    words are easily said, so a short question asks for more; so does a name that no heading bears, and most of
+    all one that no passage holds.
     """
     if found.title:
         return True
@@ -118,4 +136,7 @@ def confident(
     score = limits.share * found.share + limits.match * (found.match or 0.0)
     score += limits.worth * math.log(found.worth + limits.start) - limits.size * math.log(found.size)
     score += weight * ((found.likeness or 0.0) - even)
-    return score >= limits.least + limits.few_words / found.words + limits.name * found.name
+    bar = limits.least + limits.few_words / found.words + limits.apart * (found.apart > 0)
+    if found.name:
+        bar += limits.name + limits.short_name * (found.words <= _SHORT)
+    return score >= bar

@@ -49,6 +49,28 @@ _FUNCTION_WORDS = {
 FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
 """Words that bind a question together and ask for nothing; they do not count as evidence."""
 
+_HEADING_WORDS = {
+    "en": (
+        "about appendix chapter conclusion contents credits description detail details example examples "
+        "faq general index introduction license miscellaneous name names note notes option options other "
+        "others overview part section step summary table title work works"
+    ),
+    "pt": (
+        "anexo apêndice capítulo conclusão conteúdo créditos descrição detalhe detalhes diversos "
+        "exemplo exemplos funciona funcionam geral índice introdução licença nome nomes nota notas opção "
+        "opções outra outras outro outros parte passo resumo seção sumário tabela "
+        "título visão"
+    ),
+    "es": (
+        "anexo apéndice capítulo conclusión contenido créditos descripción detalle detalles ejemplo "
+        "ejemplos funciona funcionan general índice introducción licencia nombre nombres nota "
+        "notas opción opciones otra otras otro otros parte paso resumen sección tabla "
+        "título visión"
+    ),
+}
+HEADING_WORDS = {language: frozenset(words.split()) for language, words in _HEADING_WORDS.items()}
+"""Words that head sections in any book: a title of nothing else names nothing."""
+
 _ASKED = frozenset({"en", "pt", "es", "fr", "de", "it"})
 """The languages that questions are told apart in first: of few candidates even a short question is sure."""
 

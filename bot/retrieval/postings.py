@@ -115,6 +115,19 @@ class Postings:
             counts += here * (self._body[places].astype(np.float32) + 2 * self._head[places])
         return counts
 
+    def together(self, words: Sequence[Iterable[int]]) -> bool:
+        """Whether a chunk holds all of these words, each in any of its terms."""
+        import numpy as np
+
+        shared: Ints | None = None
+        for found in words:
+            spans = [self._chunk[int(self._offsets[one]) : int(self._offsets[one + 1])] for one in found]
+            held = np.unique(np.concatenate(spans)) if spans else self._chunk[:0]
+            shared = held if shared is None else np.intersect1d(shared, held, assume_unique=True)
+            if not len(shared):
+                return False
+        return True
+
     def bm25(self, weights: Mapping[int, float], *, k1: float, b: float, head_weight: float) -> Floats:
         """Every chunk's score: BM25 by the weights given, the breadcrumb counting `head_weight` times."""
         import numpy as np

@@ -5,12 +5,13 @@ Knows the shelf's postings; not how passages are ranked.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from bot.retrieval.cognates import respelt, words_of
-from bot.retrieval.language import FUNCTION_WORDS
+from bot.retrieval.language import FUNCTION_WORDS, HEADING_WORDS
 from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
 
@@ -18,6 +19,8 @@ _NAME_WORDS = 5  # a heading is seldom longer; a question seldom as short
 _FLOOR = 0.2  # of log(1 + chunks): in a small book even a word of every chunk tells it from other books
 _LIKENESS = 1.5  # the power of a cognate's likeness in its weight
 _SURE = 0.5  # a cognate so like is evidence, too
+_NAMED = re.compile(r"\w+(?:['’]\w+)*")
+_FUNCTION = frozenset().union(*FUNCTION_WORDS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,8 @@ class Abroad:
 class QuestionTerms:
     """`weights`: of each term that the shelf holds, for ranking. `asked`: the words that are no function words.
 
-    `name`: it is a bare phrase, as a heading would be. `abroad`: what books in other languages than its own
+    `name`: it is a bare phrase, as a heading would be. `apart`: how many names in it have words that no
+    passage holds together. `abroad`: what books in other languages than its own
     make of it; `foreign`: there are only such.
     """
 
@@ -51,6 +55,7 @@ class QuestionTerms:
     asked: tuple[Asked, ...]
     name: bool
     abroad: Abroad | None = None
+    apart: int = 0
     foreign: bool = False
 
 
@@ -63,6 +68,8 @@ def question_terms(
         return QuestionTerms(alike, abroad.asked, _is_name(question), abroad, foreign=True)
     others = [one for one in languages if one != language] if language is not None else []
     idle = _idle(language, tuple(languages))
+    if any(heading_terms(one).issuperset(terms(question, one)) for one in languages):
+        idle |= frozenset().union(*(heading_terms(one) for one in languages))  # "Name" asks for nothing
     floor = _FLOOR * postings.weight(0)
     spellings = zip(*(terms(question, one) for one in languages), strict=True)
     weights: dict[int, float] = {}
@@ -85,10 +92,11 @@ def question_terms(
             )
             continue
         weights.update(dict.fromkeys(found, weight))
+    apart = sum(not postings.together(_found(name, languages, postings)) for name in names(question))
     if language is None or not others:
-        return QuestionTerms(weights, tuple(asked), _is_name(question))
+        return QuestionTerms(weights, tuple(asked), _is_name(question), apart=apart)
     alike, abroad = _foreign(question, language, others, postings)
-    return QuestionTerms(alike | weights, tuple(asked), _is_name(question), abroad)
+    return QuestionTerms(alike | weights, tuple(asked), _is_name(question), abroad, apart)
 
 
 def _foreign(
@@ -115,10 +123,52 @@ def _foreign(
     return weights, Abroad(tuple(asked), total if known and total else None)
 
 
+def names(question: str) -> list[list[str]]:
+    """Runs of words with capitals inside a sentence: "who sang Maiden Japan?" → [["Maiden", "Japan"]].
+
+    The first word says nothing, nor do a title's capitals, or a question all in capitals.
+    """
+    runs: list[list[str]] = []
+    plain, end = 0, -1
+    for at, match in enumerate(_NAMED.finditer(question)):
+        word = match.group()
+        if not at or word.casefold() in _FUNCTION:
+            continue
+        if not word[0].isupper():
+            plain += 1
+        elif runs and not question[end : match.start()].strip(" -'’."):
+            runs[-1].append(word)
+            end = match.end()
+        else:
+            runs.append([word])
+            end = match.end()
+    return runs if plain else []
+
+
+def _found(name: Sequence[str], languages: Sequence[str], postings: Postings) -> list[list[int]]:
+    """The shelf's terms for each word of a name."""
+    spelt = [term for word in name for term in zip(*(terms(word, one) for one in languages), strict=True)]
+    return [
+        [
+            number
+            for one, term in zip(languages, spelling, strict=True)
+            if (number := postings.number(one, term)) is not None
+        ]
+        for spelling in spelt
+    ]
+
+
 def _is_name(question: str) -> bool:
     """Whether it is a bare phrase, as a heading would be."""
     text = question.rstrip()
     return not text.endswith("?") and len(text.split()) <= _NAME_WORDS
+
+
+@lru_cache(maxsize=32)
+def heading_terms(language: str) -> frozenset[str]:
+    """The terms of a language that name nothing: its function words, and what heads sections in any book."""
+    words = [*FUNCTION_WORDS.get(language, ()), *HEADING_WORDS.get(language, ())]
+    return frozenset(terms(" ".join(words), language))
 
 
 @lru_cache(maxsize=32)

@@ -5,6 +5,7 @@ Holds numbers and titles, no passage's text. Knows no storage and no model: vect
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -13,9 +14,9 @@ from bot.retrieval.bridges import Bridges
 from bot.retrieval.confidence import Evidence, confident, said
 from bot.retrieval.fuse import fused, highest, in_company
 from bot.retrieval.language import detect_question, may_vote
-from bot.retrieval.lexical import Segment
+from bot.retrieval.lexical import Segment, terms
 from bot.retrieval.postings import Postings
-from bot.retrieval.question import Asked, QuestionTerms, question_terms
+from bot.retrieval.question import Asked, QuestionTerms, heading_terms, question_terms
 from bot.retrieval.ranked import Hit, Options, Ranked
 from bot.retrieval.titles import Match, MatchKind, Titles
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _WEIGHED = 5  # of the best passages, for evidence
 _COMPANY = 20  # of the best passages of a name that no heading bears stand together
+_NEAR = 0.92  # so like a title: one slip in seven letters; "Augur" is not "Augury"
+_BEARERS = 3  # so many sections of one book may bear a name
 _UNTOLD = "?"  # None is an answer: a language that cannot be told
 
 
@@ -173,9 +176,10 @@ class Shelf:
             self._hit(n, 1.0 + top if n in first else float(scores[n]), by.get(n, "search")) for n in ranked
         )
         told = Evidence(
-            title=any(match.kind != "fuzzy" or match.score >= 0.9 for match in titles),
+            title=self._named(titles),
             size=self.size,
             name=asked.name,
+            apart=asked.apart,
         )
         weighed = [] if asked.foreign else [self._weighed(told, asked.asked, best, cosines, options)]
         strange = [number for number in best if self._language(number) != language]
@@ -187,6 +191,18 @@ class Shelf:
             weighed.append(self._weighed(told, asked.abroad.asked, strange, near, options))
         sure = [one for one in weighed if confident(one, options.thresholds, options.likeness)]
         return Ranked(hits, bool(sure), language, (sure or weighed)[0])
+
+    def _named(self, titles: Sequence[Match]) -> bool:
+        """Whether one of the titles looked up names what it heads: "Introduction" does not, nor one that many bear."""
+        bearers: Counter[tuple[str, str]] = Counter()
+        for match in titles:
+            if match.kind == "fuzzy" and match.score < _NEAR:
+                continue
+            document = self._found(match).document_id
+            said = set(terms(match.title, language := self.language_of(document) or ""))
+            if said.difference(heading_terms(language)):
+                bearers[document, match.title.casefold()] += 1
+        return any(count <= _BEARERS for count in bearers.values())
 
     def _weighed(
         self,

@@ -11,16 +11,20 @@ from bot.readers import read
 from bot.retrieval.chunk import chunks
 from bot.retrieval.confidence import Evidence, confident
 from bot.retrieval.lexical import Segment
+from bot.retrieval.question import names
 from bot.retrieval.shelf import Shelf, ShelvedDocument
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FAIR = Evidence(share=0.4, worth=1.0, words=4, size=1000)
 
 
-def shelf(*names: str) -> Shelf:
+def shelf(*names: str, **texts: str) -> Shelf:
+    """A shelf of examples by their names, and of texts by theirs."""
     shelved = []
-    for name in names:
-        document = read(name, (EXAMPLES / name).read_bytes())
+    files = {name: (EXAMPLES / name).read_bytes() for name in names}
+    files |= {f"{name}.md": text.encode() for name, text in texts.items()}
+    for name, data in files.items():
+        document = read(name, data)
         made = chunks(document, child_chars=800, parent_chars=2000)
         sections = [(section.title, section.path) for section in document.sections]
         segment = Segment.build(made, document.language)
@@ -98,6 +102,8 @@ def test_more_is_asked_of_large_shelves_short_questions_and_names() -> None:
     assert least(replace(FAIR, size=100_000)) > usual
     assert least(replace(FAIR, words=1)) > usual
     assert least(replace(FAIR, name=True)) > usual
+    assert least(replace(FAIR, apart=1)) > usual
+    assert least(replace(FAIR, name=True, words=2)) - least(replace(FAIR, words=2)) > 0.2
     assert least(replace(FAIR, worth=2.0)) < usual
 
 
@@ -110,3 +116,62 @@ def test_likeness_speaks_for_and_against() -> None:
 
 def test_a_question_of_function_words_asks_nothing() -> None:
     assert not confident(Evidence(likeness=0.9, size=10))
+
+
+FILLER = "".join(
+    f"## {name}\n\nThe {name.lower()} stands by the river, and the miller knows its {thing} well.\n\n"
+    for name, thing in zip(
+        ("Mill", "Forge", "Granary", "Chapel", "Harbour", "Quarry", "Orchard", "Tannery"),
+        ("wheel", "anvil", "corn", "bell", "boats", "stone", "apples", "hides"),
+        strict=True,
+    )
+)
+
+
+def test_a_heading_that_any_book_has_names_nothing() -> None:
+    generic = ("Introduction", "Name", "Examples", "How does it work?", "Overview")
+    text = "".join(f"## {name}\n\nWhat stands here is about the village.\n\n" for name in generic)
+    village = shelf(village=f"# Village\n\n{text}## Tireless\n\nYou need no sleep.\n\n{FILLER}")
+    for name in generic:
+        assert not village.search(name).confident, name
+        assert village.search(name).hits[0].titled, name  # found all the same
+    assert village.search("Tireless").confident
+    assert village.search("what is the forge?").confident
+
+    aldeia = shelf(
+        aldeia="# Aldeia\n\n## Nome\n\nO nome da aldeia é antigo e vem do rio que passa por ela.\n\n"
+        "## Como funciona?\n\nCada casa da aldeia paga ao moinho uma parte da farinha que recebe.\n\n"
+        "## Moinho\n\nO moinho fica ao lado do rio e trabalha durante o dia inteiro.\n"
+    )
+    assert not aldeia.search("Nome").confident
+    assert not aldeia.search("Como Funciona?").confident
+    assert aldeia.search("Moinho").confident
+
+
+def test_a_heading_that_many_sections_of_a_book_bear_names_none_of_them() -> None:
+    def houses(count: int) -> Shelf:
+        rooms = "".join(f"## House {n}\n\nIt has a door.\n\n### Cellar\n\nDark.\n\n" for n in range(count))
+        return shelf(houses=f"# Houses\n\n{rooms}{FILLER}")
+
+    assert houses(2).search("Cellar").confident
+    assert not houses(6).search("Cellar").confident
+
+
+def test_a_name_whose_words_no_passage_holds_together_is_nobodys() -> None:
+    question = "Which band recorded the live album called Silver Harbour at the river festival?"
+    text = (
+        "# Bands\n\n## Millers\n\nThe band recorded a live album called {} at the river festival.\n\n"
+        "## Elsewhere\n\nSilver was found in the hills.\n\n"
+    )
+    assert shelf(bands=text.format("Silver Harbour") + FILLER).search(question).evidence.apart == 0
+    assert shelf(bands=text.format("Copper Hill") + FILLER).search(question).evidence.apart == 1
+
+
+def test_capitals_tell_names_only_inside_a_sentence() -> None:
+    assert names("Who sang Maiden Japan, and when?") == [["Maiden", "Japan"]]
+    assert names("Maiden Japan") == names("WHO SANG IT?") == names("How Does Sneak Attack Work") == []
+    assert names("does the Mayor of Little Rock know Amy Johnson?") == [
+        ["Mayor"],
+        ["Little", "Rock"],
+        ["Amy", "Johnson"],
+    ]
