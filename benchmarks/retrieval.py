@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,17 +33,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SETS = ("rules-en-srd51", "rules-en-srd51-bare", "rules-pt-fate", "faquad-pt", "hotpot-en")
+ABROAD = "cross-pt-en-cfi"
+HALVED = "hotpot-en"  # its articles come in tens, one ten a question: half of them know nothing of the other questions
 _NEAREST = 50
 
 
 @dataclass
 class Corpus:
-    """One set on a shelf, with what a library would keep in its database.
+    """One set on a shelf, or a part `of` one, with what a library would keep in its database.
 
     `texts` are by chunk id, `headed` the same under their headings, as models read them; `cuts` by document.
     """
 
     name: str
+    of: str
     questions: list[Question]
     shelf: Shelf
     texts: dict[str, str]
@@ -56,12 +59,16 @@ class Corpus:
     child_chars: int
 
 
-def build(folder: Path, model: KeptVectors | None, child_chars: int = 800) -> Corpus:
-    """A set's corpus, read, cut, indexed and, where a model speaks its language, embedded."""
+def build(
+    folder: Path, model: KeptVectors | None, child_chars: int = 800, files: Sequence[str] | None = None
+) -> Corpus:
+    """A set's corpus, or these `files` of it: read, cut, indexed and, where a model speaks its language, embedded."""
     began = time.perf_counter()
     shelved: list[ShelvedDocument] = []
     cut: list[tuple[str, Document, list[Chunk]]] = []
     for file in sorted((folder / "corpus").iterdir()):
+        if files is not None and file.name not in files:
+            continue
         document = read(file.name, file.read_bytes())
         made = chunks(document, child_chars=child_chars, parent_chars=2000)
         sections = [(section.title, section.path) for section in document.sections]
@@ -93,8 +100,9 @@ def build(folder: Path, model: KeptVectors | None, child_chars: int = 800) -> Co
     spent = time.process_time() - cpu
     questions = read_questions(folder / "questions.jsonl")
     cuts = {name: (document, made) for name, document, made in cut}
+    name = folder.name if files is None else f"{folder.name}, {len(files)} of its texts"
     return Corpus(
-        folder.name, questions, shelf, texts, headed, cuts, ids, vectors, lexical, spent, child_chars
+        name, folder.name, questions, shelf, texts, headed, cuts, ids, vectors, lexical, spent, child_chars
     )
 
 
@@ -200,26 +208,70 @@ def main(names: list[str]) -> int:
             print(
                 f"| {corpus.name} | {'yes' if lookup else 'no'} | {' | '.join(cells)} | {extra} |", flush=True
             )
-    across(corpora, vectors, Options(model_languages=spoken))
+    across(_shelves(corpora, model), vectors, Options(model_languages=spoken))
     return 0
 
 
-def across(corpora: list[Corpus], vectors: dict[str, NDArray[np.float32]], options: Options) -> None:
-    """Prints how often questions find confidence in each corpus; golds truly there are left out."""
+def _shelves(corpora: list[Corpus], model: KeptVectors | None) -> list[Corpus]:
+    """The corpora that strangers are put to: with CFI's Portuguese questions, and half of Hotpot's articles."""
+    shelves = list(corpora)
+    if (folder := data(ABROAD)) is not None and all(one.name != ABROAD for one in corpora):
+        shelves.append(build(folder, None))  # words alone cross languages
+    if (folder := data(HALVED)) is not None and any(one.name == HALVED for one in corpora):
+        even = sorted(one.name for one in (folder / "corpus").iterdir() if int(one.name[:4]) // 10 % 2 == 0)
+        shelves.append(build(folder, model, files=even))
+    return shelves
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """Of questions put to a corpus: how many were `strange` there and how many of these `answered`; how many
+    found a passage that answers them among the first five (`right`), and how many of these were `refused`."""
+
+    strange: int = 0
+    answered: int = 0
+    right: int = 0
+    refused: int = 0
+
+    def __add__(self, other: Refusals) -> Refusals:
+        mine, theirs = astuple(self), astuple(other)
+        return Refusals(*(one + another for one, another in zip(mine, theirs, strict=True)))
+
+    def __str__(self) -> str:
+        said = [f"{self.answered / self.strange:.3f} of {self.strange} answered"] if self.strange else []
+        said += [f"{self.refused / self.right:.3f} of {self.right} refused"] if self.right else []
+        return "; ".join(said) or "–"
+
+
+def refusals(
+    asking: Corpus, corpus: Corpus, vectors: dict[str, NDArray[np.float32]], options: Options
+) -> Refusals:
+    """How one set's questions fare at a corpus; golds of another that are truly there are left out."""
+    whole = bare(" ".join(corpus.texts.values()))
+    made = Refusals()
+    for question in asking.questions:
+        here = [gold for gold in question.gold if corpus.of == asking.of and gold.source in corpus.cuts]
+        if not here and any(bare(gold.quote) in whole for gold in question.gold):
+            continue
+        ranked, _ = ask(corpus, question.query, vectors.get(question.query), options)
+        if not here:
+            made += Refusals(strange=1, answered=ranked.confident)
+        elif score(here, passages(corpus, ranked)).recall_5:
+            made += Refusals(right=1, refused=not ranked.confident)
+    return made
+
+
+def across(corpora: list[Corpus], vectors: dict[str, NDArray[np.float32]], options: Options) -> Refusals:
+    """Prints how each set's questions fare at each corpus, and all of them together."""
     print("\n| questions of | " + " | ".join(f"asked of {corpus.name}" for corpus in corpora) + " |")
     print("|---|" + "---|" * len(corpora))
-    for asking in corpora:
-        cells = []
-        for corpus in corpora:
-            whole = bare(" ".join(corpus.texts.values())) if asking is not corpus else ""
-            put = [
-                question.query
-                for question in asking.questions
-                if asking is corpus or not any(bare(gold.quote) in whole for gold in question.gold)
-            ]
-            sure = [ask(corpus, query, vectors.get(query), options)[0].confident for query in put]
-            cells.append(f"{np.mean(sure):.3f} of {len(sure)}" if sure else "–")
-        print(f"| {asking.name} | {' | '.join(cells)} |", flush=True)
+    pooled = Refusals()
+    for asking in (one for one in corpora if one.name == one.of):
+        cells = [refusals(asking, corpus, vectors, options) for corpus in corpora]
+        pooled = sum(cells, pooled)
+        print(f"| {asking.name} | {' | '.join(map(str, cells))} |", flush=True)
+    print(f"\nPooled: {pooled}")
+    return pooled
 
 
 if __name__ == "__main__":
