@@ -86,8 +86,8 @@ class Likeness:
     None leaves the cosines out: those of one model say nothing of another's.
     """
 
-    weight: float = 5.0
-    even: float = 0.63
+    weight: float = 2.0
+    even: float = 0.68
     foreign_weight: float = 0.0
     foreign_even: float = 0.0
 
