@@ -114,3 +114,13 @@ async def test_without_a_model_a_short_question_is_read_with_the_last_line_of_th
     inquiry = await bench.inquiry("does it by day?", earlier=f"Ana: {'candle ' * 5_000}", helper=False)
     await bench.search("single", inquiry, run := MemoryRun())
     assert len(run.kept) == 2
+
+
+async def test_without_a_model_a_question_in_any_language_is_told_what_to_do(bench: Bench) -> None:
+    for language, question in (
+        ("nl", "Hoe lang brandt een kaars tijdens het lopen?"),
+        ("ru", "Сколько горит свеча?"),
+    ):
+        inquiry = await bench.inquiry(question, language=language, helper=False)
+        found, _ = await bench.search("single", inquiry)
+        assert (found.confident, found.notices) == (False, ["rules.other_language"])
