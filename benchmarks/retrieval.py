@@ -168,8 +168,9 @@ def asked(corpora: Sequence[Corpus], model: KeptVectors | None) -> dict[str, NDA
 
 
 def figures() -> Iterator[Figure]:
-    """Recall on every set that is there; by words alone without SUTRADHAR_MODELS."""
+    """Recall on every set that is there, and strangers answered; by words alone without SUTRADHAR_MODELS."""
     model = kept_model()
+    corpora: list[Corpus] = []
     options = Options(model_languages=model.languages if model else None)
     for name in SETS:
         what = f"{name}: recall@5, @10, @4k; refused; p50"
@@ -178,9 +179,15 @@ def figures() -> Iterator[Figure]:
             yield skipped(what)
             continue
         corpus = build(folder, model)
+        corpora.append(corpus)
         made = measured(corpus, asked([corpus], model), options)
         recall = ", ".join(f"{made[key]:.3f}" for key in ("recall@5", "recall@10", "recall@4k"))
         yield Figure(what, f"{recall}; {made['refused']:.3f}; {made['p50_ms']:.1f} ms")
+    shelves = _shelves(corpora, model)
+    vectors = asked(shelves, model)
+    pairs = [(one, shelf) for one in shelves if one.name == one.of for shelf in shelves]
+    all_pairs = sum((refusals(one, shelf, vectors, options) for one, shelf in pairs), Refusals())
+    yield Figure("strangers, all sets put to all; right ones (gold in the first five)", str(all_pairs))
 
 
 def main(names: list[str]) -> int:
@@ -261,7 +268,7 @@ def refusals(
     return made
 
 
-def across(corpora: list[Corpus], vectors: dict[str, NDArray[np.float32]], options: Options) -> Refusals:
+def across(corpora: list[Corpus], vectors: dict[str, NDArray[np.float32]], options: Options) -> None:
     """Prints how each set's questions fare at each corpus, and all of them together."""
     print("\n| questions of | " + " | ".join(f"asked of {corpus.name}" for corpus in corpora) + " |")
     print("|---|" + "---|" * len(corpora))
@@ -271,7 +278,6 @@ def across(corpora: list[Corpus], vectors: dict[str, NDArray[np.float32]], optio
         pooled = sum(cells, pooled)
         print(f"| {asking.name} | {' | '.join(map(str, cells))} |", flush=True)
     print(f"\nPooled: {pooled}")
-    return pooled
 
 
 if __name__ == "__main__":
