@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bot.readers.document import Document, Section
-from bot.readers.lines import Block, blocks, split_lines
+from bot.readers.lines import Block, Line, blocks, split_lines
 
 SEPARATOR = " › "
 
 _SETEXT = re.compile(r"[ \t>]*(=+|-+)[ \t]*$")
+_WORD = re.compile(r"[^\W_]")
+_CELL = re.compile(r"\|| {2,}|\t")
+_LEAD = 4  # a paragraph of at most this part of the cap may lead in to a table or a list
+_LINE = 8  # … and one of at most this part does not stand alone
 _SENTENCE = re.compile(r"(?<=[.!?…:;])[\"”’)\]*_]*\s+")
 
 
@@ -23,6 +27,7 @@ class Chunk:
     """A passage of one section. `document.text[start:end]` is `text`, less a table's repeated heading in front.
 
     `ordinal` counts in the document, `section` is a Section's ordinal; `breadcrumb` stands apart from the text.
+    `rows` are those of its tables, each with its table's heading before it, to be found by.
     """
 
     ordinal: int
@@ -31,14 +36,15 @@ class Chunk:
     end: int
     text: str
     breadcrumb: str
+    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
     start: int
     end: int
-    head: str = ""  # a table's heading, for all its groups of rows but the first
-    table: bool = False
+    head: str = ""  # a table's heading and what leads in to it, for all its groups of rows but the first
+    rows: tuple[str, ...] = ()
 
 
 def chunks(document: Document, *, child_chars: int, parent_chars: int) -> list[Chunk]:
@@ -54,7 +60,11 @@ def chunks(document: Document, *, child_chars: int, parent_chars: int) -> list[C
         start = body_start(document.text, section)
         for piece in _packed(document.text, list(_pieces(document.text, start, section.end, cap)), cap):
             text = piece.head + document.text[piece.start : piece.end]
-            made.append(Chunk(len(made), section.ordinal, piece.start, piece.end, text, breadcrumb))
+            if not _WORD.search(text):  # a rule across the page
+                continue
+            made.append(
+                Chunk(len(made), section.ordinal, piece.start, piece.end, text, breadcrumb, piece.rows)
+            )
     return made
 
 
@@ -115,14 +125,15 @@ def _pieces(text: str, start: int, end: int, cap: int) -> Iterator[_Piece]:
     lines = split_lines(text, start, end)
     at = 0
     for block in blocks(lines):
-        yield from _paragraphs(text, lines[at].start, lines[block.first].start, cap)
+        before = list(_paragraphs(text, lines[at].start, lines[block.first].start, cap))
         at = block.last
         stop = min(lines[block.last - 1].end, end)
         if block.kind in ("pipe", "rule"):
-            yield from _rows(
-                text, [(line.start, line.end) for line in lines[block.first : block.last]], block, cap
-            )
+            lead = before.pop() if before and before[-1].end - before[-1].start <= cap // _LEAD else None
+            yield from before
+            yield from _table(text, lines[block.first : block.last], block, cap, lead)
         else:
+            yield from before
             yield from _paragraphs(text, lines[block.first].start, stop, cap)
         if at >= len(lines):
             return
@@ -165,50 +176,135 @@ def _split(text: str, start: int, end: int, cap: int) -> Iterator[_Piece]:
         yield _Piece(start, end)
 
 
-def _rows(text: str, lines: list[tuple[int, int]], block: Block, cap: int) -> Iterator[_Piece]:
-    whole = _trim(text, lines[0][0], lines[-1][1])
-    if whole[1] - whole[0] <= cap:
-        yield _Piece(*whole, table=True)
+def _table(text: str, lines: list[Line], block: Block, cap: int, lead: _Piece | None) -> Iterator[_Piece]:
+    """A table with the short paragraph that leads in to it: whole, or groups of rows under both."""
+    head_start, head_end = lines[0].start, lines[min(block.head, len(lines)) - 1].end
+    head = text[head_start:head_end]
+    rows = _row_spans(lines[block.head :])
+    texts = [text[first:last] for first, last in rows]
+    named = _named(head, texts) if _WORD.search(head) and len(rows) > 1 else [""] * len(rows)
+    start, end = _trim(text, lead.start if lead else head_start, lines[-1].end)
+    if end - start <= cap:
+        yield _Piece(start, end, rows=tuple(filter(None, named)))
         return
-    head = text[lines[0][0] : lines[min(block.head, len(lines)) - 1][1]] + "\n"
+    if not rows:
+        yield from _split(text, start, end, cap)
+        return
+    if head_end - start > cap // 2 and lead:
+        yield lead
+        start = head_start
     if len(head) > cap // 2:  # a heading as long as that would leave no room for rows
-        for start, end in lines:
-            yield from _split(text, start, end, cap)
+        for line in lines:
+            yield from _split(text, line.start, line.end, cap)
         return
-    first, last = lines[0][0], lines[min(block.head, len(lines)) - 1][1]
-    prefix = ""
-    for start, end in lines[block.head :]:
-        if len(prefix) + end - first <= cap:
-            last = end
+    again = text[start:head_end] + "\n"
+    room = cap - len(again)
+    length = end - rows[0][0]
+    even = min(room, length // -(-length // room) + cap // 8)  # no last group of a single row
+    held: list[str] = []
+    prefix, first, last = "", start, head_end
+    for (row_start, row_end), row in zip(rows, named, strict=True):
+        limit = (room if row_end == rows[-1][1] else even) + (0 if prefix else len(again))
+        if row_end - first <= limit:
+            last = row_end
+            held.append(row)
+            continue
+        if not prefix and not held:  # not even the first row fits: begin it under its heading
+            parts = list(_split(text, row_start, row_end, max(1, cap - (row_start - start))))
+            yield _Piece(start, parts[0].end, rows=(row,) if row else ())
+            for piece in parts[1:]:
+                yield _Piece(piece.start, piece.end, again, (row,) if row else ())
+            prefix, first, last = again, row_end, row_end
             continue
         if last > first:
-            yield _Piece(*_trim(text, first, last), head=prefix, table=True)
-        prefix = head
-        first, last = start, end
-        if len(prefix) + end - start > cap:  # one row longer than the room: cut it, still under the heading
-            for piece in _split(text, start, end, cap - len(prefix)):
-                yield _Piece(piece.start, piece.end, head=prefix, table=True)
-            first = last = end
+            yield _Piece(*_trim(text, first, last), prefix, tuple(filter(None, held)))
+        prefix = again
+        first, last, held = row_start, row_end, [row]
+        if row_end - row_start > room:  # one row longer than the room: cut it, still under the heading
+            for piece in _split(text, row_start, row_end, room):
+                yield _Piece(piece.start, piece.end, again, (row,) if row else ())
+            first, held = row_end, []
     if last > first:
-        trimmed = _trim(text, first, last)
-        if trimmed[0] < trimmed[1]:
-            yield _Piece(*trimmed, head=prefix, table=True)
+        yield _Piece(*_trim(text, first, last), prefix, tuple(filter(None, held)))
+
+
+def _row_spans(lines: list[Line]) -> list[tuple[int, int]]:
+    """The characters of each row; where blank lines part the rows (Pandoc), one may be of several lines."""
+    parted = any(not line.text.strip() for line in lines)
+    spans: list[tuple[int, int]] = []
+    goes_on = False
+    for line in lines:
+        if not line.text.strip():
+            goes_on = False
+        elif spans and (goes_on or not _WORD.search(line.text)):
+            spans[-1] = (spans[-1][0], line.end)
+        else:
+            spans.append((line.start, line.end))
+            goes_on = parted
+    return spans
+
+
+def _named(head: str, rows: list[str]) -> list[str]:
+    """Each row behind its table's heading, and behind the row that names its group: one of a single cell."""
+    made: list[str] = []
+    group, inner = "", False
+    indents = [len(row) - len(row.lstrip(" |")) for row in rows]
+    for row, indent in zip(rows, indents, strict=True):
+        cells = [cell for cell in _CELL.split(row.strip().strip("|")) if _WORD.search(cell)]
+        outer = indent == min(indents)
+        alone = outer and len(cells) == 1
+        if outer and (inner or alone):  # what stood indented under the last one is over
+            group, inner = "", False
+        inner = inner or not outer
+        made.append(f"{head}\n{group}\n{row}" if cells else "")
+        group = cells[0] if alone else group
+    return made
 
 
 def _packed(text: str, pieces: list[_Piece], cap: int) -> Iterator[_Piece]:
-    """Neighbouring pieces joined while they fit, in chunks of about even length."""
+    """Neighbouring pieces joined while they fit, in chunks of about even length; what leads in stays with its list."""
     total = pieces[-1].end - pieces[0].start if pieces else 0
     even = min(cap, -(-total // max(1, -(-total // cap))) + cap // 8)
-    held: _Piece | None = None
-    for piece in pieces:
-        if piece.start >= piece.end:
+    held: list[_Piece] = []
+    pieces = [piece for piece in reversed(pieces) if piece.start < piece.end]
+    while pieces:
+        piece = pieces.pop()
+        limit = even if pieces else cap
+        if held and not piece.head and not held[0].head and piece.end - held[0].start <= limit:
+            held.append(piece)
             continue
-        limit = cap if held is not None and piece.end == pieces[-1].end else even
-        if held is not None and not piece.head and not held.head and piece.end - held.start <= limit:
-            held = _Piece(held.start, piece.end, table=held.table or piece.table)
-            continue
-        if held is not None:
-            yield held
-        held = piece
-    if held is not None:
-        yield held
+        lead = held[-1] if held else None
+        if lead and not piece.head and _leads_in(text, lead, cap, alone=len(held) == 1):
+            together = _together(text, lead, piece, cap)
+            if together:
+                if held[:-1]:
+                    yield _joined(held[:-1])
+                held = together[0]
+                pieces += reversed(together[1])
+                continue
+        if held:
+            yield _joined(held)
+        held = [piece]
+    if held:
+        yield _joined(held)
+
+
+def _leads_in(text: str, piece: _Piece, cap: int, *, alone: bool) -> bool:
+    """Whether a piece says little without the next one: it ends in a colon, or is a line that would stand alone."""
+    length = piece.end - piece.start
+    if piece.rows or piece.head or length > cap // _LEAD:
+        return False
+    return text[piece.start : piece.end].rstrip("*_").endswith(":") or (alone and length <= cap // _LINE)
+
+
+def _together(text: str, lead: _Piece, piece: _Piece, cap: int) -> tuple[list[_Piece], list[_Piece]] | None:
+    """What leads in with what it leads to, as much as the cap holds, and the rest; None if they cannot be joined."""
+    if piece.end - lead.start <= cap:
+        return [lead, piece], []
+    first, *rest = _split(text, lead.start, piece.end, cap)
+    return ([first], rest) if first.end > piece.start and not piece.rows else None
+
+
+def _joined(pieces: list[_Piece]) -> _Piece:
+    rows = tuple(row for piece in pieces for row in piece.rows)
+    return _Piece(pieces[0].start, pieces[-1].end, pieces[0].head, rows)

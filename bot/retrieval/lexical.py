@@ -13,7 +13,7 @@ import zlib
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.retrieval.language import STEMMED
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:['’]\w+)*")
 _CLITIC = re.compile(r"['’](?:s|t|ll|re|ve|d|m)$")
 _MAGIC = b"SUT1"
+_COUNTS = "<8sIIII"  # language, terms, postings, chunks, bytes of the words
 _stemmers = threading.local()  # a Snowball stemmer is not safe to share between threads
 
 
@@ -86,28 +87,38 @@ class Segment:
     body: NDArray[np.uint16]  # (postings,)
     head: NDArray[np.uint16]  # (postings,)
     lengths: NDArray[np.int32]  # (chunks,), in terms of the text
+    rows: Rows | None = None  # of its tables; none in what earlier versions wrote
 
     @classmethod
     def build(cls, chunks: Sequence[Chunk], language: str) -> Segment:
         """The postings of a document's chunks, in ordinal order."""
+        rows = [(chunk.ordinal, chunk.breadcrumb, row) for chunk in chunks for row in chunk.rows]
+        return replace(
+            cls._of([(chunk.breadcrumb, chunk.text) for chunk in chunks], language),
+            rows=Rows.build(rows, language) if rows else None,
+        )
+
+    @classmethod
+    def _of(cls, texts: Sequence[tuple[str, str]], language: str) -> Segment:
+        """Of (breadcrumb, text) pairs, numbered as they come."""
         import numpy as np
 
         # Flat, three numbers a posting: numpy would hold the interpreter for seconds over as many tuples as a book has.
         postings: defaultdict[str, array[int]] = defaultdict(lambda: array("i"))
         lengths = []
         heads: dict[str, Counter[str]] = {}
-        for chunk in chunks:
-            if chunk.breadcrumb not in heads:
-                heads[chunk.breadcrumb] = Counter(terms(chunk.breadcrumb, language))
-            head = heads[chunk.breadcrumb]
-            found = terms(chunk.text, language)
+        for number, (breadcrumb, text) in enumerate(texts):
+            if breadcrumb not in heads:
+                heads[breadcrumb] = Counter(terms(breadcrumb, language))
+            head = heads[breadcrumb]
+            found = terms(text, language)
             body = Counter(found)
             lengths.append(len(found))
             for term, count in body.items():
-                postings[term].extend((chunk.ordinal, count, head.get(term, 0)))
+                postings[term].extend((number, count, head.get(term, 0)))
             for term, count in head.items():
                 if term not in body:
-                    postings[term].extend((chunk.ordinal, 0, count))
+                    postings[term].extend((number, 0, count))
         vocabulary = sorted(postings)
         flat = b"".join(postings[term] for term in vocabulary)
         table = np.frombuffer(flat, dtype=np.intc).reshape(-1, 3)
@@ -124,27 +135,38 @@ class Segment:
         )
 
     def to_bytes(self) -> bytes:
-        """One blob: counts, then the arrays little-endian, then the words; compressed."""
+        """One blob: counts, then the arrays little-endian, then the words, then the rows; compressed."""
+        raw = self._raw()
+        if self.rows is not None:
+            raw += self.rows.postings._raw() + self.rows.chunks.astype("<i4").tobytes()
+        return _MAGIC + zlib.compress(raw, 1)
+
+    def _raw(self) -> bytes:
         words = "\n".join(self.vocabulary).encode()
         code = self.language.encode()[:8].ljust(8, b"\0")
         counts = struct.pack(
-            "<8sIIII", code, len(self.vocabulary), len(self.chunks), len(self.lengths), len(words)
+            _COUNTS, code, len(self.vocabulary), len(self.chunks), len(self.lengths), len(words)
         )
         arrays = (self.offsets, self.chunks, self.body, self.head, self.lengths)
         raw = b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays)
-        return _MAGIC + zlib.compress(counts + raw + words, 1)
+        return counts + raw + words
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> Segment:
         """The segment that `to_bytes` wrote. Raises ValueError for anything else."""
-        import numpy as np
-
         if not blob.startswith(_MAGIC):
             raise ValueError("not a segment of this version")
         raw = zlib.decompress(blob[len(_MAGIC) :])
-        size = struct.calcsize("<8sIIII")
-        code, vocabulary, postings, chunks, words = struct.unpack("<8sIIII", raw[:size])
-        at = size
+        segment, at = cls._read(raw, 0)
+        return segment if at == len(raw) else replace(segment, rows=Rows.read(raw, at))
+
+    @classmethod
+    def _read(cls, raw: bytes, at: int) -> tuple[Segment, int]:
+        """The segment that stands at `at`, and where it ends."""
+        import numpy as np
+
+        code, vocabulary, postings, chunks, words = struct.unpack_from(_COUNTS, raw, at)
+        at += struct.calcsize(_COUNTS)
         arrays = []
         for count, kind in (
             (vocabulary + 1, "<i4"), (postings, "<i4"), (postings, "<u2"), (postings, "<u2"), (chunks, "<i4"),
@@ -153,4 +175,33 @@ class Segment:
             arrays.append(array)
             at += array.nbytes
         text = raw[at : at + words].decode()
-        return cls(code.rstrip(b"\0").decode(), text.split("\n") if vocabulary else [], *arrays)
+        made = cls(code.rstrip(b"\0").decode(), text.split("\n") if vocabulary else [], *arrays)
+        return made, at + words
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a document's tables, each under its table's heading, as texts of their own.
+
+    A table is many short texts: what a row says together counts for more than what stands in rows apart.
+    `chunks` are the ordinals of the chunks they stand in.
+    """
+
+    chunks: NDArray[np.int32]  # (rows,)
+    postings: Segment  # numbered by row
+
+    @classmethod
+    def build(cls, rows: Sequence[tuple[int, str, str]], language: str) -> Rows:
+        """From (chunk's ordinal, breadcrumb, text) triples."""
+        import numpy as np
+
+        owners = np.array([chunk for chunk, _, _ in rows], dtype=np.int32)
+        return cls(owners, Segment._of([(breadcrumb, text) for _, breadcrumb, text in rows], language))
+
+    @classmethod
+    def read(cls, raw: bytes, at: int) -> Rows:
+        """What `Segment.to_bytes` wrote from `at` on."""
+        import numpy as np
+
+        postings, at = Segment._read(raw, at)
+        return cls(np.frombuffer(raw, dtype="<i4", count=len(postings.lengths), offset=at), postings)

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
     Ints = NDArray[np.int32]
 
+_HOLLOW = 3
+_SHORT = (
+    0.5  # of the mean length: what is shorter is hardly more to the point, and may be a heading's name alone
+)
+
 
 class Postings:
     """Segments merged; chunks are numbered through, in the segments' order. Immutable once made."""
@@ -29,38 +34,37 @@ class Postings:
         import numpy as np
 
         self._vocabulary: dict[tuple[str, str], int] = {}
-        known = self._vocabulary
-        ids, chunks = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
-        bodies, heads, lengths = [np.zeros(0, np.uint16)], [np.zeros(0, np.uint16)], [np.zeros(0, np.int32)]
-        first = 0
         self._in_language: Counter[str] = Counter()
+        rows: list[tuple[str, Segment]] = []
+        owners: list[Ints] = [np.zeros(0, np.int32)]
+        first = 0
         for language, segment in segments:
             self._in_language[language] += len(segment.lengths)
-            numbers = np.array(
-                [known.setdefault((language, term), len(known)) for term in segment.vocabulary], np.int32
-            )
-            ids.append(np.repeat(numbers, np.diff(segment.offsets)))
-            chunks.append(segment.chunks + np.int32(first))
-            bodies.append(segment.body)
-            heads.append(segment.head)
-            lengths.append(segment.lengths)
+            if segment.rows is not None:
+                rows.append((language, segment.rows.postings))
+                owners.append(segment.rows.chunks + np.int32(first))
             first += len(segment.lengths)
-        term = np.concatenate(ids)
-        order = np.argsort(term, kind="stable")
-        self._chunk = np.concatenate(chunks)[order].astype(np.int32)
-        self._body = np.concatenate(bodies)[order]
-        self._head = np.concatenate(heads)[order]
-        self._lengths = np.concatenate(lengths)
-        self.size = len(self._lengths)
-        self._offsets = np.concatenate([[0], np.cumsum(np.bincount(term, minlength=len(known)))])
+        for language, segment in (*segments, *rows):
+            for term in segment.vocabulary:
+                self._vocabulary.setdefault((language, term), len(self._vocabulary))
+        self._chunks = _Table(segments, self._vocabulary)
+        self.size = len(self._chunks.lengths)
+        self._mean = float(self._chunks.lengths.mean()) if self.size else 1.0
+        self._rows = _Table(rows, self._vocabulary)
+        self._owners = np.concatenate(owners)
+        self._offsets, self._chunk = self._chunks.offsets, self._chunks.texts
+        self._body, self._head = self._chunks.body, self._chunks.head
         # The forward index (which terms a chunk holds) is what tells the titles that a passage names.
         body = self._body > 0
+        term = np.repeat(np.arange(len(self._offsets) - 1, dtype=np.int32), np.diff(self._offsets))
         by_chunk = np.argsort(self._chunk[body], kind="stable")
-        self._forward = term[order][body][by_chunk].astype(np.int32)
+        self._forward = term[body][by_chunk]
         self._forward_offsets = np.concatenate(
             [[0], np.cumsum(np.bincount(self._chunk[body], minlength=self.size))]
         ).astype(np.int64)
-        self._impacts: dict[tuple[float, float, float], Floats] = {}
+        own = np.bincount(self._chunk[body & (self._head == 0)], minlength=self.size)
+        self.hollow: NDArray[np.bool_] = own < _HOLLOW
+        """Whether a chunk says nothing beside its headings' own words."""
         self._cognates: dict[str, Cognates] = {}
 
     @property
@@ -128,26 +132,70 @@ class Postings:
                 return False
         return True
 
-    def bm25(self, weights: Mapping[int, float], *, k1: float, b: float, head_weight: float) -> Floats:
-        """Every chunk's score: BM25 by the weights given, the breadcrumb counting `head_weight` times."""
+    def bm25(
+        self, weights: Mapping[int, float], *, k1: float, b: float, head_weight: float, rows: bool
+    ) -> Floats:
+        """Every chunk's score: BM25 by the weights given, the breadcrumb counting `head_weight` times.
+
+        With `rows`, the best row of its tables may score instead, as a short text of its own.
+        """
         import numpy as np
 
-        impact = self._impact(k1, b, head_weight)
-        scores = np.zeros(self.size, dtype=np.float32)
-        for number, weight in weights.items():
-            span = slice(int(self._offsets[number]), int(self._offsets[number + 1]))
-            scores[self._chunk[span]] += np.float32(weight) * impact[span]
+        settings = (k1, b, head_weight, self._mean)
+        scores = self._chunks.bm25(weights, (*settings, _SHORT * self._mean))
+        if rows and len(self._owners):
+            np.maximum.at(scores, self._owners, self._rows.bm25(weights, (*settings, 0.0)))
         return scores
 
-    def _impact(self, k1: float, b: float, head_weight: float) -> Floats:
-        """The saturation of every posting in its chunk; kept, since it is the same for every question."""
+
+class _Table:
+    """The postings of many texts, by term: `offsets[i]:offsets[i + 1]` are those of term i."""
+
+    def __init__(
+        self, segments: Sequence[tuple[str, Segment]], vocabulary: Mapping[tuple[str, str], int]
+    ) -> None:
+        """From (language, segment) pairs, whose texts are numbered through; terms by (language, term)."""
         import numpy as np
 
-        key = (k1, b, head_weight)
-        if key not in self._impacts:
-            counts = self._body + head_weight * self._head
-            mean = float(self._lengths.mean()) or 1.0
-            norm = k1 * (1 - b + b * self._lengths / mean)
-            impact = counts * (k1 + 1) / (counts + norm[self._chunk])
-            self._impacts = {key: impact.astype(np.float32)}
-        return self._impacts[key]
+        ids, texts = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+        bodies, heads, lengths = [np.zeros(0, np.uint16)], [np.zeros(0, np.uint16)], [np.zeros(0, np.int32)]
+        first = 0
+        for language, segment in segments:
+            numbers = np.array([vocabulary[language, term] for term in segment.vocabulary], np.int32)
+            ids.append(np.repeat(numbers, np.diff(segment.offsets)))
+            texts.append(segment.chunks + np.int32(first))
+            bodies.append(segment.body)
+            heads.append(segment.head)
+            lengths.append(segment.lengths)
+            first += len(segment.lengths)
+        term = np.concatenate(ids)
+        order = np.argsort(term, kind="stable")
+        self.texts = np.concatenate(texts)[order].astype(np.int32)
+        self.body = np.concatenate(bodies)[order]
+        self.head = np.concatenate(heads)[order]
+        self.lengths = np.concatenate(lengths)
+        self.offsets = np.concatenate([[0], np.cumsum(np.bincount(term, minlength=len(vocabulary)))])
+        self._impacts: dict[tuple[float, ...], Floats] = {}
+
+    def bm25(self, weights: Mapping[int, float], settings: tuple[float, ...]) -> Floats:
+        """Every text's score; `settings` are k1, b, what the breadcrumb weighs, the mean and the least length."""
+        import numpy as np
+
+        impact = self._impact(settings)
+        scores = np.zeros(len(self.lengths), dtype=np.float32)
+        for number, weight in weights.items():
+            span = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
+            scores[self.texts[span]] += np.float32(weight) * impact[span]
+        return scores
+
+    def _impact(self, settings: tuple[float, ...]) -> Floats:
+        """The saturation of every posting in its text; kept, since it is the same for every question."""
+        import numpy as np
+
+        if settings not in self._impacts:
+            k1, b, head_weight, mean, least = settings
+            counts = self.body + head_weight * self.head
+            norm = k1 * (1 - b + b * np.maximum(self.lengths, least) / (mean or 1.0))
+            impact = counts * (k1 + 1) / (counts + norm[self.texts])
+            self._impacts = {settings: impact.astype("float32")}
+        return self._impacts[settings]

@@ -16,6 +16,7 @@ from bot.retrieval.lexical import terms
 from bot.retrieval.postings import Postings
 
 _NAME_WORDS = 5  # a heading is seldom longer; a question seldom as short
+_BINDING = 0.5  # of a function word's weight counts in a question: "how much does" stands anywhere
 _FLOOR = 0.2  # of log(1 + chunks): in a small book even a word of every chunk tells it from other books
 _LIKENESS = 1.5  # the power of a cognate's likeness in its weight
 _SURE = 0.5  # a cognate so like is evidence, too
@@ -70,6 +71,7 @@ def question_terms(
     idle = _idle(language, tuple(languages))
     if any(heading_terms(one).issuperset(terms(question, one)) for one in languages):
         idle |= frozenset().union(*(heading_terms(one) for one in languages))  # "Name" asks for nothing
+    name = _is_name(question)
     floor = _FLOOR * postings.weight(0)
     spellings = zip(*(terms(question, one) for one in languages), strict=True)
     weights: dict[int, float] = {}
@@ -91,12 +93,14 @@ def question_terms(
                 {number: min(weight, postings.weight_in(number, one)) for number, one in found.items()}
             )
             continue
+        elif not name:
+            weight *= _BINDING
         weights.update(dict.fromkeys(found, weight))
     apart = sum(not postings.together(_found(name, languages, postings)) for name in names(question))
     if language is None or not others:
-        return QuestionTerms(weights, tuple(asked), _is_name(question), apart=apart)
+        return QuestionTerms(weights, tuple(asked), name, apart=apart)
     alike, abroad = _foreign(question, language, others, postings)
-    return QuestionTerms(alike | weights, tuple(asked), _is_name(question), abroad, apart)
+    return QuestionTerms(alike | weights, tuple(asked), name, abroad, apart)
 
 
 def _foreign(

@@ -30,6 +30,7 @@ _WEIGHED = 5  # of the best passages, for evidence
 _COMPANY = 20  # of the best passages of a name that no heading bears stand together
 _NEAR = 0.92  # so like a title: one slip in seven letters; "Augur" is not "Augury"
 _BEARERS = 3  # so many sections of one book may bear a name
+_HOLLOW = 0.3  # is what words count in a passage that says its headings over again
 _UNTOLD = "?"  # None is an answer: a language that cannot be told
 
 
@@ -89,6 +90,8 @@ class Shelf:
         self._section_first = np.searchsorted(self._section_of, sections).astype(np.int64)
         self._postings = Postings([(one.language, one.segment) for one in documents])
         self._bridges = Bridges(titled, self._postings)
+        # A heading's name alone answers no question, though it is named in it.
+        self._told = np.where(self._postings.hollow, np.float32(_HOLLOW), np.float32(1))
 
     def chunk_id(self, number: int) -> str:
         document = int(self._document_of[number])
@@ -155,6 +158,8 @@ class Shelf:
         # A short name that no heading bears: its text stands beside where it is mentioned.
         neighbours = options.neighbour_weight if asked.name and not titles else 0.0
         lexical = self._lexical(asked.weights, options, neighbours) * allowed
+        if not asked.name:
+            lexical *= self._told
         cosines = self._votes(dense, language, options, allowed)
         scores = fused(lexical, cosines, options.dense_weight)
         by: dict[int, str] = {}
@@ -235,7 +240,13 @@ class Shelf:
         return options.documents is None or self._found(match).document_id in options.documents
 
     def _lexical(self, weights: dict[int, float], options: Options, neighbour_weight: float) -> Floats:
-        scores = self._postings.bm25(weights, k1=options.k1, b=options.b, head_weight=options.head_weight)
+        scores = self._postings.bm25(
+            weights,
+            k1=options.k1,
+            b=options.b,
+            head_weight=options.head_weight,
+            rows=not neighbour_weight,
+        )
         total = scores.copy()
         if neighbour_weight and self.size > 1:
             same = self._section_of[1:] == self._section_of[:-1]
@@ -288,7 +299,7 @@ class Shelf:
         for strength, source, held in sources:
             for entry, worth in self._bridges.named(held):
                 span = self._entry_chunks(entry)
-                if span.stop > span.start:
+                if span.stop > span.start and not self._postings.hollow[span.start]:
                     bonus[span.start] = max(bonus[span.start], strength * worth)
                     if source is None:
                         named.add(span.start)

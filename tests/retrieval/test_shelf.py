@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bot.readers import read
@@ -172,3 +174,61 @@ Built of grey granite in the year 1181 by monks.
     hits = Shelf([shelved("en", book + others)]).search("Which altar was painted when young and poor?").hits
     assert [hit.by for hit in hits if hit.section == 2] == ["bridge"]
     assert hits[0].by == "search"
+
+
+TRAVELLER = """# Livro do Viajante
+
+## 5 Equipamento
+
+Este capítulo diz quanto custa cada coisa e quanto dano causa cada arma.
+
+### 5.4 Cavalos
+
+Os animais estão na tabela 5.4:
+
+| Animal | Custo | Velocidade |
+|---|---|---|
+| Burro ou mula | 8 po | 40 pés |
+| Camelo | 50 po | 50 pés |
+| Cavalo de guerra | 400 po | 60 pés |
+| Cavalo de montaria | 75 po | 60 pés |
+
+### 5.5 Criaturas
+
+#### Cavalo de Guerra
+
+Cavalo de guerra.
+
+#### Adaga Voadora
+
+Ela ataca quando quer. Quanto custa uma delas depende do mestre.
+"""
+
+
+def test_a_row_of_a_table_answers_before_a_heading_that_holds_nothing_but_its_name() -> None:
+    hits = Shelf([shelved("pt", TRAVELLER)]).search("Quanto custa um cavalo de guerra?").hits
+    assert hits[0].chunk_id == "pt:1"
+
+
+def test_what_one_row_says_together_counts_for_more_than_words_in_rows_apart() -> None:
+    table = "\n\n| Item | Cost |\n|---|---|\n"
+    apart = ["grey rope", "grey tent", "tall lamp", "pale lamp"]
+    together = ["grey lamp", "tall rope", "pale tent", "pale oar"]
+    gear = "\n\n".join(
+        f"## Shop {n}" + table + "\n".join(f"| {item} | {price} gp |" for price, item in enumerate(items))
+        for n, items in enumerate((apart, together))
+    )
+    one = Shelf([shelved("en", f"# Gear\n\n{gear}\n")])
+    assert one.search("How much does a grey lamp cost?").hits[0].chunk_id == "en:1"
+
+
+def test_a_segment_without_rows_is_one_of_an_earlier_version() -> None:
+    made = chunks(read("a.md", TRAVELLER.encode()), child_chars=800, parent_chars=2000)
+    new = Segment.build(made, "pt")
+    old = Segment.from_bytes(replace(new, rows=None).to_bytes())
+    assert old.rows is None
+    assert new.rows is not None
+    rows = Segment.from_bytes(new.to_bytes()).rows
+    assert rows is not None
+    assert rows.chunks.tolist() == new.rows.chunks.tolist() == [1] * 4
+    assert rows.postings.vocabulary == new.rows.postings.vocabulary
