@@ -6,11 +6,12 @@ Holds numbers and titles, no passage's text. Knows no storage and no model: vect
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.retrieval.bridges import Bridges
+from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.confidence import Evidence, confident, said
 from bot.retrieval.fuse import fused, highest, in_company
 from bot.retrieval.language import detect_question, may_vote
@@ -119,8 +120,17 @@ class Shelf:
         return self._documents[int(self._document_of[number])][2]
 
     def lookup(self, query: str, limit: int = 20) -> list[Found]:
-        """Sections and documents whose title is, or nearly is, `query`; homonyms of several books all."""
-        return [self._found(match) for match in self._titles.lookup(query, limit)]
+        """Sections and documents whose title is, or nearly is, `query`; homonyms of several books all.
+
+        A breadcrumb ("Spells › Fireball") means the one of several homonyms that stands there.
+        """
+        *outer, name = (part.strip() for part in query.split(SEPARATOR.strip()))
+        found = [
+            self._found(match) for match in self._titles.lookup(name, len(self._sections) if outer else limit)
+        ]
+        path = (*outer, name)
+        there = [one for one in found if one.path[-len(path) :] == path] if outer else []
+        return (there or found)[:limit]
 
     def _found(self, match: Match) -> Found:
         if match.entry < 0:
@@ -173,13 +183,12 @@ class Shelf:
         best = order[:_WEIGHED]
         if neighbours:
             scores, order = self._in_company(scores, order, neighbours)
-        first = self._title_chunks(titles)
+        first = self._title_chunks(titles, options.k)
         by.update((number, kind) for number, kind in first.items())
-        ranked = list(dict.fromkeys([*first, *order]))[: options.k]
+        ranked = self._in_order(list(dict.fromkeys([*first, *order]))[: options.k], first)
         top = float(scores[order[0]]) if order else 1.0
-        hits = tuple(
-            self._hit(n, 1.0 + top if n in first else float(scores[n]), by.get(n, "search")) for n in ranked
-        )
+        worth = sorted((1.0 + top if n in first else float(scores[n]) for n in ranked), reverse=True)
+        hits = tuple(self._hit(n, score, by.get(n, "search")) for n, score in zip(ranked, worth, strict=True))
         told = Evidence(
             title=self._named(titles),
             size=self.size,
@@ -312,14 +321,37 @@ class Shelf:
             return slice(int(self._first[-1 - entry]), int(self._first[-entry]))
         return slice(int(self._section_first[entry]), int(self._section_first[entry + 1]))
 
-    def _title_chunks(self, titles: Sequence[Match]) -> dict[int, str]:
-        """For each title looked up, where its text begins, and then how it goes on."""
-        spans = [(self._entry_chunks(match.entry), match.kind) for match in titles]
+    def _title_chunks(self, titles: Sequence[Match], k: int) -> dict[int, str]:
+        """For each title looked up, where its text begins, and then how it goes on: half of `k` in all."""
+        spans = [(self._told_under(match.entry), match.kind) for match in titles]
         spans = [(span, kind) for span, kind in spans if span.stop > span.start]
         first = {span.start: str(kind) for span, kind in spans}
         if len(spans) <= 2:
             for span, kind in spans:
-                first.update(
-                    (number, str(kind)) for number in range(span.start, min(span.stop, span.start + 3))
-                )
+                stop = min(span.stop, span.start + max(1, k // 2 // len(spans)))
+                first.update((number, str(kind)) for number in range(span.start, stop))
         return first
+
+    def _told_under(self, entry: int) -> slice:
+        """The chunks of a title's section; of one without words of its own, those of the next one below it."""
+        span = self._entry_chunks(entry)
+        if entry < 0:
+            return span
+        document, _, _, path = self._sections[entry]
+        while span.start == span.stop and entry + 1 < len(self._sections):
+            entry += 1
+            at, _, _, below = self._sections[entry]
+            if at != document or below[: len(path)] != path or below == path:
+                break
+            span = self._entry_chunks(entry)
+        return span
+
+    def _in_order(self, numbers: Sequence[int], first: Iterable[int]) -> list[int]:
+        """Passages, those of sections that were looked up by their titles put in the book's order."""
+        sections = {int(self._section_of[number]) for number in first}
+        made = list(numbers)
+        for section in sections:
+            places = [at for at, number in enumerate(numbers) if self._section_of[number] == section]
+            for at, number in zip(places, sorted(numbers[at] for at in places), strict=True):
+                made[at] = number
+        return made

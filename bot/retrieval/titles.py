@@ -16,9 +16,20 @@ from bot.retrieval.lexical import fold, terms
 MatchKind = Literal["exact", "alias", "fuzzy"]
 
 _EDGE = re.compile(r"^[\W_]+|[\W_]+$")
-_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)+\s+|(?:\d+(?:\.\d+)*|[ivxlcdm]+)\s*[.):–—-]\s*)", re.IGNORECASE)
+_NUMBERING = re.compile(
+    r"^(?:\d+(?:\.\d+)+\s+"  # 5.4 Horses
+    r"|\d+(?:st|nd|rd|th|[ºªoa])[ -][^\W\d_]+:\s+"  # 3rd Level: Grace
+    r"|(?:[^\W\d_]+\s+)?(?:\d+(?:\.\d+)*|[ivxlcdm]+|[a-z])\s*[.):–—-]\s+(?=\S)"  # Level 10: Tireless; A. Lamps
+    r"|(?:\d+(?:\.\d+)*|[ivxlcdm]+)\s*[.):–—-]\s*)",
+    re.IGNORECASE,
+)
 _ARTICLE = re.compile(r"^(?:the|an?|o|os|as|uma?|el|la|los|las|le|les)\s+")
 _ASIDE = re.compile(r"\s*(?:\([^)]*\)|\[[^\]]*\])\s*")
+_SHORT_FORM = re.compile(
+    r"\(([^\W\d_][^\W\d_.'’ -]+(?:[ '’.-]+[^\W\d_]+){0,2}\.?)\)\s*$"
+)  # "Hit Points (HP)"
+_COUNTED = re.compile(r"^\d+\s+(?=[^\W\d_])")  # "0 HP"
+_SHARED = 3  # what more titles than these have in parentheses is a kind, not a name
 _ASKING = re.compile(
     r"^(?:(?:what(?:'s| is| are| does)?|who(?: is|'s)?|how (?:does|do)|tell me about|explain|define|describe|"
     r"o que (?:é|e|são|sao|faz)|quem (?:é|e)|como funcionam?|explique|defina|descreva|me fale sobre)\s+)"
@@ -45,6 +56,8 @@ class Titles:
         self._titles: dict[int, str] = {}
         self._exact: dict[str, list[int]] = {}
         self._alias: dict[str, list[int]] = {}
+        shorts: dict[str, list[int]] = {}
+        self._counted: set[str] = set()
         self._languages: set[str] = set()
         for title, entry, language in titled:
             key = normal(title)
@@ -56,6 +69,12 @@ class Titles:
             for alias in aliases(title, language):
                 if alias != key:
                     self._alias.setdefault(alias, []).append(entry)
+            if short := _SHORT_FORM.search(title):
+                shorts.setdefault(normal(short.group(1)), []).append(entry)
+                self._counted |= {normal(short.group(1)), normal(title[: short.start()])}
+        for name, entries in shorts.items():
+            if len({self._titles[entry] for entry in entries}) <= _SHARED:
+                self._alias.setdefault(name, []).extend(entries)
         self._keys = list(self._exact)
         shown = {" ".join(title.split()): fold(title) for title in self._titles.values()}
         self._sorted = sorted((folded.strip(), title) for title, folded in shown.items())
@@ -73,6 +92,8 @@ class Titles:
         if not key:
             return []
         forms = [(text, key)]
+        if normal(counted := _COUNTED.sub("", text)) in self._counted:
+            forms.append((counted, normal(counted)))
         asked = _ASKING.match(text.casefold().strip(" ?!.\"'“”"))
         if asked:
             forms.append((asked.group(1), normal(asked.group(1))))
@@ -83,6 +104,8 @@ class Titles:
                     names += [
                         name for language in sorted(self._languages) for name in aliases(form, language)
                     ]
+                    if short := _SHORT_FORM.search(form):
+                        names.append(normal(short.group(1)))
                 found: dict[int, None] = {}
                 for name in names:
                     both = (self._exact, table) if kind == "alias" else (table,)
@@ -126,13 +149,22 @@ def normal(title: str) -> str:
 
 
 def aliases(title: str, language: str) -> list[str]:
-    """Other names of a title: without article, numbering, aside, what follows a colon; and its stems."""
+    """Other names of a title: without article, numbering, aside, what stands on a colon's other side; and its stems."""
     bare = _EDGE.sub("", title)
-    forms = [bare, _NUMBERING.sub("", bare), _EDGE.sub("", _ASIDE.sub(" ", title))]
+    named = _NUMBERING.sub("", title.strip())
+    forms = [
+        bare,
+        _EDGE.sub("", _NUMBERING.sub("", bare)),
+        _EDGE.sub("", _ASIDE.sub(" ", title)),
+        _EDGE.sub("", _ASIDE.sub(" ", named)),
+    ]
     for mark in (":", " – ", " — ", " - "):
         before = bare.split(mark)[0].strip()
         if mark in bare and len(before) >= 4 and not re.fullmatch(r"\w+ [\divxlcdm]+", before, re.IGNORECASE):
             forms.append(before)
+    _, colon, after = bare.partition(": ")
+    if colon and " " in after.strip():
+        forms.append(after.strip())
     found: dict[str, None] = {}
     for form in forms:
         key = normal(form)

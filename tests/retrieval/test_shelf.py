@@ -232,3 +232,39 @@ def test_a_segment_without_rows_is_one_of_an_earlier_version() -> None:
     assert rows is not None
     assert rows.chunks.tolist() == new.rows.chunks.tolist() == [1] * 4
     assert rows.postings.vocabulary == new.rows.postings.vocabulary
+
+
+def test_a_section_that_is_looked_up_comes_in_the_books_order() -> None:
+    about = [
+        "oil lamps burn",
+        "lamp oil",
+        "lamps and lamps and more lamps of oil",
+        "brass",
+        "wick",
+        "lamps",
+        "oil of a lamp",
+    ]
+    text = "# Gear\n\n## Lamps\n\n" + "\n\n".join(f"Of {words}. {'It is so. ' * 70}" for words in about)
+    others = "".join(f"\n\n## Tool {n}\n\nA lamp shines on tool {n}.\n" for n in range(9))
+    hits = Shelf([shelved("en", text + others)]).search("Lamps").hits
+    places = [int(hit.chunk_id.rpartition(":")[2]) for hit in hits if hit.section == hits[0].section]
+    assert places == list(range(len(places)))
+    assert len(places) >= 6
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_title_without_words_of_its_own_leads_to_what_stands_below_it() -> None:
+    text = (
+        "# Book\n\n## Weapons\n\n### Simple\n\nClubs.\n\n### Martial\n\nSwords.\n\n## End\n\nWeapons end.\n"
+    )
+    assert Shelf([shelved("en", text)]).search("Weapons").hits[0].chunk_id == "en:0"
+
+
+def test_a_breadcrumb_means_one_of_several_homonyms() -> None:
+    text = "# Classes\n\n" + "\n\n".join(
+        f"## {name}\n\nOf {name}.\n\n### Level 4: Improvement\n\nAs {name}s do."
+        for name in ("Bard", "Monk", "Mage")
+    )
+    one = Shelf([shelved("en", text)])
+    assert len(one.lookup("Improvement")) == 3
+    assert [found.path[1] for found in one.lookup("Classes › Monk › Level 4: Improvement")] == ["Monk"]

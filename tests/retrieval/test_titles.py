@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.retrieval.titles import aliases
+from bot.retrieval.titles import Titles, aliases
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,47 @@ def test_a_title_is_known_without_its_number(title: str, alias: str) -> None:
 @pytest.mark.parametrize("title", ["12 Lanterns", "5e Rules", "7 Towers of Glass"])
 def test_a_number_of_things_stays(title: str) -> None:
     assert [alias for alias in aliases(title, "en") if alias[0] not in "~"] == [title.casefold()]
+
+
+def test_a_title_is_known_without_what_numbers_it() -> None:
+    for title, alias in (
+        ("Level 10: Tireless", "tireless"),
+        ("Nível 3: Conjuração Inata", "conjuracao inata"),
+        ("3rd Level: Grace", "grace"),
+        ("Chapter 4. Combat", "combat"),
+        ("Capítulo IV – Combate", "combate"),
+        ("Step 2: Roll the Dice", "roll the dice"),
+        ("Appendix A: Monsters", "monsters"),
+        ("A. Foo", "foo"),
+        ("Level 2: Action Surge (One Use)", "action surge"),
+        ("Channel Divinity: Turn Undead", "turn undead"),
+    ):
+        assert alias in aliases(title, "en"), title
+    assert "tireless" not in aliases("Tireless Steps: 10", "en")
+
+
+def test_what_stands_in_a_titles_parentheses_is_another_name() -> None:
+    titles = [
+        "Pontos de Vida (PV)",
+        "HP (Hit Points)",
+        "Gnome, Deep (Svirfneblin)",
+        "Goblin (Rank ½)",
+        "Range (X)",
+    ]
+    kinds = [f"{name} (Optional)" for name in ("Feats", "Flanking", "Mass Combat", "Sanity")]
+    known = Titles(
+        [(title, at, "pt" if "de" in title else "en") for at, title in enumerate([*titles, *kinds])]
+    )
+    for query, title in (
+        ("PV", 0), ("0 PV", 0), ("0 pv", 0), ("HP", 1), ("0 HP", 1), ("Hit Points (HP)", 1), ("svirfneblin", 2),
+    ):  # fmt: skip
+        assert [match.entry for match in known.lookup(query)] == [title], query
+    for query in ("x", "optional", "3 goblins"):
+        assert not known.lookup(query), query
+
+
+def test_a_name_of_several_numbered_titles_stays_ambiguous_and_is_completed() -> None:
+    titles = ["Level 4: Ability Score Improvement"] * 3 + ["Level 1: Innate Sorcery"]
+    known = Titles([(title, at, "en") for at, title in enumerate(titles)])
+    assert [match.entry for match in known.lookup("ability score improvement")] == [0, 1, 2]
+    assert known.complete("innate") == ["Level 1: Innate Sorcery"]
