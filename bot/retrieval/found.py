@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 
@@ -23,8 +24,13 @@ class Passage:
     turns: tuple[tuple[int, int], ...] = ()
 
     def page_of(self, quote: str) -> int | None:
-        """The page that a stretch of the text begins on; the passage's own for what does not stand in it."""
-        at = self.text.find(quote.strip())
+        """The page that a stretch of the text begins on; the passage's own for what does not stand in it.
+
+        White space is no difference.
+        """
+        words = quote.split()
+        found = re.search(r"\s+".join(map(re.escape, words)), self.text) if words and self.turns else None
+        at = found.start() if found else -1
         return next((page for start, page in reversed(self.turns) if start <= at), self.page)
 
 

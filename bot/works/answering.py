@@ -19,7 +19,7 @@ from bot.retrieval.found import Found, Passage
 from bot.strategies.helping import LANGUAGES
 from bot.words import Words
 from bot.works.citing import CitationGate
-from bot.works.quoting import excerpt, quoted
+from bot.works.quoting import excerpt, flowing, quoted
 from bot.works.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Answer:
     async def _by_model(self) -> AsyncGenerator[Event, None]:
         passages = self._found.passages
         gate = CitationGate(
-            [passage.text for passage in passages],
+            [flowing(passage.text) for passage in passages],
             self._terms,
             headings=[passage.heading for passage in passages],
             abroad=self._snapshot.language not in self._snapshot.languages,
@@ -139,7 +139,7 @@ class Answer:
         for n, passage in enumerate(self._found.passages, 1):
             if passage not in best:
                 continue
-            part = excerpt(passage.text, wanted, self._snapshot.language)
+            part = excerpt(flowing(passage.text), wanted, self._snapshot.language)
             texts.append(Text(quoted(n, passage, part)))
             self.cited.append(_citation(n, passage, part))
         self.shown += [one.text for one in texts]

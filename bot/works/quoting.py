@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import TYPE_CHECKING
 
+from bot.readers.lines import blocks, split_lines
 from bot.retrieval.content import content_terms
 from bot.works.citing import sentences
 from bot.works.markers import unmarked
@@ -14,26 +17,81 @@ if TYPE_CHECKING:
 QUOTE_CHARS = 600
 """The most that is quoted of one passage."""
 
+_NARROW = 45  # characters: short lines that all begin anew were meant to be lines
+_OWN_LINE = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|>|\||<|(?:[-*_=] *){3,}$)")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\w{1,3}[.)])\s+\S")
+_INDENTED = re.compile(r" {4}|\t")  # code
+_LABEL = re.compile(r"\s*(?:\*\*|__)")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
+_GOES_ON = re.compile(r"[\w,;–—-]\s*$")
+_BEGINS = re.compile(r"\s*[^\w\s]*[A-ZÀ-Þ0-9]")
+
+
+def flowing(text: str) -> str:
+    """The text with the lines of each paragraph joined by a space, where its author only kept lines short.
+
+    Lists (an item's own lines are joined), tables, code, headings, quotes, verses and Markdown's hard breaks stay.
+    But for white space nothing changes.
+    """
+    lines = split_lines(text)
+    kept = bytearray(len(lines))
+    for block in blocks(lines):
+        kept[block.first : block.last] = b"\x01" * (block.last - block.first)
+    made: list[str] = []
+    paragraph: list[str] = []
+    for line, keeps in zip(lines, kept, strict=True):
+        own = bool(keeps) or not line.text.strip() or bool(_OWN_LINE.match(line.text))
+        if paragraph and (own or _ITEM.match(line.text)):
+            made += _joined(paragraph)
+            paragraph = []
+        if own:
+            made.append(line.text)
+        else:
+            paragraph.append(line.text)
+    return "\n".join(made + _joined(paragraph))
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """A paragraph's lines without its wraps."""
+    if len(lines) < 2 or _INDENTED.match(lines[0]):
+        return lines
+    width = max(len(line.rstrip()) for line in lines)
+    made = [lines[0]]
+    for before, line in itertools.pairwise(lines):
+        broken = before.endswith(("  ", "\\")) or _LABEL.match(line) or _UNDERLINE.match(line)
+        if _BEGINS.match(line):  # it may be a line of a verse, of a dialogue, or one value below the other
+            full = len(before.rstrip()) + 1 + len(line.split()[0]) > width
+            broken = broken or width < _NARROW or not (full or _GOES_ON.search(before))
+        if broken:
+            made.append(line)
+        else:
+            made[-1] = f"{made[-1].rstrip()} {line.lstrip()}"
+    return made
+
 
 def excerpt(text: str, wanted: set[str], language: str, limit: int = QUOTE_CHARS) -> str:
-    """A verbatim stretch of at most `limit` characters: whole sentences around those that say most.
+    """A verbatim stretch of at most `limit` characters: whole sentences or rows around those that say most.
 
-    `wanted` are the content words of the question. A single sentence beyond the limit is cut at a word.
+    `wanted` are the content words of the question. A single sentence beyond the limit is cut at a word. Rows of a
+    table stand under its heading.
     """
     text = text.strip()
     if len(text) <= limit:
         return text
-    spans, start = [], 0
-    for sentence in sentences(text):
-        begin = text.index(sentence, start)
-        start = begin + len(sentence)
-        spans.append((begin, start))
-    gains = [len(wanted.intersection(content_terms(text[begin:end], language))) for begin, end in spans]
-    best, best_gain = (0, min(limit, spans[0][1])), -1
+    heads = _heads(text, limit)
+    room = limit - max((rows - start for start, rows, _ in heads), default=0)
+    spans = _spans(text, heads)
+    gains = [
+        0
+        if any(start <= begin < rows for start, rows, _ in heads)  # a table's heading comes along
+        else len(wanted.intersection(content_terms(text[begin:end], language)))
+        for begin, end in spans
+    ]
+    best, best_gain = (0, min(room, spans[0][1])), -1
     last = gain = 0
     for first in range(len(spans)):
         last = max(last, first)
-        while last < len(spans) and spans[last][1] - spans[first][0] <= limit:
+        while last < len(spans) and spans[last][1] - spans[first][0] <= room:
             gain += gains[last]
             last += 1
         if gain > best_gain and last > first:
@@ -42,7 +100,34 @@ def excerpt(text: str, wanted: set[str], language: str, limit: int = QUOTE_CHARS
             gain -= gains[first]
     begin, end = best
     part = text[begin : max(end, begin)] if best_gain >= 0 else text[:limit].rsplit(" ", 1)[0]
+    head = next((text[start:rows] for start, rows, stop in heads if rows <= begin < stop), "")
+    part = head + part
     return part if len(part) <= limit else part[:limit].rsplit(" ", 1)[0]
+
+
+def _heads(text: str, limit: int) -> list[tuple[int, int, int]]:
+    """Where tables begin, where their rows do, and where they end; those whose heading leaves room for rows."""
+    lines = split_lines(text)
+    found = [
+        (lines[one.first].start, lines[one.first + one.head].start, lines[one.last - 1].end)
+        for one in blocks(lines)
+        if one.kind in ("pipe", "rule") and one.first + one.head < one.last
+    ]
+    return [one for one in found if one[1] - one[0] <= limit // 2]
+
+
+def _spans(text: str, tables: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
+    """Where the sentences stand, and the lines of tables; in order, none empty."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    for start, _, stop in [*tables, (len(text), 0, len(text))]:
+        for sentence in sentences(text[at:start]):
+            begin = text.index(sentence, at)
+            at = begin + len(sentence)
+            found.append((begin, at))
+        found += [(line.start, line.end) for line in split_lines(text) if start <= line.start < stop]
+        at = stop
+    return found
 
 
 def quoted(n: int, passage: Passage, part: str) -> str:

@@ -11,6 +11,7 @@ from bot.events import Choice, Choices, Citation, Event, Run, Sorry, Stage, Text
 from bot.retrieval.found import Book, SectionText
 from bot.retrieval.library import Library
 from bot.words import Words, words
+from bot.works.quoting import flowing
 
 if TYPE_CHECKING:
     from bot.works.asking import Asking
@@ -68,8 +69,9 @@ class Rules:
             return
         for n, section in enumerate(found[:3], 1):
             yield Stage(f"section-{n}", f"{section.heading} · {section.source}")
-            yield Text(_shortened(section.text, say))
-            yield Citation(n, section.source, section.heading, section.text[:300].strip(), section.page)
+            text = flowing(section.text)
+            yield Text(_shortened(text, say))
+            yield Citation(n, section.source, section.heading, text[:300].strip(), section.page)
         others = [*(one.heading for one in found[3:]), *(name for one in found[:3] for name in one.see_also)]
         if others:
             yield Choices(
@@ -109,8 +111,9 @@ class Rules:
         say = words(request.locale)
         section = await run.step("see", lambda: self._cited(run, int(ref)), SectionText)
         yield Stage("see", f"[{ref}] {section.heading} · {section.source}")
-        yield Text(_shortened(section.text, say))
-        yield Citation(int(ref), section.source, section.heading, section.text[:300].strip(), section.page)
+        text = flowing(section.text)
+        yield Text(_shortened(text, say))
+        yield Citation(int(ref), section.source, section.heading, text[:300].strip(), section.page)
         if section.see_also:
             yield Choices(
                 say("rules.see_also"),
