@@ -6,7 +6,7 @@ Holds numbers and titles, no passage's text. Knows no storage and no model: vect
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ _WEIGHED = 5  # of the best passages, for evidence
 _COMPANY = 20  # of the best passages of a name that no heading bears stand together
 _NEAR = 0.92  # so like a title: one slip in seven letters; "Augur" is not "Augury"
 _BEARERS = 3  # so many sections of one book may bear a name
+_SOURCES = 3  # of the best passages may name others by their titles
+_BEHIND = 0.9  # of what names it is the most that a title's text scores for being named
 _HOLLOW = 0.3  # is what words count in a passage that says its headings over again
 _UNTOLD = "?"  # None is an answer: a language that cannot be told
 
@@ -174,9 +176,9 @@ class Shelf:
         scores = fused(lexical, cosines, options.dense_weight)
         by: dict[int, str] = {}
         if options.hops and len(asked.asked) > 2:
-            bridged, followed = self._bridged(scores, asked)
+            scores, followed = self._bridged(scores, asked, options.bridge_weight)
+            scores *= allowed
             by.update(dict.fromkeys(followed, "bridge"))
-            scores = scores + options.bridge_weight * bridged * allowed
         if not options.lookup:
             titles = []
         order = highest(scores, max(options.k * 3, 30))
@@ -292,29 +294,39 @@ class Shelf:
         made[best], anew = in_company(scores[best], places, weight)
         return made, [best[at] for at in anew] + rest
 
-    def _bridged(self, scores: Floats, asked: QuestionTerms) -> tuple[Floats, list[int]]:
-        """A bonus (0..1) for what the question, or one of its best passages, calls by its title.
+    def _bridged(self, scores: Floats, asked: QuestionTerms, weight: float) -> tuple[Floats, list[int]]:
+        """Scores with a bonus, at most `weight`, for what the question or one of its best passages calls by its title.
 
-        With it the chunks that another passage named, and not the question.
+        With them the chunks that another passage named, and not the question.
         """
         import numpy as np
 
-        bonus = np.zeros(self.size, dtype=np.float32)
         words = np.fromiter(asked.weights, dtype=np.int32, count=len(asked.weights))
-        sources: list[tuple[float, int | None, NDArray[np.int32]]] = [(1.0, None, words)]
-        sources += [(0.6, number, self._postings.held(number)) for number in highest(scores, 3)]
-        named: set[int] = set()
+        own = np.zeros(self.size, dtype=np.float32)
+        for place, worth in self._begun(words):
+            own[place] = max(own[place], worth)
+        scores = scores + weight * own
+        best = highest(scores, _SOURCES)
+        made = scores.copy()
         followed: set[int] = set()
-        for strength, source, held in sources:
-            for entry, worth in self._bridges.named(held):
-                span = self._entry_chunks(entry)
-                if span.stop > span.start and not self._postings.hollow[span.start]:
-                    bonus[span.start] = max(bonus[span.start], strength * worth)
-                    if source is None:
-                        named.add(span.start)
-                    elif self._section_of[source] != self._section_of[span.start]:  # not its own heading
-                        followed.add(span.start)
-        return bonus, sorted(followed - named)
+        for source in best:
+            # What the best passage names is worth most: one that scores half as much says a quarter.
+            strength = weight * (float(scores[source]) / float(scores[best[0]])) ** 2
+            for place, worth in self._begun(self._postings.held(source)):
+                if own[place] or self._section_of[source] == self._section_of[place]:  # its own heading
+                    continue
+                followed.add(place)
+                # It stands behind what names it.
+                most = max(float(scores[place]), _BEHIND * float(scores[source]))
+                made[place] = max(float(made[place]), min(most, float(scores[place]) + strength * worth))
+        return made, sorted(followed)
+
+    def _begun(self, held: NDArray[np.int32]) -> Iterator[tuple[int, float]]:
+        """(chunk, 0..1) of where the text begins of each title that these terms name."""
+        for entry, worth in self._bridges.named(held):
+            span = self._entry_chunks(entry)
+            if span.stop > span.start and not self._postings.hollow[span.start]:
+                yield span.start, worth
 
     def _entry_chunks(self, entry: int) -> slice:
         if entry < 0:

@@ -268,3 +268,21 @@ def test_a_breadcrumb_means_one_of_several_homonyms() -> None:
     one = Shelf([shelved("en", text)])
     assert len(one.lookup("Improvement")) == 3
     assert [found.path[1] for found in one.lookup("Classes › Monk › Level 4: Improvement")] == ["Monk"]
+
+
+def test_what_the_best_passage_names_comes_right_behind_it() -> None:
+    people = (
+        "# People\n\n## Ada Holm\n\nAda Holm, young and poor, painted the altar of Saint Brendan Abbey.\n"
+    )
+    abbey = "\n## Saint Brendan Abbey\n\nBuilt of grey granite in the year 1181 by monks.\n"
+    others = "".join(
+        f"\n## Painter {n}\n\nThis painter painted an altar when he was young, in hamlet {n}, and was poor.\n"
+        for n in range(9)
+    )
+    hits = (
+        Shelf([shelved("en", people + others + abbey)])
+        .search("Where is the altar that Ada painted when young and poor?")
+        .hits
+    )
+    assert [(hit.chunk_id, hit.by) for hit in hits[:2]] == [("en:0", "search"), ("en:10", "bridge")]
+    assert 0.8 * hits[0].score < hits[1].score < hits[0].score
