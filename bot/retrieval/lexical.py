@@ -175,8 +175,10 @@ class Segment:
             arrays.append(array)
             at += array.nbytes
         text = raw[at : at + words].decode()
-        made = cls(code.rstrip(b"\0").decode(), text.split("\n") if vocabulary else [], *arrays)
-        return made, at + words
+        offsets, places, body, head, lengths = arrays
+        known = text.split("\n") if vocabulary else []
+        language = code.rstrip(b"\0").decode()
+        return cls(language, known, offsets, places, body, head, lengths), at + words
 
 
 @dataclass(frozen=True, slots=True)

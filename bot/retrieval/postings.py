@@ -45,8 +45,8 @@ class Postings:
                 owners.append(segment.rows.chunks + np.int32(first))
             first += len(segment.lengths)
         for language, segment in (*segments, *rows):
-            for term in segment.vocabulary:
-                self._vocabulary.setdefault((language, term), len(self._vocabulary))
+            for word in segment.vocabulary:
+                self._vocabulary.setdefault((language, word), len(self._vocabulary))
         self._chunks = _Table(segments, self._vocabulary)
         self.size = len(self._chunks.lengths)
         self._mean = float(self._chunks.lengths.mean()) if self.size else 1.0

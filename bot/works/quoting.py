@@ -58,7 +58,7 @@ def _joined(lines: list[str]) -> list[str]:
     width = max(len(line.rstrip()) for line in lines)
     made = [lines[0]]
     for before, line in itertools.pairwise(lines):
-        broken = before.endswith(("  ", "\\")) or _LABEL.match(line) or _UNDERLINE.match(line)
+        broken = before.endswith(("  ", "\\")) or bool(_LABEL.match(line) or _UNDERLINE.match(line))
         if _BEGINS.match(line):  # it may be a line of a verse, of a dialogue, or one value below the other
             full = len(before.rstrip()) + 1 + len(line.split()[0]) > width
             broken = broken or width < _NARROW or not (full or _GOES_ON.search(before))
