@@ -23,7 +23,7 @@ _ITEM = re.compile(r"\s*(?:[-*+•]|\w{1,3}[.)])\s+\S")
 _INDENTED = re.compile(r" {4}|\t")  # code
 _LABEL = re.compile(r"\s*(?:\*\*|__)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
-_GOES_ON = re.compile(r"[\w,;–—-]\s*$")
+_GOES_ON = re.compile(r"[\w,;–—-]$")
 _BEGINS = re.compile(r"\s*[^\w\s]*[A-ZÀ-Þ0-9]")
 
 
@@ -56,17 +56,18 @@ def _joined(lines: list[str]) -> list[str]:
     if len(lines) < 2 or _INDENTED.match(lines[0]):
         return lines
     width = max(len(line.rstrip()) for line in lines)
-    made = [lines[0]]
+    groups = [[lines[0]]]
     for before, line in itertools.pairwise(lines):
         broken = before.endswith(("  ", "\\")) or bool(_LABEL.match(line) or _UNDERLINE.match(line))
         if _BEGINS.match(line):  # it may be a line of a verse, of a dialogue, or one value below the other
             full = len(before.rstrip()) + 1 + len(line.split()[0]) > width
-            broken = broken or width < _NARROW or not (full or _GOES_ON.search(before))
+            broken = broken or width < _NARROW or not (full or _GOES_ON.search(before.rstrip()))
         if broken:
-            made.append(line)
+            groups.append([line])
         else:
-            made[-1] = f"{made[-1].rstrip()} {line.lstrip()}"
-    return made
+            groups[-1][-1] = groups[-1][-1].rstrip()
+            groups[-1].append(line.lstrip())
+    return [" ".join(group) for group in groups]
 
 
 def excerpt(text: str, wanted: set[str], language: str, limit: int = QUOTE_CHARS) -> str:
