@@ -34,8 +34,9 @@ from bot.retrieval.cognates import words_of
 from bot.retrieval.content import content_terms
 from bot.retrieval.titles import aliases
 from bot.works.citing import CitationGate
-from bot.works.council import ballot
+from bot.works.council.ballot import read_words
 from bot.works.council.dissent import Parting
+from bot.works.council.json_ballot import read_json
 from bot.works.markers import unmarked
 from bot.works.quoting import excerpt
 from bot.works.verbatim import Verbatim
@@ -128,8 +129,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "fenced data": fence.data,
     "thoughts": thoughts,
     "an answer in JSON": or_refused(lambda text: json_answers.read(text, dict[str, str])),
-    "a ballot in JSON": or_refused(lambda text: ballot.read_json(text, 4)),
-    "a ballot in words": lambda text: ballot.read_words(text, 4),
+    "a ballot in JSON": or_refused(lambda text: read_json(text, 4)),
+    "a ballot in words": lambda text: read_words(text, 4),
     "dissent": dissent,
     "citations": gate,
     "a book's own brackets": unmarked,

@@ -67,8 +67,8 @@ class Asking:
         books = len({one.document for one in found.passages})
         outcome = say("rules.found", n=len(found.passages), books=books)
         yield Stage("search", outcome if found.confident else say("rules.found_none"))
-        for notice in found.notices:
-            yield Notice(say(notice))
+        for key in found.notices:
+            yield Notice(say(key))
         if not found.confident:
             yield Text(say("rules.nothing_in_file", files=where) if own else say("rules.nothing_found"))
             if found.nearest:

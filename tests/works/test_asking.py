@@ -8,6 +8,7 @@ from pathlib import Path
 from bot.events import Event, Stage, Text
 from bot.works.answering import rag
 from bot.works.asking import Asking
+from bot.works.question_files import Own, QuestionFiles
 from bot.works.snapshot import Snapshots
 from tests.fakes.run import MemoryRun
 from tests.strategies.conftest import Bench, opened
@@ -23,7 +24,8 @@ def snapshots(bench: Bench) -> Snapshots:
 async def asked(bench: Bench, question: str) -> list[Event]:
     house, run = bench.house, MemoryRun()
     run.request = replace(run.request, text=question)
-    asking = Asking(house.library, house.models, house.sessions, snapshots(bench))
+    files = QuestionFiles(house.incoming, house.intake, house.library)
+    asking = Asking(files, house.models, house.sessions, snapshots(bench))
     return [event async for event in asking.run(run)]
 
 
@@ -55,7 +57,9 @@ async def test_a_question_in_any_language_is_put_into_the_books_by_a_model(tmp_p
             said = "".join(event.text for event in events if isinstance(event, Text))
             assert "A candle burns four hours" in said, question
             run = MemoryRun()
-            snapshot = await snapshots(bench).take(replace(run.request, text=question))
+            snapshot = await snapshots(bench).take(
+                replace(run.request, text=question), Own(bench.house.library)
+            )
             assert snapshot.language == language
             told = rag(snapshot, [])
             assert "the language of the question" in told.system + told.messages[0].text
