@@ -103,12 +103,22 @@ def borne_out(question: str, before: str, language: str, passages: Sequence[Pass
     All of its names and numbers, and at least half of its own words: else the passages answer the earlier
     question alone.
     """
-    text = " ".join(f"{one.heading} {one.text}" for one in passages[:READ])
-    said = set(content_terms(text, language))
+    said = set[str]().union(*(_said(one, language) for one in passages[:READ]))
     known = set(content_terms(before, language))
     own = set(content_terms(question, language)) - known
     named = set(content_terms(" ".join(_names(question)), language)) - known
     return named <= said and 2 * len(own & said) >= len(own)
+
+
+def foremost(question: str, before: str, language: str, passages: Sequence[Passage]) -> list[Passage]:
+    """The passages, of the best those first that say all that the question adds: the others answer the earlier one."""
+    own = set(content_terms(question, language)) - set(content_terms(before, language))
+    best = sorted(passages[:READ], key=lambda passage: not own <= _said(passage, language))
+    return [*best, *passages[READ:]]
+
+
+def _said(passage: Passage, language: str) -> set[str]:
+    return set(content_terms(f"{passage.heading} {passage.text}", language))
 
 
 def _names(question: str) -> list[str]:

@@ -14,7 +14,7 @@ from bot import fence
 from bot.events import Run, Sorry, Status
 from bot.retrieval.found import Found
 from bot.strategies.base import Inquiry, Strategy, Told
-from bot.strategies.following import borne_out, leans
+from bot.strategies.following import borne_out, foremost, leans
 from bot.strategies.helping import Helper, failed, named
 from bot.strategies.searching import OTHER_LANGUAGE, Searches, queries
 from bot.words import words
@@ -81,7 +81,8 @@ class Rewriting:
         both = f"{before} {asked}"
         found = await self._searches.one(run, "search-together", inquiry, both)
         if found.confident and borne_out(asked, before, inquiry.language, found.passages):
-            return replace(inquiry, question=both, begun=(found,))
+            passages = foremost(asked, before, inquiry.language, found.passages)
+            return replace(inquiry, question=both, begun=(replace(found, passages=passages),))
         return alone
 
     async def _rewritten(self, run: Run, inquiry: Inquiry, tongues: tuple[str, ...]) -> Rewritten:
