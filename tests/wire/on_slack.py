@@ -154,6 +154,8 @@ class OnSlack:
             await self.slack.press(user, message, action_id)
         else:
             assert talk.root is not None
+            # Words that were held back may go out before the bot has heard that Slack has ended its stream.
+            self.unavoidable |= {("chat.appendStream", "stopped_by_user")}
             await self.slack.stop_session(user, talk.root)
         return told
 

@@ -182,14 +182,14 @@ async def test_nobody_is_called_by_what_a_model_writes(d: OnSlack) -> None:
     )
     ana = d.people[ANA]
     talk = d.next(d.channels[0], QUESTION)
-    await d.typed(ana, d.channels[0], "rules ask", f"{QUESTION} {calls}")
+    await d.typed(ana, d.channels[0], "rules ask", f"{QUESTION} <!channel>")
     await d.rest(1)
     assert talk.root is not None
     assert "channel" in "".join(talk.said())
     await d.press(ANA, talk, "sources")
     d.model.queue.append(Reply(f"```\n{calls}\n```\n# {calls}"))
     private = d.next(d.teams[0].dm(ana), QUESTION)
-    await d.typed(ana, d.channels[0], "rules ask", f"{QUESTION} {calls}", private=True)
+    await d.typed(ana, d.channels[0], "rules ask", f"{QUESTION} <!here|here>", private=True)
     await d.rest(2)
     assert "channel" in "".join(private.said())
     d.check()
