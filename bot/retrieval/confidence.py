@@ -53,7 +53,7 @@ class Thresholds:
     least: float = 0.02
     few_words: float = 0.13
     name: float = 0.15
-    short_name: float = 0.06  # and so much more for one or two words, which any book may say in passing
+    short_name: float = 0.1  # and so much more for one or two words, which any book may say in passing
     apart: float = 0.12
     share: float = 1.0
     match: float = 0.0
