@@ -25,7 +25,7 @@ run: $(VENV)/run models ## open the bot; lines piped in are run one by one (ARGS
 	@$(BIN)/python -m bot $(or $(ARGS),chat)
 
 # A module's tests stay with one worker, and share what the module starts.
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 # What starts a process, or talks to the services of a platform or a model over sockets for long.
 STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_engine.py tests/test_models_files.py \
@@ -35,8 +35,15 @@ STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_en
   tests/llm/test_openai_responses.py tests/readers/test_guarded.py tests/readers/test_hostile.py \
   tests/llm/test_asking.py tests/llm/test_chat_completions.py tests/llm/test_registry.py tests/llm/test_thinking.py \
   tests/retrieval/test_editions.py tests/works/council/test_asking.py tests/works/council/test_degrading.py \
-  tests/storage/test_vectors.py tests/works/test_earlier.py tests/works/test_incoming.py
+  tests/storage/test_vectors.py tests/works/test_earlier.py tests/works/test_incoming.py tests/test_ends.py tests/test_app.py \
+  tests/test_arrivals.py tests/test_hostile_text.py tests/storage/test_one_process.py tests/llm/test_cold_start.py \
+  tests/retrieval/test_embed_openai.py tests/retrieval/test_catching_up.py tests/works/test_question_files.py \
+  tests/works/test_library_editions.py tests/works/test_library_jobs.py tests/works/council/test_chart.py \
+  $(addprefix tests/adapters/discord/test_,overflow.py client.py misfortunes.py view.py threads.py buttons.py listen.py) \
+  $(addprefix tests/adapters/slack/test_,limits.py listen.py home.py sockets.py service.py oauth.py view.py)
 
+# Fewer at once: these compute, and each worker takes some seconds to find its tests.
+quick: WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 quick: $(VENV)/dev ## run the tests that start nothing: after each change (ARGS= for pytest's options)
 	@$(PYTEST) -m "not slow" -k "not postgres" $(addprefix --ignore=,$(STARTING)) $(ARGS)
 
