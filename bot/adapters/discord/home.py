@@ -27,6 +27,7 @@ from bot.adapters.discord.surface import (
 )
 from bot.adapters.discord.surface_response import Response
 from bot.adapters.discord.threads import THREAD, Opening, Refusal, missing, tidy
+from bot.adapters.pen import Rank
 from bot.adapters.surface import Form, Gone, Refused, Shut, Surface, SurfaceFault
 from bot.words import words
 
@@ -64,6 +65,8 @@ class DiscordHome:
         self._free_chat = free_chat
         self._say = words(request.locale)
         self._beside = Beside(request.id)
+        self._later = Beside(request.id, Rank.PASSING)
+        """What may wait until others' first words are out."""
         self._asking: asyncio.Task[None] | None = None
         self._moving = asyncio.Lock()
         self.response = Response(client, origin, request.id) if origin.token else None
@@ -117,7 +120,7 @@ class DiscordHome:
         self.surface = Channel(self._client, here, self._origin.guild)
         if not why:
             self._beside.do(patiently(lambda: opening.point(here)))
-            self._beside.do(patiently(lambda: opening.invite(here)))
+            self._later.do(patiently(lambda: opening.invite(here)))
         elif self.response and isinstance(self._client.get_channel(here), discord.ForumChannel):
             self.surface = self.response  # a forum takes no messages
         if why:
