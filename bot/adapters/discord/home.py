@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
+INVITE_AFTER_S = 2.0
+"""After a thread was opened: with one call more at once, half of ten who ask together waited .5 s for first words."""
+
+
 class DiscordHome:
     """One run's. `tell` is how the run hears of a sentence to stand beside its answer."""
 
@@ -120,7 +124,7 @@ class DiscordHome:
         self.surface = Channel(self._client, here, self._origin.guild)
         if not why:
             self._beside.do(patiently(lambda: opening.point(here)))
-            self._later.do(patiently(lambda: opening.invite(here)))
+            self._later.do(self._invite(opening, here))
         elif self.response and isinstance(self._client.get_channel(here), discord.ForumChannel):
             self.surface = self.response  # a forum takes no messages
         if why:
@@ -138,6 +142,11 @@ class DiscordHome:
     def lost(self, surface: Surface[Page]) -> bool:
         """Whether what stands on that surface can no longer be edited."""
         return surface in self._lost
+
+    async def _invite(self, opening: Opening, thread: int) -> None:
+        """Once the answer's first words are out: the calls of a second are few."""
+        await asyncio.sleep(INVITE_AFTER_S)
+        await patiently(lambda: opening.invite(thread))
 
     async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
         """Go on elsewhere, since `surface` is shut; False if there is nowhere else. Raises Gone."""
