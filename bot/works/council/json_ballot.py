@@ -14,7 +14,7 @@ from typing import Any
 from bot.llm.fields import characters
 from bot.llm.json_answers import UnreadableError
 from bot.works.council.final_ranking import final_ranking
-from bot.works.council.listing import ORDINALS
+from bot.works.council.listing import ordinal
 from bot.works.council.own_words import NOUNS, own_lines, spoken
 from bot.works.council.places import RANKS, SCORES, Groups, Item, by_value, ranks
 from bot.works.council.rotation import labels
@@ -171,9 +171,9 @@ def _shown(groups: Groups, known: list[str]) -> Groups:
 
 
 def _place(said: str) -> int | None:
-    """The place that a name says: "1", "rank_2", "third"."""
+    """The place that a name says: "1", "rank_2", "third", "segundo"."""
     found = _PLACE.fullmatch(said)
-    return int(found[1]) if found else ORDINALS.get(said.strip().casefold())
+    return int(found[1]) if found else ordinal(said.strip())
 
 
 def _letter(said: object) -> str:

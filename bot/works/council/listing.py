@@ -12,25 +12,18 @@ from bot.works.council.own_words import QUOTED, marked, named
 from bot.works.council.places import RANKS, SCORES, Item, by_value, ranks
 
 _LETTER = r"[(\[\"'“]*(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])(?![\w'’]))[)\]\"'”]*"
-ORDINALS = {
-    word: place
-    for place, words in enumerate(
-        (
-            "first|primeir[oa]|primer[oa]|erstens|premi[eè]re?|best|melhor",
-            "second|segund[oa]|zweitens|deuxi[eè]me|seconde?",
-            "third|terceir[oa]|tercer[oa]|drittens|troisi[eè]me",
-            "fourth|quart[oa]|cuart[oa]|viertens|quatri[eè]me",
-            "fifth|quint[oa]|fünftens|cinqui[eè]me",
-            "sixth|sext[oa]|sechstens|sixi[eè]me",
-            "seventh",
-            "eighth",
-        ),
-        1,
-    )
-    for word in words.split("|")
-}
+_ORDINALS = (
+    "first|primeir[oa]|primer[oa]|erstens|premi[eè]re?|best|melhor",
+    "second|segund[oa]|zweitens|deuxi[eè]me|seconde?",
+    "third|terceir[oa]|tercer[oa]|drittens|troisi[eè]me",
+    "fourth|quart[oa]|cuart[oa]|viertens|quatri[eè]me",
+    "fifth|quint[oa]|fünftens|cinqui[eè]me",
+    "sixth|sext[oa]|sechstens|sixi[eè]me",
+    "seventh",
+    "eighth",
+)
 _ORDINAL = re.compile(
-    rf"^(\s*(?:-\s+)?)(?:{'|'.join(ORDINALS)})(?:\s+(?:place|lugar|platz))?\s*(?=[:–—-])", re.IGNORECASE
+    rf"^(\s*(?:-\s+)?)({'|'.join(_ORDINALS)})(?:\s+(?:place|lugar|platz))?\s*(?=[:–—-])", re.IGNORECASE
 )
 _NUMBER = re.compile(
     r"\s*(?:-\s+)?(?:(?:rank|place|platz|rang|lugar|posição|puesto|position)\s*)?[#=]?\s*(?P<n>\d{1,2})"
@@ -87,15 +80,18 @@ def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, i
     return [], at, at
 
 
+def ordinal(word: str) -> int | None:
+    """The place that a word says, from 1: "first", "primeira"."""
+    return next((n for n, said in enumerate(_ORDINALS, 1) if re.fullmatch(said, word, re.IGNORECASE)), None)
+
+
 def _ordinal(line: str) -> str:
     """ "First place: Response C" as "1. Response C"."""
     line = _HEADING.sub("", line)
     found = _ORDINAL.match(line)
     if found is None:
         return line
-    word = next(word for word in line[found.end(1) :].split() if word)
-    place = next(place for said, place in ORDINALS.items() if re.match(said, word, re.IGNORECASE))
-    return f"{found[1]}{place}.{line[found.end() :].lstrip(' :–—-').join((' ', ''))}"
+    return f"{found[1]}{ordinal(found[2])}. {line[found.end() :].lstrip(' :–—-')}"
 
 
 def _item(line: str, *, alone: bool = False) -> Item | None:

@@ -66,6 +66,8 @@ def test_critiques_come_before_the_ranking_and_the_schema_is_strict() -> None:
         f"Hm, B wants {paper(['B', 'A', 'C'])}, no.\n</think>\n{paper()}",
         paper(["Response C", "a", "B."]),
         paper(["**C**", "resposta A", "response b"]),
+        paper({"first": "C", "second": "A", "third": "B"}),
+        paper({"primeiro": "C", "segundo": "A", "terceiro": "B"}),
         json.dumps(json.loads(paper()), indent=2),
     ],
 )
