@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Sorry
-from bot.retrieval.language import may_vote
 from bot.retrieval.open_shelf import OpenShelf
 from bot.retrieval.ranked import Options
 from storage.document_rows import ChunkRow, PassageRow, SectionRow
@@ -106,15 +105,12 @@ class Attached:
         shelf: str,
         opened: OpenShelf,
         question: str,
-        language: str | None,
         embedder: Embedder,
         notices: list[str],
     ) -> list[tuple[str, float]] | None:
         """See Nearest.chunks: of the passages that stand highest by their words."""
-        if not any(may_vote(embedder.languages, language, one) for one in opened.shelf.languages):
-            return None
         options = Options(k=NEAREST, lookup=False)
-        ranked = await asyncio.to_thread(opened.shelf.search, question, None, options, language=language)
+        ranked = await asyncio.to_thread(opened.shelf.search, question, None, options)
         try:
             return await asyncio.to_thread(
                 self._cosines, question, [hit.chunk_id for hit in ranked.hits], embedder

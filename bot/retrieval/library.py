@@ -18,7 +18,7 @@ from bot.retrieval.chunk import SEPARATOR, body_start
 from bot.retrieval.editions import Current, Editions, Pinned
 from bot.retrieval.found import Book, Found, Passage, SectionText
 from bot.retrieval.grow import NAME_CHARS, Rows, Stretch, grown, stretch
-from bot.retrieval.language import detect_question
+from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
 from bot.retrieval.open_shelf import SEE_ALSO, OpenShelf
 from bot.retrieval.ranked import Hit, Options, Ranked
@@ -176,9 +176,8 @@ class Library:
         spoken = opened.shelf.languages
         language = await asyncio.to_thread(detect_question, question, spoken)
         dense = None
-        if embedder is not None:
-            dense = await self._nearest.chunks(space, shelf, opened, question, language, embedder, notices)
-        # Vectors are only asked for where their model reads the question and a book.
+        if embedder is not None and any(may_vote(embedder.languages, language, one) for one in spoken):
+            dense = await self._nearest.chunks(space, shelf, opened, question, embedder, notices)
         if language is not None and language not in spoken and not dense:
             notices.append("rules.other_language")
         options = Options(

@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bot.events import Sorry
-from bot.retrieval.language import may_vote
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -54,16 +53,10 @@ class Nearest:
         shelf: str,
         opened: OpenShelf,
         question: str,
-        language: str | None,
         embedder: Embedder,
         notices: list[str],
     ) -> list[tuple[str, float]] | None:
-        """(chunk id, cosine), nearest first; None where no vote would count or none can be had.
-
-        `language` is the question's, None where it cannot be told.
-        """
-        if not any(may_vote(embedder.languages, language, one) for one in opened.shelf.languages):
-            return None
+        """(chunk id, cosine), nearest first; None where none can be had."""
         folders = self._vectors.folders
         try:
             vector = await self._query_vector(space, embedder, question)

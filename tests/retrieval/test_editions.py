@@ -120,7 +120,7 @@ async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
 
     async def near() -> list[tuple[int, float]]:
         shelf = await shelves.of("local", "rules")
-        found = await nearest.chunks("local", "rules", shelf, QUESTION, "en", embedder, [])
+        found = await nearest.chunks("local", "rules", shelf, QUESTION, embedder, [])
         assert found is not None
         assert {id.rpartition(":")[0] for id, _ in found} == shelf.documents
         return [(int(id.rpartition(":")[2]), round(near, 4)) for id, near in found]
@@ -148,7 +148,7 @@ async def near_of(house: House, nearest: Nearest, shelves: Current) -> list[str]
     embedder = await house.embedding.get()
     assert embedder is not None
     shelf = await shelves.of("local", "rules")
-    found = await nearest.chunks("local", "rules", shelf, QUESTION, "en", embedder, [])
+    found = await nearest.chunks("local", "rules", shelf, QUESTION, embedder, [])
     return [id for id, _ in found or []]
 
 
