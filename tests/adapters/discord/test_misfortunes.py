@@ -16,29 +16,10 @@ from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import Form, Later, Mark
 from bot.events import Attachment, Event, Run, Stage, Text
 from bot.words import words
-from tests.adapters.discord.wire import Bench, bench, bot
+from tests.adapters.discord.wire import Bench, bot
 from tests.fakes.discord import Channel, FakeDiscord, User
 
 ANSWER = (Stage("answer", "Answer"), Text("It is Ana."))
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncGenerator[Bench, None]:
-    async with bench(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def channel(desk: Bench) -> Channel:
-    return desk.fake.guild("Table").text("general")
-
-
-@pytest.fixture
-def ana(desk: Bench, channel: Channel) -> User:
-    ana = desk.fake.user("Ana")
-    assert channel.guild is not None
-    channel.guild.join(ana)
-    return ana
 
 
 def texts(channel: Channel) -> list[str]:

@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from pathlib import Path
-
 import pytest
 
 from bot.adapters.discord.threads import missing
 from bot.events import Attachment, Citation, Event, Stage, Text
-from tests.adapters.discord.wire import Bench, bench
+from tests.adapters.discord.wire import Bench
 from tests.fakes.discord import Asked, Channel, Message, User
 
 FILE = "The whole answer is in the file."
 DIRECT = "I have sent you the whole answer in a direct message."
 KEPT = "`/sessions resume`"
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncGenerator[Bench, None]:
-    async with bench(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def channel(desk: Bench) -> Channel:
-    return desk.fake.guild("Table").text("general")
-
-
-@pytest.fixture
-def ana(desk: Bench, channel: Channel) -> User:
-    ana = desk.fake.user("Ana")
-    assert channel.guild is not None
-    channel.guild.join(ana)
-    return ana
 
 
 def sentences(n: int) -> list[str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncGenerator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from discord.ui import LayoutView
@@ -18,31 +16,12 @@ from bot.adapters.surface import Form, Mark
 from bot.events import Elsewhere, Failed, Stage, Status, Text
 from bot.words import words
 from storage.outbox import Outbox
-from tests.adapters.discord.wire import Bench, bench
+from tests.adapters.discord.wire import Bench
 from tests.fakes.discord import Channel, User
 from tests.fakes.discord.limits import Verdict
 
 SEARCH = (Stage("search", "Searching"), Text("Found 3 passages."))
 ANSWER = (Stage("answer", "Answer"), Text("It is Ana."))
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncGenerator[Bench, None]:
-    async with bench(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def channel(desk: Bench) -> Channel:
-    return desk.fake.guild("Table").text("general")
-
-
-@pytest.fixture
-def ana(desk: Bench, channel: Channel) -> User:
-    ana = desk.fake.user("Ana")
-    assert channel.guild is not None
-    channel.guild.join(ana)
-    return ana
 
 
 class NeverNotes(Outbox):
