@@ -8,6 +8,7 @@ shown already: nothing is asked again once text has been yielded.
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 import logging
 import random
@@ -15,7 +16,7 @@ import traceback
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Set
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.budget import prompt_tokens
 from bot.config_text import address
@@ -24,6 +25,9 @@ from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt
 from bot.llm.deadlines import Deadlines, Timeouts
 from bot.llm.faults import RETRIED, Complaint, FaultError, complaint, safe
 from bot.llm.manners import Manners
+
+if TYPE_CHECKING:
+    import ssl
 
 log = logging.getLogger(__name__)
 
@@ -205,7 +209,7 @@ class Service:
         limits = self._timeouts
         timeout = sdk.Timeout(max(limits.total, LONGEST_SILENCE_S), connect=limits.connect)
         # What is asked goes to the address in the config, and to no other that this one may name.
-        http = sdk.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False)
+        http = sdk.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False, verify=_certificates())
         return self._build(sdk, http)
 
     async def _ask(self, model: str, prompt: Prompt, deadlines: Deadlines, *, whole: bool) -> Any:
@@ -293,6 +297,14 @@ class Service:
             where = f"{frame.f_globals.get('__name__')}:{line}"
             return FaultError("server", f"{self.sdk} failed with {type(error).__name__} in {where}")
         return FaultError("connection", type(error.__cause__ or error).__name__)
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    """What servers are trusted by; all services share it, since it takes a tenth of a second to read."""
+    from httpx2 import create_ssl_context
+
+    return create_ssl_context()
 
 
 def _package(frame: FrameType) -> str:
