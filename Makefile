@@ -36,7 +36,8 @@ STARTING := tests/kill tests/promises tests/wire tests/test_cli.py tests/test_en
   tests/llm/test_asking.py tests/llm/test_chat_completions.py tests/llm/test_registry.py tests/llm/test_thinking.py \
   tests/retrieval/test_editions.py tests/works/council/test_asking.py tests/works/council/test_degrading.py \
   tests/storage/test_vectors.py tests/works/test_earlier.py tests/works/test_incoming.py tests/test_ends.py tests/test_app.py \
-  tests/test_arrivals.py tests/test_hostile_text.py tests/storage/test_one_process.py tests/llm/test_cold_start.py \
+  tests/test_arrivals.py tests/test_hostile_text.py tests/storage/test_one_process.py tests/storage/test_imports_at_once.py \
+  tests/llm/test_cold_start.py \
   tests/retrieval/test_embed_openai.py tests/retrieval/test_catching_up.py tests/works/test_question_files.py \
   tests/works/test_library_editions.py tests/works/test_library_jobs.py tests/works/council/test_chart.py \
   $(addprefix tests/adapters/discord/test_,overflow.py client.py misfortunes.py view.py threads.py buttons.py listen.py) \

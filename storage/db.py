@@ -61,6 +61,9 @@ class Database:
         `busy_timeout_s` bounds the wait for another process's lock; `max_page_count` caps an SQLite
         file (pages of 4 KiB). Raises StorageFault, "newer" if a later release wrote the database.
         """
+        # Whole, and before others import parts of them in threads (the engine does): two halves do not fit.
+        from sqlalchemy.dialects import postgresql, sqlite  # noqa: F401
+
         from storage.migrations import migrate
 
         engine = _engine(url, busy_timeout_s, max_page_count)
