@@ -37,15 +37,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a platform allows in a channel: seconds between two edits, and so many new messages in so many seconds.
-
-    `side_by_side`: an edit is made though another is on its way, which on some platforms may wait for other channels'.
-    """
+    """What a platform allows in a channel: seconds between two edits, and so many new messages in so many seconds."""
 
     edit_every_s: float
     posts: int
     posts_in_s: float
-    side_by_side: bool = False
 
 
 class Rank(IntEnum):
@@ -121,7 +117,6 @@ class Pen:
         self._edited = float("-inf")
         self._posted: deque[float] = deque(maxlen=pace.posts)
         self._tasks: dict[Lane, asyncio.Task[None]] = {}
-        self._edits: set[asyncio.Task[None]] = set()
         self._poked: dict[Lane, asyncio.Event] = {"post": asyncio.Event(), "edit": asyncio.Event()}
         self._written = asyncio.Event()
 
@@ -150,7 +145,7 @@ class Pen:
 
     def close(self) -> None:
         """Write no more: the process is leaving, and what is missing is shown at the next start."""
-        for task in (*self._tasks.values(), *self._edits):
+        for task in self._tasks.values():
             task.cancel()
 
     @property
@@ -177,8 +172,6 @@ class Pen:
                 self._poked[lane].clear()
                 if (ahead := at - self._clock.time()) > 0:
                     await self._clock.wait(self._poked[lane], ahead)
-                elif lane == "edit" and self._pace.side_by_side:
-                    self._begin(message)
                 else:
                     await self._write(message, lane)
         finally:
@@ -231,13 +224,6 @@ class Pen:
             if best is None or order < best[0]:
                 best = order, message, at
         return (best[1], best[2]) if best is not None else None
-
-    def _begin(self, message: Message) -> None:
-        """Edit it, and go on meanwhile."""
-        self._due[message].writing, self._edited = True, self._clock.time()
-        task = asyncio.create_task(self._write(message, "edit"))
-        self._edits.add(task)
-        task.add_done_callback(self._edits.discard)
 
     async def _write(self, message: Message, lane: Lane) -> None:
         due = self._due[message]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import pytest
@@ -210,29 +210,6 @@ async def test_an_edit_that_hangs_holds_up_no_new_message(clock: Clock, log: lis
     assert log == [(0, "new:x")]
     gate.set()
     await clock.advance(0)
-
-
-async def test_where_edits_go_side_by_side_one_that_hangs_holds_up_no_other(
-    clock: Clock, log: list[tuple[float, str]]
-) -> None:
-    pen, gate = Pens(replace(PACE, side_by_side=True), clock).at("c"), asyncio.Event()
-    hangs, other = (
-        Note("hangs", clock, log, "1", there=True, gate=gate),
-        Note("b", clock, log, "1", there=True),
-    )
-    pen.put(hangs, Rank.FINAL)
-    await clock.advance(0.1)
-    pen.put(other)
-    for text in ("2", "3"):
-        hangs.text = other.text = text
-        pen.put(hangs, Rank.FINAL)
-        pen.put(other)
-        await clock.advance(1.2)
-    assert log == [(1.2, "b:2"), (2.4, "b:3")]
-    gate.set()
-    await clock.advance(5)
-    assert log == [(1.2, "b:2"), (2.4, "b:3"), (2.5, "hangs:1"), (3.7, "hangs:3")]
-    assert pen.idle
 
 
 async def test_what_the_platform_does_not_take_is_tried_again_ever_more_slowly(
