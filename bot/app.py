@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,9 +18,10 @@ from bot import commands
 from bot.arrivals import Arrivals
 from bot.doorway import Doorway
 from bot.engine import Engine
-from bot.events import Ended, Place, Request, Sorry
+from bot.events import Ended, Place, Request, Sorry, Work
 from bot.execution import VIEW_S, Execution, Views
 from bot.faults import in_words
+from bot.kind import Runs, Typed
 from bot.live import LiveRuns
 from bot.order import Order
 from bot.past import Past
@@ -32,9 +33,9 @@ from storage.inbox import Inbox
 
 if TYPE_CHECKING:
     from bot.config import Config
+    from bot.earlier import Earlier
     from bot.house import House
-    from bot.works.earlier import Earlier
-    from bot.works.incoming import Fetch
+    from bot.incoming import Fetch
 
 Acknowledge = Callable[[], Awaitable[object]]
 BUSY_TIMEOUT_S = 10.0
@@ -63,7 +64,14 @@ class Ticket:
 class App:
     """One per process. `open`, `attach` each platform's views, `start`, then `perform`."""
 
-    def __init__(self, house: House, engine_url: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        house: House,
+        engine_url: str,
+        *,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+        works: Callable[[House, Runs], Mapping[str, Work]] = commands.made,
+    ) -> None:
         self._house = house
         self._inbox: Inbox = house.inbox
         self._started = False
@@ -78,7 +86,7 @@ class App:
         self._past = Past(self._inbox, house.sessions, house.withdrawals)
         self._execution = Execution(
             house,
-            house.works(self),
+            works(house, self),
             self._views,
             live=self._live,
             order=self._order,
@@ -237,7 +245,7 @@ class App:
         here = (place.space, place.platform, place.channel, place.thread)
         with in_words():
             session = await self._house.sessions.active(*here)
-        return commands.plain_verb(session.work if session else "rules")
+        return commands.plain_verb(session.work if session else commands.DEFAULT_WORK)
 
     async def stop(self, place: Place, author: str = "") -> int:
         """Stop what runs or waits in this place, library jobs only where nothing else does; how many.
@@ -304,8 +312,15 @@ class App:
     async def complete(
         self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
     ) -> list[str]:
-        """Names that begin like `prefix`, see House.complete."""
-        return await self._house.complete(space, kind, prefix, shelf, author)
+        """Names of this kind (what a verb of the table `completes`) that begin like `prefix`; [] of an unknown kind.
+
+        A person's own are `author`'s.
+        """
+        typed = Typed(space, prefix, shelf, author)
+        for one in commands.KINDS.values():
+            if kind in one.completes:
+                return await one.completes[kind](self._house, typed)
+        return []
 
     async def close(self) -> None:
         """Leave in order. Runs that are still going are taken up at the next start."""

@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bot.commands import DEFAULT_WORK, MAX_LINE, TABLE, WORKS, find
+from bot.commands import DEFAULT_WORK, HELP, MAX_LINE, TABLE, WORKS, bare, find
 from bot.events import OptionValue, Sorry
-from bot.verb import HOUSE, Option, Verb, usage
+from bot.verb import Option, Verb, usage
 
 _ESCAPED = re.compile(r"\\([\s\"'“”‘’\\])")
 _DASHES = re.compile(r"^(--|—|–)(?=\w)")  # a telephone's keyboard makes one long dash of two
@@ -90,13 +90,13 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
     """The verb that the words begin with, and how many of them name it."""
     first = words[0].lower() if words else "help"
     second = words[1].lower() if len(words) > 1 else ""
-    if house := find(HOUSE, first):
-        return house, min(1, len(words))
+    if row := bare(first):
+        return row, min(1, len(words))
     if first in WORKS:
         if named := find(first, second):
             return named, 2
         if not second:
-            return _row("help"), 0
+            return HELP, 0
         raise _unknown(f"{first} {second}", [row.path for row in TABLE if row.work == first])
     meant = called(first)
     if len(meant) == 1:
@@ -108,13 +108,9 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
 
 def called(name: str) -> list[Verb]:
     """The rows that a verb's name without a work's could mean: one where only one has it, or the default work."""
-    if row := find(HOUSE, name) or find(DEFAULT_WORK, name):
+    if row := bare(name) or find(DEFAULT_WORK, name):
         return [row]
     return [row for row in TABLE if row.name == name]
-
-
-def _row(name: str) -> Verb:
-    return next(row for row in TABLE if row.work == HOUSE and row.name == name)
 
 
 def _unknown(name: str, known: Sequence[str], *others: str) -> Sorry:

@@ -103,6 +103,10 @@ class CouncilConfig:
     models: Chain = ()
 
 
+MOST_DAYS: Final = 366
+"""How far back a sum of what was spent may look."""
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetConfig:
     """What may be spent on models, in dollars. A call whose price is not known counts as nothing.
@@ -114,7 +118,7 @@ class BudgetConfig:
     ask_above_usd: float = within(0.5, 0.0, 100_000.0)
     run_usd: float = within(5.0, 0.0, 100_000.0)
     space_usd: float | None = within(None, 0.0, 1_000_000.0)
-    space_days: int = within(30, 1, 366)
+    space_days: int = within(30, 1, MOST_DAYS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 from bot import tracing
+from bot.commands import KINDS
 from bot.engine import DurableRun
 from bot.events import Ended, Failed, Request, Status, View, Work
 from bot.faults import failure
@@ -124,9 +125,9 @@ class Execution:
                 await wait_a_while(view.close(status), VIEW_S, f"the view of run {run} was not closed")
             if kept:
                 await self._house.incoming.clear(run)
-                if one.request.work == "library":
-                    with suppress(StorageFault):  # tried again after the next job, and at the next start
-                        await self._house.intake.clear()  # of what it had not finished
+                if tidy := KINDS[one.request.work].tidy:
+                    with suppress(StorageFault):  # tried again after the next one, and at the next start
+                        await tidy(self._house)
         finally:
             self._leave(one, status)
 

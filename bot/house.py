@@ -6,7 +6,9 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.events import Sorry, Work
+from bot.earlier import EarlierWords
+from bot.events import Sorry
+from bot.incoming import Incoming
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
 from bot.retrieval.catching_up import CatchingUp, Damage
@@ -16,9 +18,6 @@ from bot.retrieval.library import Library
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.reranking import Reranking
 from bot.tracing import Tracing
-from bot.verb import HOUSE
-from bot.works.earlier import EarlierWords
-from bot.works.incoming import Incoming
 from storage import rights
 from storage.council_settings import CouncilSettings
 from storage.councils import Councils
@@ -44,9 +43,7 @@ from storage.vectors import Vectors
 from storage.withdrawals import Withdrawals
 
 if TYPE_CHECKING:
-    from bot.app import App
     from bot.config import Config
-    from bot.works.usage import Accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,84 +156,6 @@ class House:
         return (
             url if url and not url.startswith("sqlite") else f"sqlite:///{self.config.data_dir / 'engine.db'}"
         )
-
-    @property
-    def accounts(self) -> Accounts:
-        """What was spent here, for whoever wants to show it."""
-        from bot.works.usage import Accounts
-
-        return Accounts(self.ledger, self.feedback, self.config.budget)
-
-    def works(self, app: App) -> dict[str, Work]:
-        """Every kind of work by its name in the table of verbs."""
-        from bot.works.asking import Asking
-        from bot.works.desk import Desk
-        from bot.works.library import LibraryWork
-        from bot.works.prompts import PromptsWork
-        from bot.works.question_files import QuestionFiles
-        from bot.works.rules import Rules
-        from bot.works.sessions import SessionsWork
-        from bot.works.snapshot import Snapshots
-
-        snapshots = Snapshots(
-            self.library, self.models, self.prompts, self.sessions, self.config.retrieval, self.earlier
-        )
-        files = QuestionFiles(self.incoming, self.intake, self.library)
-        asking = Asking(files, self.models, self.sessions, snapshots)
-        return {
-            "rules": Rules(asking, self.library, self.sessions),
-            "council": self._council(),
-            "library": LibraryWork(self.library, self.intake, self.jobs, self.incoming, app.stop_run),
-            "prompts": PromptsWork(self.prompts, self.incoming),
-            "sessions": SessionsWork(self.sessions, self.owned, app.forget, app.reword),
-            HOUSE: Desk(self.sessions, app.stop, self.accounts),
-        }
-
-    def _council(self) -> Work:
-        from bot.works.council.asking import Asking
-        from bot.works.council.keeping import Keeping
-        from bot.works.council.settings import Settings
-        from bot.works.council.showing import Showing
-        from bot.works.council.snapshot import Snapshots
-        from bot.works.council.stats import Stats
-        from bot.works.council.work import Council
-
-        settings = Settings(self.council_settings, self.models, self.config)
-        snapshots = Snapshots(self.config, self.models, self.prompts, self.sessions, settings, self.earlier)
-        keeping = Keeping(self.councils, self.ledger)
-        asking = Asking(self.models, self.sessions, snapshots, keeping, self.config.council.mini)
-        return Council(asking, settings, Showing(self.councils), Stats(self.councils))
-
-    async def complete(
-        self, space: str, kind: str, prefix: str, shelf: str | None, author: str = ""
-    ) -> list[str]:
-        """Names that begin like `prefix`: kind "section", "book", "shelf", "prompt", "session" or "job" (of the
-        library, still going); for a council "research" (categories) or "council" (what it can show).
-
-        Sessions are `author`'s own.
-        """
-        if kind == "session":
-            from bot.works import sessions
-
-            return sessions.names(await self.owned.all(space, author), prefix)
-        if kind == "job":
-            from bot.works import jobs
-
-            return await jobs.names(self.jobs, space, prefix)
-        if kind == "prompt":
-            names = [one.text.name for one in await self.prompts.all(space)]
-            return [name for name in names if name.startswith(prefix.lower())]
-        if kind == "research":
-            from bot.works.council import completing, snapshot
-
-            return completing.categories(await snapshot.categories(self.prompts, space), prefix)
-        if kind == "council":
-            from bot.works.council import completing
-            from bot.works.council.settings import Settings
-
-            seats = await Settings(self.council_settings, self.models, self.config).seats(space)
-            return completing.parts(len(seats.members), prefix)
-        return await self.library.complete(space, kind, prefix, shelf)
 
     async def close(self) -> None:
         await self.catching_up.close()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.commands import DEFAULT_WORK, TABLE, WORKS, plain_verb
-from bot.verb import HOUSE, Verb, usage
+from bot.commands import DEFAULT_WORK, KINDS, TABLE, plain_verb
+from bot.verb import Verb, usage
 from bot.words import Words, words
 
 
@@ -51,7 +51,7 @@ def document() -> str:
         f"`{DEFAULT_WORK}` (`/ask`).",
         "*Ordered* verbs of one thread run strictly one after another; *free* ones start at once.",
     ]
-    for work in (*WORKS, HOUSE):
+    for work in KINDS:
         parts += ["", f"## {work}", ""]
         parts += ["| command | what it does | order |", "|---|---|---|"]
         shown = [verb for verb in TABLE if verb.work == work]

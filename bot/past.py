@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.events import Request
+from bot.holding import titled
 from bot.requests import request_from_json, request_to_json
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ class Past:
 
     async def withdraw(self, request: Request) -> None:
         """Keep no words of the request, nor its answer, nor what the answer offered; it is stopped by that."""
-        from bot.works.sessions import titled
-
         left = replace(request, text="", options={}, files=(), origin="")
         # A conversation is called by what was asked first in it.
         title = titled(request.text)

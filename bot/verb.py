@@ -8,20 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-HOUSE = "house"
-"""The work of the verbs that steer the conversation itself; they are typed without a work's name."""
-
-Completes = Literal[
-    "", "section", "book", "shelf", "path", "command", "prompt", "session", "job", "research", "council"
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """One `--name`, or a positional argument, of a verb.
 
-    `most` is the largest number that a form takes; by default more passages than any answer
-    stands on. `completes` says what App.complete (or the file system, for "path") offers for the value.
+    `most` is the largest number that a form takes; by default more passages than any answer stands on. `completes`
+    says what names are offered for the value: a kind of work knows them (`Kind.completes`), the file system a "path",
+    and the table itself a "command".
     """
 
     name: str
@@ -29,7 +23,7 @@ class Option:
     kind: Literal["text", "number", "flag"] = "text"
     required: bool = False
     choices: tuple[str, ...] = ()
-    completes: Completes = ""
+    completes: str = ""
     most: int = 50
 
 
@@ -37,14 +31,16 @@ class Option:
 class Argument:
     """What follows the verb: one text up to the end of the line, or a list of words (`many`).
 
-    The text becomes Request.text; a list becomes the option `name`.
+    The text becomes Request.text; a list becomes the option `name`. `most` is how many characters a form takes, where
+    that is less than forms take anyway.
     """
 
     name: str
     summary: str
     required: bool = True
     many: bool = False
-    completes: Completes = ""
+    completes: str = ""
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,12 @@ class Verb:
 
     `ordered` runs of a place go one after another; `background` ones leave the prompt usable; `admin`
     ones change what the whole space shares, and are for its admins. `personal` ones tell a person of their own
-    doings, so that where others read along the answer is shown to nobody else.
+    doings, so that where others read along the answer is shown to nobody else. `at_once` ones are answered by the
+    edge itself, without a run. `bare` ones steer the conversation itself, and are typed without their work's name;
+    one of them `stops` what runs. `sets` ones change what the whole space shares where a text comes with them, which
+    admins may, and else show it. `planned` ones have many stages, which a
+    platform may show as a plan. Of a verb that `rewords`, the argument is a name and a text: today's text is offered to
+    be changed where only the name is given.
     """
 
     work: str
@@ -65,13 +66,19 @@ class Verb:
     background: bool = False
     admin: bool = False
     personal: bool = False
+    at_once: bool = False
+    bare: bool = False
+    stops: bool = False
+    sets: bool = False
+    planned: bool = False
+    rewords: bool = False
     argument: Argument | None = None
     options: tuple[Option, ...] = ()
 
     @property
     def path(self) -> str:
         """What is typed after the slash: "rules ask", "help"."""
-        return self.name if self.work == HOUSE else f"{self.work} {self.name}"
+        return self.name if self.bare else f"{self.work} {self.name}"
 
     def option(self, name: str) -> Option | None:
         return next((option for option in self.options if option.name == name), None)

@@ -1,4 +1,4 @@
-"""The slash commands: thin classes, one per kind of work, that hand everything to the reception."""
+"""The slash commands: the table of verbs, and two that are about a server and its threads."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ async def load(bot: Sutradhar) -> None:
     """Every command into the bot's tree, with the listener for windows and the answer to faults."""
     from bot.adapters.discord import malformed, repeated
     from bot.adapters.discord.menus import about_message
+    from bot.adapters.discord.verbs import command, group
+    from bot.commands import BARE, WORKS
     from cogs import free_chat, setup
-    from cogs.council import Council
-    from cogs.house import House
-    from cogs.library import Library
-    from cogs.prompts import Prompts
-    from cogs.rules import Rules
-    from cogs.sessions import Sessions
 
     reception = bot.reception
-    for cog in (Rules, Council, Library, Prompts, Sessions, House):
-        await bot.add_cog(cog(reception))
+    for work in WORKS:
+        bot.tree.add_command(group(work, reception.slash))
+    for row in BARE:
+        bot.tree.add_command(command(row, reception.slash))
     await setup.load(bot)
     await free_chat.load(bot)
     bot.tree.add_command(about_message(reception))

@@ -23,6 +23,10 @@ from bot.adapters.slack import heard, mrkdwn, neutral, written
 from bot.adapters.slack import inline as slack_inline
 from bot.adapters.slack import markdown as slack_markdown
 from bot.adapters.terminal_markdown import Ink, MarkdownStream
+from bot.citing.gate import CitationGate
+from bot.citing.markers import unmarked
+from bot.citing.quoting import excerpt
+from bot.citing.verbatim import Verbatim
 from bot.events import Sorry
 from bot.llm import json_answers
 from bot.llm.thoughts import Thoughts
@@ -34,13 +38,9 @@ from bot.retrieval.chunk import chunks
 from bot.retrieval.cognates import words_of
 from bot.retrieval.content import content_terms
 from bot.retrieval.titles import aliases
-from bot.works.citing import CitationGate
 from bot.works.council.ballot import read_words
 from bot.works.council.dissent import Parting
 from bot.works.council.json_ballot import read_json
-from bot.works.markers import unmarked
-from bot.works.quoting import excerpt
-from bot.works.verbatim import Verbatim
 
 LENGTH = 1_000_000 if os.environ.get("SUTRADHAR_KILLS") == "all" else 10_000
 SECONDS = 0.5 * max(1, LENGTH / 20_000)

@@ -19,10 +19,15 @@ LAYERS = (
     ("bot.adapters.serving",),
     ("cogs", "bot.adapters.discord", "bot.adapters.slack"),
     ("bot.adapters",),
-    ("bot.app", "bot.arrivals", "bot.execution", "bot.faults", "bot.house", "bot.live", "bot.past"),
+    ("bot.app", "bot.arrivals", "bot.execution", "bot.faults", "bot.live", "bot.past"),
     ("bot.watch",),
     ("bot.works",),
-    ("bot.strategies",),
+    ("bot.accounts",),
+    ("bot.command_line", "bot.manual", "bot.requests"),
+    ("bot.commands", "bot.works.ALL"),
+    ("bot.kind",),
+    ("bot.house",),
+    ("bot.strategies", "bot.citing", "bot.earlier", "bot.holding", "bot.incoming"),
     (
         "bot.llm",
         "bot.retrieval",
@@ -36,10 +41,9 @@ LAYERS = (
         "bot.tracing_otlp",
         "bot.tracing_settings",
     ),
-    ("bot.doorway", "bot.order", "bot.patience", "bot.requests", "storage"),
-    ("bot.command_line", "bot.manual", "bot.commands", "bot.verb"),
+    ("bot.doorway", "bot.order", "bot.patience", "storage"),
     ("bot.config", "bot.config_file", "bot.config_roles", "bot.models", "bot.model_fetch"),
-    ("bot.config_fields", "bot.config_platforms", "bot.config_text", "bot.members"),
+    ("bot.config_fields", "bot.verb", "bot.config_platforms", "bot.config_text", "bot.members"),
     ("bot.words", "bot.events"),
 )
 HOMES = {
@@ -102,8 +106,9 @@ def under(module: str, homes: tuple[str, ...]) -> bool:
 
 
 def layer(module: str) -> int | None:
-    """The row of LAYERS; the bare packages `bot` and `cogs` hold nothing and have none."""
-    return next((row for row, homes in enumerate(LAYERS) if under(module, homes)), None)
+    """The row of LAYERS that names most of it; the bare packages `bot` and `cogs` hold nothing and have none."""
+    found = [(len(home), row) for row, homes in enumerate(LAYERS) for home in homes if under(module, (home,))]
+    return max(found)[1] if found else None
 
 
 def breaches(found: Iterator[tuple[str, str]]) -> list[str]:
@@ -130,11 +135,11 @@ def test_imports_run_one_way() -> None:
     [
         ("storage.inbox", "bot.events.Request"),
         ("bot.adapters.screen", "bot.adapters.discord.render.pages"),
-        ("bot.works.rules", "bot.app.App"),
-        ("bot.strategies.single", "bot.works.asking.Asking"),
+        ("bot.works.rules.work", "bot.app.App"),
+        ("bot.strategies.single", "bot.works.rules.asking.Asking"),
         ("bot.retrieval.shelf", "bot.adapters.terminal"),
         ("bot.llm.registry", "openai"),
-        ("bot.works.rules", "discord.Message"),
+        ("bot.works.rules.work", "discord.Message"),
         ("bot.words", "bot.config.load"),
         ("bot.newcomer", "json"),
     ],

@@ -15,7 +15,6 @@ from bot.command_line import Parsed
 from bot.commands import FOLLOW_UP
 from bot.events import Author, OptionValue, Place, Request, Sorry, View
 from bot.manual import help_text
-from bot.verb import HOUSE
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class Conversation:
         """The request that a parsed line makes here; plain text goes to the session's work."""
         if parsed.verb is None:
             work, name = await app.plain(self.place)
-        elif parsed.verb.work == HOUSE and parsed.verb.name in ("help", "stop"):
+        elif parsed.verb.at_once or parsed.verb.stops:
             return House(parsed.verb.name, parsed.text)
         else:
             work, name = parsed.verb.work, parsed.verb.name

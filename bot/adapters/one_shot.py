@@ -17,7 +17,7 @@ from bot.adapters.json_lines import JsonLines
 from bot.adapters.terminal import coloured, log_to
 from bot.adapters.terminal_markdown import Ink
 from bot.adapters.terminal_plain import PlainOutput, PlainScreen
-from bot.commands import verb
+from bot.commands import made, verb
 from bot.events import Completion, Ended, Failed, OptionValue, Request, Sorry
 from bot.requests import WATCH
 
@@ -119,7 +119,7 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
     view = output.view(request.id, request, app.house.outbox)
     status: Ended = "done"
     try:
-        async with aclosing(app.house.works(app)[request.work].run(Direct(request))) as events:
+        async with aclosing(made(app.house, app)[request.work].run(Direct(request))) as events:
             async for event in events:
                 status = "failed" if isinstance(event, Failed) else status
                 await view.show(event)

@@ -35,7 +35,6 @@ from bot.events import (
     Status,
     Text,
 )
-from bot.verb import HOUSE
 from bot.words import words
 from storage.faults import StorageFault
 
@@ -269,7 +268,7 @@ class StagedView(Generic[AnyPage]):
             one for staged in self._screen.stages for group in staged.sheet.choices for one in group.choices
         ]
         begun = all(one.command for one in offered)  # else nothing was yet, and there is nothing to judge
-        rated = begun and verb.ordered and not verb.background and verb.work != HOUSE
+        rated = begun and verb.ordered and not verb.background and not verb.bare
         return Facts(
             run=self._run,
             say=self._say,

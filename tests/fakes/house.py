@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 
+from bot.accounts import Accounts
 from bot.app import App
 from bot.config import Config, load
 from bot.events import Author, Event, Place, Request, Run, View, Work
 from bot.house import House
-from bot.verb import HOUSE
-from bot.works.desk import Desk
-from bot.works.sessions import SessionsWork
+from bot.kind import Runs
+from bot.works.house.work import Desk
+from bot.works.sessions.work import SessionsWork
 from storage.outbox import Outbox
 from tests.fakes import migrated
 
@@ -69,22 +70,17 @@ async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Rec
     """An app over real storage and the real engine, not yet started."""
     house = await House.open(load(data=migrated.folder(data), environ={}))
 
-    class ScriptedHouse:
-        """The real house but for its works."""
+    def works(house: House, runs: Runs) -> dict[str, Work]:
+        scripted = Scripted(scripts)
+        accounts = Accounts(house.ledger, house.feedback, house.config.budget)
+        return {
+            "rules": scripted,
+            "library": scripted,
+            "sessions": SessionsWork(house.sessions, house.owned, runs.forget, runs.reword),
+            "house": Desk(house.sessions, runs.stop, accounts),
+        }
 
-        def __getattr__(self, name: str) -> object:
-            return getattr(house, name)
-
-        def works(self, app: App) -> dict[str, Work]:
-            scripted = Scripted(scripts)
-            return {
-                "rules": scripted,
-                "library": scripted,
-                "sessions": SessionsWork(house.sessions, house.owned, app.forget, app.reword),
-                HOUSE: Desk(house.sessions, app.stop, house.accounts),
-            }
-
-    app = App(ScriptedHouse(), house.engine_url)  # type: ignore[arg-type]
+    app = App(house, house.engine_url, works=works)
     app.attach("terminal", recorder.view)
     return app
 

@@ -14,7 +14,7 @@ from bot.config import load
 from bot.events import Event
 from bot.house import House
 from bot.retrieval.intake import Item
-from bot.works.intake_job import IntakeJob
+from bot.works.library.intake_job import IntakeJob
 from storage.db import new_id
 from tests.fakes import migrated
 from tests.fakes.embedder import Letters

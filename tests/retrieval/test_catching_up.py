@@ -13,7 +13,7 @@ from bot.house import House
 from bot.requests import row_of
 from bot.retrieval.intake import Item
 from bot.words import words
-from bot.works.rules import book_table
+from bot.works.rules.work import book_table
 from tests.fakes.embedder import Letters
 from tests.fakes.house import asked
 from tests.retrieval.editions import ONE, Job, add, opened, take, write

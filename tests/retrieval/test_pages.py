@@ -18,7 +18,7 @@ from bot.readers.writer import PAGE, Writer
 from bot.retrieval.chunk import chunks
 from bot.retrieval.found import Passage
 from bot.retrieval.lexical import Segment
-from bot.works.rules import Rules
+from bot.works.rules.work import Rules
 from storage.db import new_id
 from storage.document_rows import NewDocument
 from tests.fakes import migrated

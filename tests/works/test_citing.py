@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bot.citing.gate import CitationGate, sentences
 from bot.retrieval.content import content_terms
-from bot.works.citing import CitationGate, sentences
 
 PASSAGES = [
     "Fireball. A bright streak flashes to a point within range. Each creature takes 8d6 fire damage.",

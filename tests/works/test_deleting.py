@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from bot.events import Event, Run, Text
-from bot.works.holding import held
+from bot.holding import held
 from tests.fakes.house import Recorder, asked, open_scripted
 
 SECRETS = ("quokka", "zanzibar", "wombat", "dingo", "marsupial")

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from bot import earlier
 from bot.app import App
 from bot.commands import FOLLOW_UP
 from bot.config import load
+from bot.earlier import EarlierWords, newest
 from bot.events import Author, OptionValue, Place, Request, Sorry
 from bot.retrieval.intake import Item
-from bot.works import earlier
-from bot.works.earlier import EarlierWords, newest
 from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.house import Recorder, asked

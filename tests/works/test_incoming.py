@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bot.app import App
 from bot.config import load
 from bot.events import Failed, File, Notice, OptionValue, Place, Request, Sorry, Text
-from bot.works.incoming import LONGEST_NAME, safe
+from bot.incoming import LONGEST_NAME, safe
 from tests.fakes import migrated
 from tests.fakes.house import Recorder, asked
 

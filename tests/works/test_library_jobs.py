@@ -19,9 +19,9 @@ from bot.house import House
 from bot.readers.document import Progress
 from bot.retrieval.intake import Intake, Item, Taken
 from bot.words import words
-from bot.works import intake_job
-from bot.works.intake_job import IntakeJob
-from bot.works.jobs import short
+from bot.works.library import intake_job
+from bot.works.library.intake_job import IntakeJob
+from bot.works.library.jobs import short
 from storage.jobs import Jobs
 from tests.fakes import migrated
 from tests.fakes.house import Recorder
@@ -350,7 +350,7 @@ async def test_the_table_tells_phase_percentage_files_age_and_errors(tmp_path: P
         await jobs.progress("local", job, "reading", 2, 2, files_done=2)
         await jobs.add_error("local", job, "x.pdf", "library.file_locked", '{"name": "x.pdf"}')
         await jobs.finish("local", job, "failed")
-    from bot.works.jobs import _table
+    from bot.works.library.jobs import _table
 
     rows = [
         replace(one, created_at=now - timedelta(minutes=125), updated_at=now - timedelta(minutes=120))

@@ -13,7 +13,7 @@ import pytest
 from bot.app import App
 from bot.config import load
 from bot.events import Choices, Citation, Failed, File, Notice, OptionValue, Place, Request, Text
-from bot.works.question_files import WHOLE_CHARS
+from bot.works.rules.question_files import WHOLE_CHARS
 from tests.fakes.chat_completions import ChatService
 from tests.fakes.house import Recorder, asked
 from tests.fakes.reply import Reply

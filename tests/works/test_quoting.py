@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.citing.quoting import excerpt, flowing
 from bot.retrieval.found import Passage
-from bot.works.quoting import excerpt, flowing
 
 KEPT = """# A heading
 under which this stands

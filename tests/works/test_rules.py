@@ -11,7 +11,7 @@ import pytest
 from bot.events import Choices, Sorry
 from bot.retrieval.found import Book
 from bot.words import words
-from bot.works.rules import Rules, book_table, roll
+from bot.works.rules.work import Rules, book_table, roll
 from tests.fakes.run import MemoryRun
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from bot.accounts import NAMED
 from bot.app import App
 from bot.config import Config, load
 from bot.events import Author, OptionValue, Place, Request, Stage, Text
 from bot.requests import row_of
-from bot.works.usage import NAMED
 from tests.fakes import migrated
 from tests.fakes.house import Recorder, asked
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import discord
 from discord import app_commands
@@ -20,9 +20,6 @@ from bot.commands import TABLE
 from bot.events import Sorry
 from bot.words import Words, words
 from storage.faults import StorageFault
-
-if TYPE_CHECKING:
-    from bot.verb import Completes
 
 CHOICES = 25
 CHARS = 100
@@ -49,7 +46,7 @@ class Autocomplete:
         self._kept: dict[tuple[str, str, str, str | None, str], tuple[float, list[str]]] = {}
 
     async def choices(
-        self, interaction: discord.Interaction, kind: Completes, typed: str
+        self, interaction: discord.Interaction, kind: str, typed: str
     ) -> list[app_commands.Choice[str]]:
         """At most 25, of the space that the interaction comes from; none where anything goes wrong."""
         try:
@@ -84,7 +81,7 @@ class Autocomplete:
         self._kept[key] = (now + FRESH_S, found)
         return found
 
-    async def whole(self, space: str, kind: Completes, value: str, shelf: str | None) -> str:
+    async def whole(self, space: str, kind: str, value: str, shelf: str | None) -> str:
         """The name that a value stands for where it had to be cut, else the value as it is."""
         if len(value) <= CHARS // 2:
             return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bot.adapters.discord.verbs import FILES, Slot, slots, typed
 from bot.command_line import parse
 from bot.commands import TABLE, WORKS
-from bot.verb import HOUSE, Verb
+from bot.verb import Verb
 from bot.words import Words
 
 ONLY_HERE = ("setup", "free_chat")
@@ -31,7 +31,7 @@ def help_text(say: Words, topic: str = "") -> str:
 
 def path_of(say: Words, row: Verb) -> str:
     """What is typed after the slash, in the person's language: "rules ask", "regras perguntar"."""
-    if row.work == HOUSE:
+    if row.bare:
         return say(f"names.{row.name}")
     return f"{say(f'names.group_{row.work}')} {say(f'names.{row.work}_{row.name}')}"
 

@@ -15,6 +15,7 @@ from discord import app_commands
 from bot.adapters.discord.translator import said
 from bot.adapters.quoted import quotation
 from bot.adapters.unfinished import Unfinished
+from bot.commands import DEFAULT_WORK, plain_verb
 
 if TYPE_CHECKING:
     from bot.adapters.discord.reception import Reception
@@ -29,7 +30,7 @@ def about_message(reception: Reception) -> app_commands.ContextMenu:
         if not quoted:
             await reception.tell(interaction, say("edge.no_text"))
             return
-        asked = Unfinished("rules", "ask", after=f"\n\n{quoted}")
+        asked = Unfinished(*plain_verb(DEFAULT_WORK), after=f"\n\n{quoted}")
         await reception.open(
             interaction, asked, title=say("edge.about"), label=say("edge.about_label"), required=False
         )

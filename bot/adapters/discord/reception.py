@@ -7,10 +7,10 @@ looks nor which commands there are.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import discord
 
@@ -18,11 +18,11 @@ from bot import commands
 from bot.adapters.cooldown import ASKS, LOOKS, PEOPLE, SLIPS, Cooldowns
 from bot.adapters.discord import invoked, modals, placing, telling, written
 from bot.adapters.discord.autocomplete import Autocomplete
-from bot.adapters.discord.help import path_of
+from bot.adapters.discord.help import help_text, path_of
 from bot.adapters.discord.modals import Window
 from bot.adapters.discord.origin import origin_of
 from bot.adapters.discord.placing import PLATFORM, Spot
-from bot.adapters.discord.verbs import checked, typed
+from bot.adapters.discord.verbs import read
 from bot.adapters.unfinished import KIND, Unfinished, unfinished
 from bot.command_line import parse
 from bot.events import File, OptionValue, Request, Sorry
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from bot.app import App
     from bot.config import Config
     from storage.threads import ThreadRow
-
-UNCOUNTED = ("stop", "help")
-"""Verbs that nobody has to wait for."""
 
 
 @dataclass(slots=True)
@@ -59,31 +56,26 @@ class Reception:
         self._locales: OrderedDict[int, str] = OrderedDict()
         self.autocomplete = Autocomplete(app.complete)
 
-    async def perform(
-        self,
-        interaction: discord.Interaction,
-        work: str,
-        verb: str,
-        *,
-        text: str | None = "",
-        options: Mapping[str, OptionValue] | None = None,
-        attachments: Sequence[discord.Attachment | None] = (),
-    ) -> None:
+    async def slash(self, interaction: discord.Interaction, row: Verb, given: Mapping[str, Any]) -> None:
         """Do what a command asks for. Without the text that its verb needs, a window asks for it."""
         async with self._told(interaction) as begun:
-            row = commands.verb(work, verb)
-            given = checked(row, text, options or {})
-            if text is None and row.argument is not None and typed(row):
+            text, options, attached = read(row, given)
+            if row.at_once:
+                # Answered on the spot, to the person alone: there is nothing in it to keep or to lose.
+                await telling.at_length(interaction, help_text(self.words(interaction), text or ""))
+            elif row.rewords and attached == (None,):
+                await self._reword(interaction, row, text or "")
+            elif text is None and row.argument is not None:
                 say = self.words(interaction)
                 label = say(row.argument.summary)
                 label = label[:1].upper() + label[1:]
-                brought = [asdict(one) for one in written.files_of(attachments)]
-                asked, title = Unfinished(work, verb, options=given, files=brought), f"/{path_of(say, row)}"
+                brought = [asdict(one) for one in written.files_of(attached)]
+                asked = Unfinished(row.work, row.name, options=options, files=brought)
+                title = f"/{path_of(say, row)}"
                 await self.open(interaction, asked, title=title, label=label, hint=parse(row.example).text)
             else:
-                named = await self._whole(interaction, row, text or "", given)
-                files = written.files_of(attachments)
-                await self._take(interaction, begun, row, named, given, files)
+                named = await self._whole(interaction, row, text or "", options)
+                await self._take(interaction, begun, row, named, options, written.files_of(attached))
 
     async def again(self, interaction: discord.Interaction, run: str) -> None:
         """Ask a run's question once more, here, as whoever pressed the button."""
@@ -142,18 +134,16 @@ class Reception:
             )
             await interaction.response.send_modal(window)
 
-    async def reword(self, interaction: discord.Interaction, name: str) -> None:
+    async def _reword(self, interaction: discord.Interaction, row: Verb, name: str) -> None:
         """Open a window with today's text of a prompt, to be changed."""
-        async with self._told(interaction):
-            checked(commands.verb("prompts", "edit"), name, {})
-            space = placing.spot(interaction).space
-            text = as_yaml((await self._app.house.prompts.wording(space, name.strip())).text)
-            if len(text) > modals.CHARS:
-                raise Sorry("discord.prompt_long", name=name, length=len(text), limit=modals.CHARS)
-            say = self.words(interaction)
-            asked = Unfinished("prompts", "edit", before=f"{name.strip()} ")
-            title = say("edge.edit", name=name)
-            await self.open(interaction, asked, title=title, label=say("edge.edit_label"), filled=text)
+        space = placing.spot(interaction).space
+        text = as_yaml((await self._app.house.prompts.wording(space, name.strip())).text)
+        if len(text) > modals.CHARS:
+            raise Sorry("discord.prompt_long", name=name, length=len(text), limit=modals.CHARS)
+        say = self.words(interaction)
+        asked = Unfinished(row.work, row.name, before=f"{name.strip()} ")
+        title = say("edge.edit", name=name)
+        await self.open(interaction, asked, title=title, label=say("edge.edit_label"), filled=text)
 
     async def finish(self, interaction: discord.Interaction) -> None:
         """Perform what a window of ours was opened for; other interactions are let be."""
@@ -282,7 +272,7 @@ class Reception:
     def _wait(self, here: Spot, row: Verb) -> None:
         """Raises Sorry for one request too many."""
         works = row.ordered or row.background
-        if row.name not in UNCOUNTED:
+        if not (row.at_once or row.stops):  # for these nobody has to wait
             self._wait_for(self.cool(here.user, here.space, works=works))
 
     def _wait_for(self, seconds: float) -> None:

@@ -12,14 +12,12 @@ from functools import cache
 
 from bot.adapters.discord.help import ONLY_HERE, path_of
 from bot.adapters.discord.verbs import slots
-from bot.commands import TABLE
-from bot.verb import HOUSE
+from bot.commands import HELP, TABLE
 from bot.words import LOCALES, Words, words
 
 _COMMAND = re.compile(r"`/([^`\n]+)`")
 _OPTION = re.compile(r"\b(option|opção) `(\w+)`")
 _DASHES = re.compile("^[—–]")
-_HELP = next(row.path for row in TABLE if row.work == HOUSE and row.name == "help")
 
 
 def shown(say: Words, sentence: str) -> str:
@@ -27,8 +25,8 @@ def shown(say: Words, sentence: str) -> str:
     paths, options = _names(say.locale)
 
     def command(code: re.Match[str]) -> str:
-        topic = code[1].removeprefix(f"{_HELP} ")
-        helps = f"{paths[_HELP]} " if topic != code[1] else ""
+        topic = code[1].removeprefix(f"{HELP.path} ")
+        helps = f"{paths[HELP.path]} " if topic != code[1] else ""
         return f"`/{helps}{_renamed(topic, paths)}`"
 
     def option(code: re.Match[str]) -> str:

@@ -1,7 +1,6 @@
-"""Ties a cog's typed method to its row of the table of verbs.
+"""A row of the table of verbs as one of Discord's typed commands, and what comes in by it.
 
-The method's signature is written by hand; every name, description, choice and completion comes from the
-row, in all languages. Where the two disagree, importing the cog fails and says how. Knows no application.
+Names, descriptions, kinds, choices and completions are the row's, in all languages. Knows no application.
 """
 
 from __future__ import annotations
@@ -12,29 +11,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import discord
-from discord import AppCommandOptionType as Kind
 from discord import app_commands
 from discord.app_commands import Choice, locale_str
 
-from bot import commands
 from bot.adapters.discord.translator import said
+from bot.commands import KINDS
 from bot.events import OptionValue, Sorry
-from bot.verb import HOUSE, Completes, Verb
+from bot.verb import Verb
 
 if TYPE_CHECKING:
     from bot.adapters.discord.reception import Reception
 
 FILES = ("file", "file2", "file3", "file4", "file5")
 """The attachments of a verb that takes a list of files; Discord has no option of many values."""
-PASSAGES = 50
-"""More passages than any answer stands on."""
 
-_KINDS = {"text": Kind.string, "number": Kind.integer, "flag": Kind.boolean, "file": Kind.attachment}
-
+_TYPES = {"text": str, "number": int, "flag": bool, "file": discord.Attachment}
 _VALUES = {"text": str, "number": int, "flag": bool}
 
-Method = Callable[..., Coroutine[Any, Any, None]]
-Bound = app_commands.Command[Any, ..., None]
+Perform = Callable[[discord.Interaction, Verb, Mapping[str, Any]], Coroutine[Any, Any, None]]
+"""Reception.slash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +41,8 @@ class Slot:
     kind: Literal["text", "number", "flag", "file"] = "text"
     required: bool = False
     choices: tuple[str, ...] = ()
-    completes: Completes = ""
-    most: int = 0
+    completes: str = ""
+    most: int | None = None
 
 
 def typed(row: Verb) -> bool:
@@ -72,7 +67,9 @@ def slots(row: Verb) -> tuple[Slot, ...]:
         first = argument.name.split()[0]
         summary = argument.summary if first == argument.name else f"discord.option_{first}"
         required = argument.required and not typed(row)
-        found.append(Slot(first, summary, required=required, completes=argument.completes))
+        found.append(
+            Slot(first, summary, required=required, completes=argument.completes, most=argument.most)
+        )
     for option in row.options:
         if option.completes == "path":
             found.append(Slot(option.name, option.summary, "file"))
@@ -85,44 +82,85 @@ def slots(row: Verb) -> tuple[Slot, ...]:
                     option.required,
                     option.choices,
                     option.completes,
-                    option.most,
+                    option.most if option.kind == "number" else None,
                 )
             )
     return tuple(found)
 
 
-def verb(work: str, name: str) -> Callable[[Method], Bound]:
-    """The slash command of a row, answered by the method under this decorator.
+def command(row: Verb, perform: Perform) -> app_commands.Command[Any, ..., None]:
+    """The slash command of a row, in all languages; what it was given goes to `perform` by the options' names."""
+    wanted = slots(row)
 
-    Raises TypeError where the method's parameters are not the row's options.
+    async def given(interaction: discord.Interaction, **values: Any) -> None:
+        await perform(interaction, row, values)
+
+    who = inspect.Parameter("interaction", inspect.Parameter.POSITIONAL_ONLY, annotation=discord.Interaction)
+    given.__signature__ = inspect.Signature([who, *map(_parameter, wanted)])  # type: ignore[attr-defined]
+    for slot in wanted:
+        app_commands.describe(**{slot.name: said(slot.summary)})(given)
+        app_commands.rename(**{slot.name: named(slot.name, "option")})(given)
+        if slot.choices:
+            offered = [Choice(name=named(one, slot.name), value=one) for one in slot.choices]
+            app_commands.choices(**{slot.name: offered})(given)
+    key = row.name if row.bare else f"{row.work}_{row.name}"
+    made: app_commands.Command[Any, ..., None] = app_commands.Command(
+        name=locale_str(row.name, key=f"names.{key}"), description=said(row.summary), callback=given
+    )
+    for slot in wanted:
+        if slot.completes and not slot.choices:
+            made.autocomplete(slot.name)(_completion(slot.completes))
+    return made
+
+
+def group(work: str, perform: Perform) -> app_commands.Group:
+    """The commands of a work, as one."""
+    kind = KINDS[work]
+    rights = discord.Permissions(manage_guild=True) if kind.for_admins else None
+    made = app_commands.Group(
+        name=named(work, "group"), description=said(f"discord.group_{work}"), default_permissions=rights
+    )
+    for row in kind.verbs:
+        made.add_command(command(row, perform))
+    return made
+
+
+def _parameter(slot: Slot) -> inspect.Parameter:
+    kind: Any = _TYPES[slot.kind]
+    if slot.most is not None and slot.kind in ("text", "number"):
+        kind = app_commands.Range[kind, 1, slot.most]
+    default: object = inspect.Parameter.empty
+    if slot.kind == "flag":
+        default = False
+    elif not slot.required:
+        kind, default = kind | None, None
+    return inspect.Parameter(slot.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def read(
+    row: Verb, given: Mapping[str, Any]
+) -> tuple[str | None, dict[str, OptionValue], tuple[discord.Attachment | None, ...]]:
+    """The text, the options and the attachments of what Discord sent; None for a free text that was left out.
+
+    A flag left at False is one that was not typed. Raises Sorry for values of another kind, which come only from
+    commands that Discord has kept too long.
     """
-    row = commands.verb(work, name)
-
-    def bind(method: Method) -> Bound:
-        wanted = {slot.name: slot for slot in slots(row)}
-        _, _, *given = inspect.signature(method).parameters  # after self and the interaction
-        if set(given) != set(wanted):
-            raise TypeError(
-                f"{method.__qualname__} takes {', '.join(given) or 'nothing'}; "
-                f"/{row.path} has {', '.join(wanted) or 'no options'}"
-            )
-        for slot in wanted.values():
-            app_commands.describe(**{slot.name: said(slot.summary)})(method)
-            app_commands.rename(**{slot.name: named(slot.name, "option")})(method)
-            if slot.choices:
-                offered = [Choice(name=named(one, slot.name), value=one) for one in slot.choices]
-                app_commands.choices(**{slot.name: offered})(method)
-        key = row.name if work == HOUSE else f"{work}_{row.name}"
-        command: Bound = app_commands.Command(
-            name=locale_str(row.name, key=f"names.{key}"), description=said(row.summary), callback=method
-        )
-        for slot in wanted.values():
-            _check(row, slot, command)
-            if slot.completes and not slot.choices:
-                command.autocomplete(slot.name)(completion(slot.completes))
-        return command
-
-    return bind
+    argument = row.argument
+    text = given.get(argument.name.split()[0]) if argument is not None and not argument.many else ""
+    if text is None and not typed(row):
+        text = ""
+    if not isinstance(text, str | None):
+        raise Sorry("discord.outdated")
+    files = [slot.name for slot in slots(row) if slot.kind == "file"]
+    options: dict[str, OptionValue] = {}
+    for option in row.options:
+        value = given.get(option.name)
+        if option.name in files or value is None or value is False:
+            continue
+        if type(value) is not _VALUES[option.kind]:
+            raise Sorry("discord.outdated")
+        options[option.name] = given[option.name]
+    return text, options, tuple(given.get(name) for name in files)
 
 
 def named(name: str, kind: str) -> locale_str:
@@ -132,13 +170,8 @@ def named(name: str, kind: str) -> locale_str:
     return locale_str(name, key=f"names.{kind}_{name.replace('-', '_')}")
 
 
-def group(name: str) -> dict[str, locale_str]:
-    """What a cog of a work's verbs says of its group."""
-    return {"group_name": named(name, "group"), "group_description": said(f"discord.group_{name}")}
-
-
-def completion(
-    kind: Completes,
+def _completion(
+    kind: str,
 ) -> Callable[[discord.Interaction, str], Coroutine[Any, Any, list[Choice[str]]]]:
     """What offers names of this kind while somebody types."""
 
@@ -147,33 +180,3 @@ def completion(
         return await reception.autocomplete.choices(interaction, kind, current)
 
     return offered
-
-
-def given(**options: OptionValue) -> dict[str, OptionValue]:
-    """The options that somebody did give: a flag left at False is one that was not typed."""
-    return {name: value for name, value in options.items() if value is not None and value is not False}
-
-
-def checked(row: Verb, text: object, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The options, if they and the text are of their kind; Discord sees to that, but for commands that it has
-    kept too long. Raises Sorry.
-    """
-    if not isinstance(text, str | None):
-        raise Sorry("discord.outdated")
-    for name, value in options.items():
-        option = row.option(name)
-        kind = _VALUES[option.kind] if option is not None else None
-        if kind is not None and type(value) is not kind:
-            raise Sorry("discord.outdated")
-    return dict(options)
-
-
-def _check(row: Verb, slot: Slot, command: Bound) -> None:
-    parameter = next(one for one in command.parameters if one.name == slot.name)
-    kind = _KINDS[slot.kind]
-    if parameter.type is not kind or parameter.required is not slot.required:
-        must = "required" if slot.required else "optional"
-        raise TypeError(f"{slot.name} of /{row.path} must be {must} and a {kind.name}")
-    bounds = (parameter.min_value, parameter.max_value)
-    if slot.kind == "number" and bounds != (1, slot.most):
-        raise TypeError(f"{slot.name} of /{row.path} must range from 1 to {slot.most}, not {bounds}")

@@ -21,7 +21,7 @@ from bot.command_line import Parsed, parse
 from bot.commands import FOLLOW_UP
 from bot.events import Author, File, OptionValue, Place, Request, Sorry
 from bot.requests import event_id
-from bot.verb import HOUSE, Verb
+from bot.verb import Verb
 
 if TYPE_CHECKING:
     from storage.threads import ThreadRow
@@ -74,7 +74,7 @@ def request_of(
         message=message.id,
         title=title(parsed.text) or row.path,  # what was asked stands in the message itself
     )
-    files = () if row.work == HOUSE else files_of(message.attachments)
+    files = () if row.bare else files_of(message.attachments)
     return Request(
         event_id(PLATFORM, here.space, str(message.id)),
         place,

@@ -17,11 +17,7 @@ from bot.adapters.slack.people import Person
 from bot.adapters.slack.placing import Spot
 from bot.commands import FOLLOW_UP
 from bot.events import Author, File, OptionValue, Request, Sorry
-from bot.verb import HOUSE, Verb
-
-_STOP = (HOUSE, "stop")
-_SETTINGS = ("members", "chair", "criteria")
-"""The council's, which everybody may read and admins change."""
+from bot.verb import Verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ class Asked:
     def admin(self) -> bool:
         """Whether it is for admins alone, who are asked about anew: also where only a change is."""
         row = self.row
-        return row.admin or (row.work == "council" and row.name in _SETTINGS and self.text.strip() != "")
+        return row.admin or (row.sets and self.text.strip() != "")
 
 
 def only_for_another(past: Request, user: str) -> bool:
@@ -85,7 +81,7 @@ def request_of(
     private = bool(options.get("private")) or row.personal
     goes = placing.home(here, ordered=row.ordered, private=private)
     place = placing.place(here, event=run, goes=goes, held=held)
-    if (row.work, row.name) == _STOP and not here.thread:
+    if row.stops and not here.thread:
         # Nothing runs in the thread that the message begins: as a command, it means what its writer has begun here.
         place = replace(place, thread="")
     origin = Origin(
@@ -110,7 +106,7 @@ def request_of(
         row.name,
         options,
         asked.text,
-        () if row.work == HOUSE else asked.files,
+        () if row.bare else asked.files,
         person.locale,
         origin.kept(),
     )

@@ -19,9 +19,9 @@ from bot.config import DEMO
 from bot.words import Words
 
 if TYPE_CHECKING:
+    from bot.accounts import Report
     from bot.config import Config, RolesConfig
     from bot.house import House
-    from bot.works.usage import Report
     from storage.sessions import SessionRow
 
 SHELVES = 12
@@ -61,7 +61,7 @@ async def _conversation(house: House, row: SessionRow, link: Link) -> Conversati
 
 async def _usage(house: House, here: Spot, say: Words, *, admin: bool) -> list[str]:
     """The person's own part; to an admin everybody's, too, and how answers were judged."""
-    from bot.works.usage import Accounts
+    from bot.accounts import Accounts
 
     accounts = Accounts(house.ledger, house.feedback, house.config.budget)
     own = await accounts.report(here.space, here.user)

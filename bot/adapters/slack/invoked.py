@@ -9,7 +9,6 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from bot import commands
 from bot.adapters.slack import checklist, windows
 from bot.adapters.slack.placing import Spot, event_of
 from bot.adapters.slack.reception import Ack
@@ -75,7 +74,7 @@ class Invoked:
         reception = self._slack.reception
         async with reception.told(here, response_url=response_url):
             client = await self._slack.workspaces.client(here.team, here.enterprise)
-            if _rewords(row):
+            if row.rewords:
                 await windows.reword(reception, client, trigger, here, event, asked.text)
             else:
                 await windows.ask(reception, client, trigger, here, event, row, asked.options)
@@ -115,11 +114,6 @@ def _parsed(line: str) -> Parsed:
 
 def _lacks_text(row: Verb, asked: Parsed) -> bool:
     argument = row.argument
-    if _rewords(row):
+    if row.rewords:
         return len(asked.text.split()) == 1
     return argument is not None and argument.required and not argument.many and not asked.text
-
-
-def _rewords(row: Verb) -> bool:
-    """A prompt's new text comes after its name, and is changed in a window where only the name is given."""
-    return row is commands.verb("prompts", "edit")

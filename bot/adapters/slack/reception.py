@@ -27,7 +27,7 @@ from bot.command_line import parse
 from bot.events import File, OptionValue, Sorry
 from bot.faults import in_words
 from bot.requests import event_id
-from bot.verb import HOUSE, Verb
+from bot.verb import Verb
 from bot.words import Words, words
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class Reception:
     async def _take(self, here: Spot, run: str, asked: Asked, ack: Ack, begun: Begun) -> None:
         """From something that says everything to a run; returns once it is kept and acknowledged."""
         self.wait(here, asked.row)
-        if asked.row is commands.verb(HOUSE, "help"):
+        if asked.row.at_once:
             # Answered on the spot, to the person alone: there is nothing in it to keep or to lose.
             self.later(self._help(here, asked))
             return

@@ -53,7 +53,7 @@ class Shortcuts:
                 str(body.get("trigger_id") or ""),
                 await self._answered_at(body, here),
                 event_of("shortcut", str(body.get("action_ts")), here.user),
-                commands.verb("rules", "ask"),
+                commands.verb(*commands.plain_verb(DEFAULT_WORK)),
                 {},
                 after=f"\n\n{quoted}",
                 title=say("slack_window.about"),

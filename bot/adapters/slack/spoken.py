@@ -10,8 +10,7 @@ import re
 from functools import cache
 from typing import Final
 
-from bot.commands import TABLE
-from bot.verb import HOUSE
+from bot.commands import BARE, TABLE
 
 COMMAND: Final = "/sutradhar"
 SETUP: Final = "setup"
@@ -32,7 +31,7 @@ def shown(sentence: str, *, thread: bool) -> str:
 
 @cache
 def _house() -> frozenset[str]:
-    return frozenset({SETUP, *(row.path for row in TABLE if row.work == HOUSE)})
+    return frozenset({SETUP, *(row.path for row in BARE)})
 
 
 @cache

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from bot import commands
 from bot.adapters import homes
 from bot.adapters.slack.heading import ASKED, PLAN, Heading, Plan
 from bot.adapters.slack.home import POINTER, SlackHome
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 ROLL_AFTER_S = 210.0
 """A streamed message is ended by Slack after some five minutes; half a minute before we end it ourselves."""
-PLANNED = "council"
-"""The work whose stages are shown as a plan, too."""
 TITLE = 100
 
 
@@ -123,7 +122,7 @@ def slack_view(
         roll_after_s=roll_after_s,
         wordless=lambda page: page.wordless,
     )
-    if request.work != PLANNED:
+    if not commands.verb(request.work, request.verb).planned:
         return view
     plan = Plan(request, outbox, home, pens, home.heading, say)
     home.opened = plan.opened

@@ -11,9 +11,9 @@ from functools import cache
 
 from bot.adapters.slack.spoken import COMMAND
 from bot.command_line import Parsed, parse, tokens
-from bot.commands import MAX_LINE, TABLE, WORKS, find
+from bot.commands import BARE, MAX_LINE, TABLE, WORKS, find
 from bot.events import File, Sorry
-from bot.verb import HOUSE, Verb
+from bot.verb import Verb
 from bot.words import LOCALES, words
 
 _CODE = re.compile(r"(`+)([^`\n]+)\1")
@@ -96,9 +96,8 @@ def _means(row: Verb, text: str) -> bool:
 @cache
 def _house_names() -> dict[str, str]:
     """What each language calls them, and English for all."""
-    rows = [row for row in TABLE if row.work == HOUSE]
-    said = {words(locale)(f"names.{row.name}").lower(): row.name for locale in LOCALES for row in rows}
-    return said | {row.name: row.name for row in rows}
+    said = {words(locale)(f"names.{row.name}").lower(): row.name for locale in LOCALES for row in BARE}
+    return said | {row.name: row.name for row in BARE}
 
 
 @cache

@@ -1,1 +1,117 @@
-"""A council of several models: answers, anonymous ballots, a synthesis. `work.Council` is the way in."""
+"""One question to several models, who sits there, and what each of them said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.kind import Kind, Runs, Typed
+from bot.verb import Argument, Option, Verb
+
+if TYPE_CHECKING:
+    from bot.events import Work
+    from bot.house import House
+    from bot.works.council.settings import Settings
+
+LEVELS = ("single", "mini", "full")
+"""How many of a council are asked, as in `[council] level`: one, a few, all."""
+
+_RUN = Option("run", "verbs.option_run")
+_PRIVATE = Option("private", "verbs.option_private", "flag")
+
+VERBS: tuple[Verb, ...] = (
+    Verb(
+        "council",
+        "ask",
+        "verbs.council_ask",
+        "/council ask Which ending serves the story better? --level full",
+        ordered=True,
+        plain=True,
+        planned=True,
+        argument=Argument("question", "verbs.arg_question"),
+        options=(
+            Option("level", "verbs.option_level", choices=LEVELS),
+            Option("research", "verbs.option_research", completes="research"),
+            Option("debate", "verbs.option_debate", "flag"),
+            Option("follow", "verbs.option_follow", "flag"),
+            Option("yes", "verbs.option_yes", "flag"),
+            _PRIVATE,
+        ),
+    ),
+    Verb(
+        "council",
+        "members",
+        "verbs.council_members",
+        '/council members openai:model-a effort=high, local:model-b persona="a sceptic"',
+        sets=True,
+        argument=Argument("list", "verbs.arg_members", required=False),
+    ),
+    Verb(
+        "council",
+        "chair",
+        "verbs.council_chair",
+        "/council chair openai:model-a, local:model-b",
+        sets=True,
+        argument=Argument("models", "verbs.arg_chair", required=False),
+    ),
+    Verb(
+        "council",
+        "criteria",
+        "verbs.council_criteria",
+        "/council criteria Is it true, and does it say what it rests on?",
+        sets=True,
+        argument=Argument("text", "verbs.arg_criteria", required=False),
+    ),
+    Verb(
+        "council",
+        "show",
+        "verbs.council_show",
+        "/council show ballots 2",
+        argument=Argument("what", "verbs.arg_what", completes="council"),
+        options=(_RUN, _PRIVATE),
+    ),
+    Verb(
+        "council",
+        "export",
+        "verbs.council_export",
+        "/council export",
+        options=(_RUN, _PRIVATE),
+    ),
+    Verb("council", "stats", "verbs.council_stats", "/council stats", options=(_PRIVATE,)),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.council.asking import Asking
+    from bot.works.council.keeping import Keeping
+    from bot.works.council.showing import Showing
+    from bot.works.council.snapshot import Snapshots
+    from bot.works.council.stats import Stats
+    from bot.works.council.work import Council
+
+    settings = _settings(house)
+    snapshots = Snapshots(house.config, house.models, house.prompts, house.sessions, settings, house.earlier)
+    keeping = Keeping(house.councils, house.ledger)
+    asking = Asking(house.models, house.sessions, snapshots, keeping, house.config.council.mini)
+    return Council(asking, settings, Showing(house.councils), Stats(house.councils))
+
+
+def _settings(house: House) -> Settings:
+    from bot.works.council.settings import Settings
+
+    return Settings(house.council_settings, house.models, house.config)
+
+
+async def _research(house: House, typed: Typed) -> list[str]:
+    from bot.works.council import completing, snapshot
+
+    return completing.categories(await snapshot.categories(house.prompts, typed.space), typed.prefix)
+
+
+async def _to_show(house: House, typed: Typed) -> list[str]:
+    from bot.works.council import completing
+
+    seats = await _settings(house).seats(typed.space)
+    return completing.parts(len(seats.members), typed.prefix)
+
+
+KIND = Kind("council", VERBS, make, completes={"research": _research, "council": _to_show})

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, cast
 
 from bot.commands import FOLLOW_UP
 from bot.events import Request, Sorry
+from bot.holding import held
 from bot.members import Member, names
 from bot.words import words
 from bot.works.council.values import Level, Snapshot
-from bot.works.holding import held
 
 if TYPE_CHECKING:
     from bot.config import Config
+    from bot.earlier import EarlierWords
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.works.council.settings import Settings
-    from bot.works.earlier import EarlierWords
     from storage.sessions import Sessions
 
 QUESTION_CHARS = 6_000

@@ -7,12 +7,12 @@ from typing import Literal
 
 import pytest
 
+from bot.accounts import Accounts
 from bot.adapters.slack import home_blocks, window_blocks
 from bot.adapters.slack.home_blocks import ARCHIVE, ASK, OPEN, REFRESH, RESUME, Conversation, Home
 from bot.adapters.slack.placing import PLATFORM, real
 from bot.config import BudgetConfig
 from bot.words import LOCALES, words
-from bot.works.usage import Accounts
 from storage.feedback import Feedback
 from storage.ledger import Ledger
 from storage.sessions import SessionRow

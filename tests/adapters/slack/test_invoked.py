@@ -15,7 +15,7 @@ from bot.adapters.slack.invoked import Invoked, line_of
 from bot.adapters.slack.scopes import COMMANDS
 from bot.command_line import parse
 from bot.commands import TABLE
-from bot.verb import HOUSE, Verb
+from bot.verb import Verb
 from tests.adapters.slack.table import Table
 from tests.fakes.slack.delivery import COMMAND
 
@@ -37,7 +37,7 @@ async def test_a_works_command_asks_in_a_thread_that_is_still_to_be_made(at: Tab
 async def test_every_verb_can_be_said_after_the_bots_own_command() -> None:
     for row in TABLE:
         assert parse(line_of("/sutradhar", row.example.removeprefix("/"))).verb is row
-        assert row.work == HOUSE or f"/{row.work}" in COMMANDS
+        assert row.bare or f"/{row.work}" in COMMANDS
 
 
 async def test_what_is_done_at_once_goes_to_the_channel_and_what_is_private_to_one_person(at: Table) -> None:
@@ -90,7 +90,7 @@ def _by(row: Verb) -> str:
     """What comes before a row's path: files come with a mention, not with a command."""
     if row.argument is not None and row.argument.many:
         return "@sutradhar "
-    return "/sutradhar " if row.work == HOUSE else "/"
+    return "/sutradhar " if row.bare else "/"
 
 
 async def test_help_is_answered_on_the_spot(at: Table) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.config import Config, load
+from bot.earlier import EarlierWords
 from bot.events import Choices, Event, Notice, OptionValue, Stage, Status, Text
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
@@ -19,7 +20,6 @@ from bot.works.council.asking import Asking
 from bot.works.council.keeping import Keeping
 from bot.works.council.settings import Settings
 from bot.works.council.snapshot import Snapshots
-from bot.works.earlier import EarlierWords
 from storage.council_settings import CouncilSettings
 from storage.councils import Council, Councils
 from storage.db import Database

@@ -18,7 +18,7 @@ from bot.readers.kinds import suffix_of
 from bot.retrieval.files import Refused
 from bot.retrieval.intake import Item, Taken
 from bot.words import Words, words
-from bot.works.pump import Pump
+from bot.works.library.pump import Pump
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
 
+from bot.citing.markers import Marker, Scanner, is_begun
+from bot.citing.verbatim import Verbatim
 from bot.retrieval.language import FUNCTION_WORDS
-from bot.works.markers import Marker, Scanner, is_begun
-from bot.works.verbatim import Verbatim
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)*_]*\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]+")

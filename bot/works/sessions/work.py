@@ -11,15 +11,14 @@ from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from bot.commands import TABLE
 from bot.events import Choice, Choices, Elsewhere, Event, Place, Request, Run, Sorry, Stage, Text
+from bot.holding import TITLE_CHARS, titled
 from bot.words import Words, words
 
 if TYPE_CHECKING:
     from storage.owned import OwnedSessions
     from storage.sessions import SessionRow, Sessions
-
-TITLE_CHARS = 100
-"""The longest title: the most that a platform gives a thread's name (Discord's documentation, "Channel")."""
 
 SHOWN = 25
 """How many sessions a list names; the others are found by completion."""
@@ -27,7 +26,7 @@ SHOWN = 25
 OFFERED = 5
 """How many of them can be taken up again by a button."""
 
-HOLDING = ("rules", "council")
+HOLDING = tuple(row.work for row in TABLE if row.plain)
 """The works whose requests are part of a conversation, also where they were not answered."""
 
 LOCAL = "terminal"
@@ -213,12 +212,6 @@ class SessionsWork:
         if len(found) > 1:
             raise Sorry("sessions.which", name=name, names=", ".join(called(one) for one in found[:5]))
         return found[0]
-
-
-def titled(text: str) -> str:
-    """A title of what somebody typed: one line, at most TITLE_CHARS."""
-    line = " ".join(text.split())
-    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
 
 
 def called(row: SessionRow) -> str:

@@ -8,27 +8,25 @@ from typing import TYPE_CHECKING
 
 from bot.commands import FOLLOW_UP
 from bot.events import Request, Sorry
+from bot.holding import held
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies.base import ROLE, Inquiry
 from bot.strategies.factory import SINGLE, strategy
-from bot.works.holding import held
+from bot.works.rules import QUESTION_CHARS
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
+    from bot.earlier import EarlierWords
     from bot.llm.base import Capabilities
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
-    from bot.works.earlier import EarlierWords
-    from bot.works.question_files import Own
+    from bot.works.rules.question_files import Own
     from storage.sessions import Sessions
 
 HISTORY = 2
 """How many exchanges of the thread a follow-up is read with (seed 003's default)."""
-
-QUESTION_CHARS = 4_000
-"""Longer questions are refused: a question that long is a document, and belongs in the library."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from bot import fence
+from bot.citing.gate import CitationGate
+from bot.citing.quoting import excerpt, flowing, quoted
 from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Sorry, Status, Text
 from bot.llm.base import Message, Prompt
 from bot.retrieval.attached import is_attached
@@ -18,9 +20,7 @@ from bot.retrieval.content import content_terms
 from bot.retrieval.found import Found, Passage
 from bot.strategies.helping import LANGUAGES
 from bot.words import Words
-from bot.works.citing import CitationGate
-from bot.works.quoting import excerpt, flowing, quoted
-from bot.works.snapshot import Snapshot
+from bot.works.rules.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models

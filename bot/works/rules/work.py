@@ -7,14 +7,14 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from bot.citing.quoting import flowing
 from bot.events import Choice, Choices, Citation, Event, Run, Sorry, Stage, Text
 from bot.retrieval.found import Book, SectionText
 from bot.retrieval.library import Library
 from bot.words import Words, words
-from bot.works.quoting import flowing
 
 if TYPE_CHECKING:
-    from bot.works.asking import Asking
+    from bot.works.rules.asking import Asking
     from storage.sessions import Sessions
 
 ROLL_CHARS = 200

@@ -13,8 +13,8 @@ from bot.prompts import LONGEST, as_yaml
 from bot.words import words
 
 if TYPE_CHECKING:
+    from bot.incoming import Incoming
     from bot.prompts import Prompts
-    from bot.works.incoming import Incoming
 
 
 KINDS = (".yml", ".yaml", ".txt", ".md")

@@ -16,13 +16,13 @@ from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.found import Found, Passage
 from bot.strategies.factory import strategy
 from bot.words import words
-from bot.works.answering import Answer
-from bot.works.snapshot import Snapshot
+from bot.works.rules.answering import Answer
+from bot.works.rules.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
-    from bot.works.question_files import QuestionFiles
-    from bot.works.snapshot import Snapshots
+    from bot.works.rules.question_files import QuestionFiles
+    from bot.works.rules.snapshot import Snapshots
     from storage.sessions import Sessions
 
 

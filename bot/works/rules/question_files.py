@@ -18,10 +18,10 @@ from bot.retrieval.intake import Item
 from bot.words import Words
 
 if TYPE_CHECKING:
+    from bot.incoming import Incoming
     from bot.retrieval.files import Refused
     from bot.retrieval.intake import Intake
     from bot.retrieval.library import Library
-    from bot.works.incoming import Incoming
 
 WHOLE_CHARS = 6_000
 """A text of no more characters is handed to a model whole, as many as a dozen passages have."""

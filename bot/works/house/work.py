@@ -10,7 +10,7 @@ from bot.manual import help_text
 from bot.words import words
 
 if TYPE_CHECKING:
-    from bot.works.usage import Accounts
+    from bot.accounts import Accounts
     from storage.sessions import Sessions
 
 

@@ -1,14 +1,15 @@
-"""Which session holds a place: the active one, or a new one of the work that is asked there."""
+"""Which session holds a place: the active one, or a new one of the work that is asked there; and what it is called."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.works.sessions import titled
-
 if TYPE_CHECKING:
     from bot.events import Request
     from storage.sessions import SessionRow, Sessions
+
+TITLE_CHARS = 100
+"""The longest title: the most that a platform gives a thread's name (Discord's documentation, "Channel")."""
 
 
 async def held(sessions: Sessions, request: Request, question: str) -> SessionRow | None:
@@ -29,3 +30,9 @@ async def held(sessions: Sessions, request: Request, question: str) -> SessionRo
             title=titled(question),
         )
     return session if session.work == request.work else None
+
+
+def titled(text: str) -> str:
+    """A title of what somebody typed: one line, at most TITLE_CHARS."""
+    line = " ".join(text.split())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"

@@ -17,14 +17,14 @@ from bot.retrieval.files import Candidate, Refused, gather
 from bot.retrieval.found import Book
 from bot.retrieval.intake import Item
 from bot.words import words
-from bot.works.intake_job import IntakeJob
-from bot.works.jobs import JobBoard, Stop
-from bot.works.rules import book_table
+from bot.works.library.intake_job import IntakeJob
+from bot.works.library.jobs import JobBoard, Stop
+from bot.works.rules.work import book_table
 
 if TYPE_CHECKING:
+    from bot.incoming import Incoming
     from bot.retrieval.intake import Intake
     from bot.retrieval.library import Library
-    from bot.works.incoming import Incoming
     from storage.jobs import Jobs
 
 

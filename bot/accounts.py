@@ -12,7 +12,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot import budget
-from bot.commands import DAYS, WORKS
+from bot.commands import WORKS
+from bot.config import MOST_DAYS
 from bot.events import Request
 from bot.requests import request_from_json
 from bot.words import Words, words
@@ -77,7 +78,7 @@ class Accounts:
         report = await self.report(
             request.place.space,
             request.author.id,
-            days=min(days, DAYS) if isinstance(days, int) else RECENT,
+            days=min(days, MOST_DAYS) if isinstance(days, int) else RECENT,
             everybody=request.author.admin,
         )
         return told(report, self._settings, words(request.locale), request.author.id)

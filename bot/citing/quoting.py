@@ -6,10 +6,10 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from bot.citing.gate import sentences
+from bot.citing.markers import unmarked
 from bot.readers.lines import blocks, split_lines
 from bot.retrieval.content import content_terms
-from bot.works.citing import sentences
-from bot.works.markers import unmarked
 
 if TYPE_CHECKING:
     from bot.retrieval.found import Passage

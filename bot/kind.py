@@ -1,0 +1,57 @@
+"""A kind of work as the rest of the bot knows it: what can be asked of it, and how it is made.
+
+Each folder of `bot.works` has one, called KIND. It imports nothing that its verbs do not need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from bot.events import Place, Work
+    from bot.house import House
+    from bot.verb import Verb
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What somebody is typing where: the beginning of a name, and the shelf that they have named, if any."""
+
+    space: str
+    prefix: str
+    shelf: str | None = None
+    author: str = ""
+
+
+class Runs(Protocol):
+    """What a work may do with other runs; App does it."""
+
+    async def stop(self, place: Place, author: str = "") -> int: ...
+
+    async def stop_run(self, space: str, run: str) -> int: ...
+
+    async def forget(self, space: str, *runs: str) -> bool: ...
+
+    async def reword(self, space: str, run: str, text: str) -> bool: ...
+
+
+Complete: TypeAlias = "Callable[[House, Typed], Awaitable[list[str]]]"
+"""Gives the names that may be meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of work.
+
+    `completes` says what names an argument or an option that `completes` so may have. `for_admins`: its commands are
+    shown to admins only, where a platform can tell. `tidy` is done after each of its runs has ended.
+    """
+
+    name: str
+    verbs: tuple[Verb, ...]
+    make: Callable[[House, Runs], Work]
+    completes: Mapping[str, Complete] = field(default_factory=dict)
+    for_admins: bool = False
+    tidy: Callable[[House], Awaitable[None]] | None = None

@@ -1,0 +1,47 @@
+"""The verbs that steer the conversation itself; they are typed without a work's name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.config import MOST_DAYS
+from bot.kind import Kind, Runs
+from bot.verb import Argument, Option, Verb
+
+if TYPE_CHECKING:
+    from bot.events import Work
+    from bot.house import House
+
+VERBS: tuple[Verb, ...] = (
+    Verb(
+        "house",
+        "help",
+        "verbs.help",
+        "/help rules ask",
+        bare=True,
+        at_once=True,
+        argument=Argument("topic", "verbs.arg_topic", required=False, completes="command"),
+    ),
+    Verb("house", "stop", "verbs.stop", "/stop", bare=True, stops=True),
+    Verb("house", "new", "verbs.new", "/new", bare=True),
+    Verb(
+        "house",
+        "usage",
+        "verbs.usage",
+        "/usage --days 7",
+        bare=True,
+        personal=True,
+        options=(Option("days", "verbs.option_days", "number", most=MOST_DAYS),),
+    ),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.accounts import Accounts
+    from bot.works.house.work import Desk
+
+    accounts = Accounts(house.ledger, house.feedback, house.config.budget)
+    return Desk(house.sessions, runs.stop, accounts)
+
+
+KIND = Kind("house", VERBS, make)

@@ -1,0 +1,88 @@
+"""Books onto shelves and off them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.kind import Complete, Kind, Runs, Typed
+from bot.verb import Argument, Option, Verb
+
+if TYPE_CHECKING:
+    from bot.events import Work
+    from bot.house import House
+
+_SHELF = Option("shelf", "verbs.option_shelf", completes="shelf")
+_SHELF_NEEDED = Option("shelf", "verbs.option_shelf", completes="shelf", required=True)
+
+VERBS: tuple[Verb, ...] = (
+    Verb(
+        "library",
+        "add",
+        "verbs.library_add",
+        "/library add handbook.md notes/ --shelf rules",
+        background=True,
+        admin=True,
+        argument=Argument("paths", "verbs.arg_paths", many=True, completes="path"),
+        options=(_SHELF_NEEDED, Option("replace", "verbs.option_replace", "flag")),
+    ),
+    Verb("library", "list", "verbs.library_list", "/library list --shelf rules", options=(_SHELF,)),
+    Verb(
+        "library",
+        "remove",
+        "verbs.library_remove",
+        "/library remove handbook.md --shelf rules",
+        admin=True,
+        argument=Argument("name", "verbs.arg_book", completes="book"),
+        options=(_SHELF_NEEDED,),
+    ),
+    Verb(
+        "library",
+        "reindex",
+        "verbs.library_reindex",
+        "/library reindex --shelf rules",
+        background=True,
+        admin=True,
+        options=(_SHELF,),
+    ),
+    Verb("library", "jobs", "verbs.library_jobs", "/library jobs"),
+    Verb(
+        "library",
+        "cancel",
+        "verbs.library_cancel",
+        "/library cancel 4f6a1c",
+        argument=Argument("job", "verbs.arg_job", required=False, completes="job"),
+    ),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.library.work import LibraryWork
+
+    return LibraryWork(house.library, house.intake, house.jobs, house.incoming, runs.stop_run)
+
+
+async def _clear(house: House) -> None:
+    """What a job had not finished goes."""
+    await house.intake.clear()
+
+
+async def _job(house: House, typed: Typed) -> list[str]:
+    from bot.works.library import jobs
+
+    return await jobs.names(house.jobs, typed.space, typed.prefix)
+
+
+def _of_the_shelves(name: str) -> Complete:
+    async def names(house: House, typed: Typed) -> list[str]:
+        return await house.library.complete(typed.space, name, typed.prefix, typed.shelf)
+
+    return names
+
+
+KIND = Kind(
+    "library",
+    VERBS,
+    make,
+    completes={"job": _job} | {name: _of_the_shelves(name) for name in ("section", "book", "shelf")},
+    tidy=_clear,
+)

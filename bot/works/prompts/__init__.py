@@ -1,0 +1,56 @@
+"""What the models are told, and a space's own wording of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.kind import Kind, Runs, Typed
+from bot.verb import Argument, Option, Verb
+
+if TYPE_CHECKING:
+    from bot.events import Work
+    from bot.house import House
+
+
+VERBS: tuple[Verb, ...] = (
+    Verb("prompts", "list", "verbs.prompts_list", "/prompts list"),
+    Verb(
+        "prompts",
+        "show",
+        "verbs.prompts_show",
+        "/prompts show rag",
+        argument=Argument("name", "verbs.arg_prompt", completes="prompt"),
+    ),
+    Verb(
+        "prompts",
+        "edit",
+        "verbs.prompts_edit",
+        "/prompts edit rag --file my-rag.yml",
+        admin=True,
+        rewords=True,
+        argument=Argument("name text", "verbs.arg_prompt_text", completes="prompt"),
+        options=(Option("file", "verbs.option_prompt_file", completes="path"),),
+    ),
+    Verb(
+        "prompts",
+        "reset",
+        "verbs.prompts_reset",
+        "/prompts reset rag",
+        admin=True,
+        argument=Argument("name", "verbs.arg_prompt", completes="prompt"),
+    ),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.prompts.work import PromptsWork
+
+    return PromptsWork(house.prompts, house.incoming)
+
+
+async def _prompt(house: House, typed: Typed) -> list[str]:
+    names = [one.text.name for one in await house.prompts.all(typed.space)]
+    return [name for name in names if name.startswith(typed.prefix.lower())]
+
+
+KIND = Kind("prompts", VERBS, make, completes={"prompt": _prompt}, for_admins=True)

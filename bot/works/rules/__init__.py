@@ -1,0 +1,80 @@
+"""Questions to the rulebooks, sections by name, dice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.kind import Kind, Runs
+from bot.verb import Argument, Option, Verb
+
+if TYPE_CHECKING:
+    from bot.events import Work
+    from bot.house import House
+
+QUESTION_CHARS = 4_000
+"""Longer questions are refused: a question that long is a document, and belongs in the library."""
+STRATEGIES = ("single", "multi-question", "multi-hop")
+"""The ways to search, as in `[retrieval] strategy`."""
+
+_SHELF = Option("shelf", "verbs.option_shelf", completes="shelf")
+_PRIVATE = Option("private", "verbs.option_private", "flag")
+
+VERBS: tuple[Verb, ...] = (
+    Verb(
+        "rules",
+        "ask",
+        "verbs.rules_ask",
+        "/rules ask Can a grappled creature cast spells? --shelf rules",
+        ordered=True,
+        plain=True,
+        argument=Argument("question", "verbs.arg_question", most=QUESTION_CHARS),
+        options=(
+            _SHELF,
+            Option("k", "verbs.option_k", "number"),
+            Option("strategy", "verbs.option_strategy", choices=STRATEGIES),
+            Option("file", "verbs.option_ask_file", completes="path"),
+            _PRIVATE,
+        ),
+    ),
+    Verb(
+        "rules",
+        "lookup",
+        "verbs.rules_lookup",
+        "/rules lookup Grappled",
+        argument=Argument("name", "verbs.arg_name", completes="section"),
+        options=(_SHELF, _PRIVATE),
+    ),
+    Verb(
+        "rules",
+        "roll",
+        "verbs.rules_roll",
+        "/rules roll 2d20kh1+5",
+        argument=Argument("expression", "verbs.arg_expression"),
+        options=(_PRIVATE,),
+    ),
+    Verb("rules", "books", "verbs.rules_books", "/rules books", options=(_SHELF, _PRIVATE)),
+    Verb(
+        "rules",
+        "see",
+        "verbs.rules_see",
+        "/rules see 1",
+        argument=Argument("ref", "verbs.arg_ref", completes="section"),
+        options=(_SHELF, _PRIVATE),
+    ),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.rules.asking import Asking
+    from bot.works.rules.question_files import QuestionFiles
+    from bot.works.rules.snapshot import Snapshots
+    from bot.works.rules.work import Rules
+
+    snapshots = Snapshots(
+        house.library, house.models, house.prompts, house.sessions, house.config.retrieval, house.earlier
+    )
+    files = QuestionFiles(house.incoming, house.intake, house.library)
+    return Rules(Asking(files, house.models, house.sessions, snapshots), house.library, house.sessions)
+
+
+KIND = Kind("rules", VERBS, make)
