@@ -1,17 +1,20 @@
 """The catalogue of sentences that people read, in English and Brazilian Portuguese.
 
-Knows neither who asks nor where the sentence is shown. The files are bot/words/<locale>.toml; a key
-is `section.name`; `{n:file|files}` picks the first form when n is 1, and `{n:,}` writes its decimals after a comma.
+Knows neither who asks nor where the sentence is shown. The files are bot/words/<locale>.toml, and for what only one
+kind of work says bot/works/<work>/<locale>.toml; a key is `section.name`, and a section may be in several files.
+`{n:file|files}` picks the first form when n is 1, and `{n:,}` writes its decimals after a comma.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cache
 
+from bot.works import ALL
+
 LOCALES = ("en", "pt-BR")
 _FOLDER = __file__.removesuffix(".py")
+_WORKS = _FOLDER.removesuffix("words") + "works"
 
 
 def locale_of(tag: str) -> str:
@@ -54,11 +57,13 @@ class _Values(dict[str, _Value]):
 class Words:
     """The sentences of one locale. Calling it with a key and values gives the sentence."""
 
-    def __init__(self, locale: str, source: str) -> None:
-        """`source` is the catalogue's TOML; a section is parsed when one of its keys is asked for."""
+    def __init__(self, locale: str, *sources: str) -> None:
+        """`sources` are the catalogue's TOML; a section is parsed when one of its keys is asked for."""
         self.locale = locale
-        parts = ("\n" + source).split("\n[")[1:]
-        self._sources = {part.split("]", 1)[0]: "[" + part for part in parts}
+        self._sources: dict[str, list[str]] = {}
+        for source in sources:
+            for part in ("\n" + source).split("\n[")[1:]:
+                self._sources.setdefault(part.split("]", 1)[0], []).append("[" + part)
         self._sections: dict[str, dict[str, str]] = {}
 
     def __call__(self, key: str, **values: object) -> str:
@@ -90,7 +95,8 @@ class Words:
         if name not in self._sections:
             import tomllib  # parsing it all would cost as much as all the rest of --help
 
-            self._sections[name] = tomllib.loads(self._sources.get(name, "")).get(name, {})
+            parsed = [tomllib.loads(source)[name] for source in self._sources.get(name, ())]
+            self._sections[name] = {key: text for part in parsed for key, text in part.items()}
         return self._sections[name]
 
 
@@ -101,6 +107,9 @@ def words(locale: str) -> Words:
 
 @cache
 def _load(locale: str) -> Words:
-    # Not pathlib: it is a tenth of what --help may cost.
-    with open(os.path.join(_FOLDER, f"{locale}.toml"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
-        return Words(locale, file.read())
+    sources = []
+    for folder in (_FOLDER, *(f"{_WORKS}/{name}" for name in ALL)):
+        # Not pathlib: it is a tenth of what --help may cost.
+        with open(f"{folder}/{locale}.toml", encoding="utf-8") as file:  # noqa: PTH123
+            sources.append(file.read())
+    return Words(locale, *sources)

@@ -24,7 +24,7 @@ LAYERS = (
     ("bot.works",),
     ("bot.accounts",),
     ("bot.command_line", "bot.manual", "bot.requests"),
-    ("bot.commands", "bot.works.ALL"),
+    ("bot.commands",),
     ("bot.kind",),
     ("bot.house",),
     ("bot.strategies", "bot.citing", "bot.earlier", "bot.holding", "bot.incoming"),
@@ -45,6 +45,7 @@ LAYERS = (
     ("bot.config", "bot.config_file", "bot.config_roles", "bot.models", "bot.model_fetch"),
     ("bot.config_fields", "bot.verb", "bot.config_platforms", "bot.config_text", "bot.members"),
     ("bot.words", "bot.events"),
+    ("bot.works.ALL",),
 )
 HOMES = {
     "discord": ("cogs", "bot.adapters.discord"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from bot.adapters.slack import http, scopes
 from bot.config import SlackConfig
+from bot.words import words
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = (ROOT / "docs" / "slack.md").read_text(encoding="utf-8")
@@ -39,8 +39,7 @@ def troubles() -> list[str]:
 
 def sentences() -> str:
     """All that the bot says in English, and what it writes into its log."""
-    words = tomllib.loads((ROOT / "bot" / "words" / "en.toml").read_text(encoding="utf-8"))
-    said = [text for part in words.values() if isinstance(part, dict) for text in part.values()]
+    said = words("en").sentences().values()
     logged = [file.read_text(encoding="utf-8") for file in (ROOT / "bot" / "adapters" / "slack").glob("*.py")]
     return "\n".join(str(one) for one in [*said, *logged])
 

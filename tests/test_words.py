@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.words import LOCALES, Words, locale_from, locale_of, words
+from bot.works import ALL
 
 CODE = [path for folder in ("bot", "storage", "cogs") for path in sorted(Path(folder).rglob("*.py"))]
 ENGLISH, PORTUGUESE = (words(locale).sentences() for locale in LOCALES)
@@ -56,10 +57,17 @@ def test_both_languages_have_the_same_placeholders() -> None:
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-def test_sections_read_one_by_one_are_the_whole_file(locale: str) -> None:
-    tree = tomllib.loads(Path(f"bot/words/{locale}.toml").read_text(encoding="utf-8"))
-    whole = {f"{section}.{name}": text for section, entries in tree.items() for name, text in entries.items()}
-    assert words(locale).sentences() == whole
+def test_sections_read_one_by_one_are_the_whole_catalogue(locale: str) -> None:
+    files = [f"bot/words/{locale}.toml", *(f"bot/works/{work}/{locale}.toml" for work in ALL)]
+    trees = [tomllib.loads(Path(file).read_text(encoding="utf-8")) for file in files]
+    pairs = [
+        (f"{section}.{name}", text)
+        for tree in trees
+        for section, entries in tree.items()
+        for name, text in entries.items()
+    ]
+    assert words(locale).sentences() == dict(pairs)
+    assert len(dict(pairs)) == len(pairs), "no key is in two files"
 
 
 def test_every_key_that_the_code_asks_for_is_there() -> None:
