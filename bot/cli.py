@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from bot.words import Words, locale_from, words
+from bot.works import ON_THE_COMMAND_LINE
 
 TYPE_CHECKING = False  # typing's own would cost a tenth of what --help may take
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from bot.config import Config
+    from bot.verb import Verb
 
 OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes; 130 is what a shell says of a program that Ctrl-C ended (128 + SIGINT)."""
@@ -50,7 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
     locale = locale_from(os.environ)
     try:
-        arguments = parser(words(locale)).parse_args(argv)
+        given = sys.argv[1:] if argv is None else argv
+        arguments = parser(words(locale), given).parse_args(given)
         code = _command(arguments, locale)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -63,8 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def parser(say: Words) -> argparse.ArgumentParser:
-    """Every command and option; global ones are taken before and after the command."""
+def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Every command and option of what `argv` asks for; global ones are taken before and after the command."""
     shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     shared.add_argument("--config", metavar="FILE", help=say("cli.config"))
     shared.add_argument("--data", metavar="DIR", help=say("cli.data"))
@@ -103,23 +106,13 @@ def parser(say: Words) -> argparse.ArgumentParser:
 
     add(commands, "chat", "cli.chat", chat, as_json)
     add(commands, "run", "cli.run")
-    library = add(commands, "library", "cli.library").add_subparsers(
-        dest="verb", metavar="VERB", required=True
-    )
-    adding = add(library, "add", "verbs.library_add", space, as_json)
-    adding.add_argument("paths", nargs="+", metavar="PATH", help=say("verbs.arg_paths"))
-    adding.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
-    adding.add_argument("--replace", action="store_true", help=say("verbs.option_replace"))
-    listing = add(library, "list", "verbs.library_list", space, as_json)
-    listing.add_argument("--shelf", help=say("verbs.option_shelf"))
-    removing = add(library, "remove", "verbs.library_remove", space, as_json)
-    removing.add_argument("name", metavar="NAME", help=say("verbs.arg_book"))
-    removing.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
-    reindexing = add(library, "reindex", "verbs.library_reindex", space, as_json)
-    reindexing.add_argument("--shelf", help=say("verbs.option_shelf"))
-    add(library, "jobs", "verbs.library_jobs", space, as_json)
-    cancelling = add(library, "cancel", "verbs.library_cancel", space, as_json)
-    cancelling.add_argument("name", metavar="JOB", nargs="?", default="", help=say("verbs.arg_job"))
+    for work in ON_THE_COMMAND_LINE:
+        verbs = add(commands, work, f"cli.{work}").add_subparsers(dest="verb", metavar="VERB", required=True)
+        if work in argv:  # the table of verbs costs as much as all the rest of --help
+            from bot.commands import KINDS
+
+            for row in KINDS[work].verbs:
+                _arguments(add(verbs, row.name, row.summary, space, as_json), row, say)
     evaluation = add(commands, "eval", "cli.eval").add_subparsers(dest="verb", metavar="WHAT", required=True)
     retrieval = add(evaluation, "library", "cli.eval_library", as_json)
     retrieval.add_argument("questions", metavar="QUESTIONS.jsonl", help=say("cli.questions"))
@@ -138,6 +131,22 @@ def parser(say: Words) -> argparse.ArgumentParser:
     doctor = add(commands, "doctor", "cli.doctor")
     doctor.add_argument("--invite", action="store_true", help=say("cli.invite"))
     return top
+
+
+def _arguments(command: argparse.ArgumentParser, row: Verb, say: Words) -> None:
+    """The argument and the options of a row of the table."""
+    if row.argument is not None:
+        count = "+" if row.argument.many else None if row.argument.required else "?"
+        name = row.argument.name.upper()
+        command.add_argument("given", nargs=count, metavar=name, default="", help=say(row.argument.summary))
+    for option in row.options:
+        if option.kind == "flag":
+            command.add_argument(f"--{option.name}", action="store_true", help=say(option.summary))
+        else:
+            kind = int if option.kind == "number" else str
+            command.add_argument(
+                f"--{option.name}", type=kind, required=option.required, help=say(option.summary)
+            )
 
 
 def _command(arguments: argparse.Namespace, locale: str) -> int:
@@ -168,16 +177,8 @@ def _run(asked: dict[str, Any], locale: str) -> int:
             from bot.adapters.serving import serve
 
             return serve(config, locale)
-        case "library":
-            from bot.adapters.conversation import absolute
-            from bot.adapters.one_shot import library
-
-            paths = [absolute(path) for path in asked["paths"]] if "paths" in asked else None
-            options = {"shelf": asked.get("shelf"), "replace": asked.get("replace"), "paths": paths}
-            given = {name: value for name, value in options.items() if value is not None}
-            out = json_stream() if asked.get("json") else None
-            text, space = str(asked.get("name", "")), str(asked.get("space") or "local")
-            return library(config, locale, str(asked["verb"]), given, text, out, space)
+        case work if work in ON_THE_COMMAND_LINE:
+            return _perform(config, locale, asked)
         case "eval":
             from bot.adapters.evaluation import evaluate
 
@@ -202,6 +203,21 @@ def _run(asked: dict[str, Any], locale: str) -> int:
             return models(config, str(asked["verb"]), asked.get("names", []))
         case _:
             return _chat(config, locale, asked)
+
+
+def _perform(config: Config, locale: str, asked: dict[str, Any]) -> int:
+    """One verb of a work, as its row of the table says."""
+    from bot.adapters.conversation import absolute
+    from bot.adapters.one_shot import perform
+    from bot.commands import verb
+
+    row = verb(asked["command"], asked["verb"])
+    options = {option.name: asked[option.name] for option in row.options if option.name in asked}
+    given = asked.get("given", "")
+    if row.argument is not None and row.argument.many:
+        options[row.argument.name], given = [absolute(path) for path in given], ""
+    out = json_stream() if asked.get("json") else None
+    return perform(config, locale, row, options, given, out, asked.get("space") or "local")
 
 
 def _chat(config: Config, locale: str, asked: dict[str, Any]) -> int:

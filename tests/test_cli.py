@@ -63,7 +63,8 @@ def test_global_options_stand_before_or_after_the_command() -> None:
         read = vars(top.parse_args(line.split(" ")))
         assert read["data"] == "d"
         assert read["json"] is True
-    assert vars(top.parse_args(["--data", "a", "library", "list", "--data", "b"]))["data"] == "b"
+    given = ["--data", "a", "library", "list", "--data", "b"]
+    assert vars(parser(words("en"), given).parse_args(given))["data"] == "b"
 
 
 def test_doctor_names_what_is_missing_and_tells_no_secret(tmp_path: Path) -> None:

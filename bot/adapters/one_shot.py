@@ -1,4 +1,4 @@
-"""One verb of the library from the command line: run it, show it, leave with its exit code.
+"""One verb of the table from the command line: run it, show it, leave with its exit code.
 
 Knows no prompt. Long verbs go through the durable engine; those that only look do without it.
 """
@@ -17,7 +17,7 @@ from bot.adapters.json_lines import JsonLines
 from bot.adapters.terminal import coloured, log_to
 from bot.adapters.terminal_markdown import Ink
 from bot.adapters.terminal_plain import PlainOutput, PlainScreen
-from bot.commands import made, verb
+from bot.commands import made
 from bot.events import Completion, Ended, Failed, OptionValue, Request, Sorry
 from bot.requests import WATCH
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bot.adapters.feed import Output
     from bot.app import App
     from bot.config import Config
+    from bot.verb import Verb
 
 T = TypeVar("T")
 
@@ -50,28 +51,28 @@ class Direct:
                 yield piece
 
 
-def library(
+def perform(
     config: Config,
     locale: str,
-    name: str,
+    row: Verb,
     options: Mapping[str, OptionValue],
     text: str,
     out: BinaryIO | None,
     space: str = "local",
 ) -> int:
-    """`library NAME …`; 0 when all went well, else 1. With `out`, JSON lines go there.
+    """What a row of the table says; 0 when all went well, else 1. With `out`, JSON lines go there.
 
-    `space` is whose library it is: this terminal's, or that of a server of a platform, by its id.
+    `space` is whose it is: this terminal's, or that of a server of a platform, by its id.
 
     Raises Sorry when the data folder cannot be used.
     """
-    return leaving.run(_library(config, locale, name, dict(options), text, out, space))
+    return leaving.run(_perform(config, locale, row, dict(options), text, out, space))
 
 
-async def _library(
+async def _perform(
     config: Config,
     locale: str,
-    name: str,
+    row: Verb,
     options: dict[str, OptionValue],
     text: str,
     out: BinaryIO | None,
@@ -81,13 +82,12 @@ async def _library(
 
     log_to(config)
     conversation = Conversation(locale, None, space)
-    request = conversation.asks(new_id(), "library", name, options, text)
+    request = conversation.asks(new_id(), row.work, row.name, options, text)
     output: Output = JsonLines(out) if out is not None else _plain(config, conversation)
-    durable = verb("library", name).background
     app = await App.open(config)
     try:
         status = await (
-            _durable(app, request, output) if durable else _direct(app, request, output, conversation)
+            _durable(app, request, output) if row.background else _direct(app, request, output, conversation)
         )
         await output.done(request.id, status)
     finally:

@@ -75,7 +75,7 @@ class Invoked:
         async with reception.told(here, response_url=response_url):
             client = await self._slack.workspaces.client(here.team, here.enterprise)
             if row.rewords:
-                await windows.reword(reception, client, trigger, here, event, asked.text)
+                await windows.reword(reception, client, trigger, here, event, row, asked.text)
             else:
                 await windows.ask(reception, client, trigger, here, event, row, asked.options)
 

@@ -94,10 +94,10 @@ async def ask(
 
 
 async def reword(
-    reception: Reception, client: AsyncWebClient, trigger: str, here: Spot, event: str, name: str
+    reception: Reception, client: AsyncWebClient, trigger: str, here: Spot, event: str, row: Verb, name: str
 ) -> None:
     """Open a window with today's text of a prompt, to be changed. Raises Sorry."""
-    name, row = name.strip(), commands.verb("prompts", "edit")
+    name = name.strip()
     say = await reception.words(here)
     text = as_yaml((await reception.app.house.prompts.wording(here.space, name)).text)
     await ask(

@@ -1,0 +1,197 @@
+"""A kind of work more: a folder, a line in works.ALL, and it is there on all three places, with help and completion.
+
+Tried in a copy of the tree, which is driven as a user would.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+KIND = '''"""Says again what was said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.kind import Kind, Runs, Typed
+from bot.verb import Argument, Verb
+
+if TYPE_CHECKING:
+    from bot.events import Work
+    from bot.house import House
+
+VERBS = (
+    Verb(
+        "echo",
+        "say",
+        "verbs.echo_say",
+        "/echo say hello",
+        argument=Argument("greeting", "verbs.arg_greeting", completes="greeting"),
+    ),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.echo.work import Echo
+
+    return Echo()
+
+
+async def _greetings(house: House, typed: Typed) -> list[str]:
+    return [one for one in ("hello", "hello again", "bye") if one.startswith(typed.prefix)]
+
+
+KIND = Kind("echo", VERBS, make, completes={"greeting": _greetings})
+'''
+WORK = '''"""The work "echo"."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from bot.events import Event, Run, Stage, Text
+from bot.words import words
+
+
+class Echo:
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        yield Stage("echo", "")
+        yield Text(words(run.request.locale)("echo.said", text=run.request.text))
+'''
+ENGLISH = """[verbs]
+echo_say = "Say it again."
+arg_greeting = "what to say"
+
+[names]
+group_echo = "echo"
+echo_say = "say"
+option_greeting = "greeting"
+
+[discord]
+group_echo = "Says again what was said."
+
+[echo]
+said = "You said: {text}"
+"""
+PORTUGUESE = """[verbs]
+echo_say = "Diz de novo."
+arg_greeting = "o que dizer"
+
+[names]
+group_echo = "eco"
+echo_say = "dizer"
+option_greeting = "saudacao"
+
+[discord]
+group_echo = "Diz de novo o que foi dito."
+
+[echo]
+said = "Você disse: {text}"
+"""
+
+DRIVEN = """
+import asyncio, json, sys
+from pathlib import Path
+from tests.wire.conftest import PLATFORMS
+from tests.wire.house import House
+
+LINES = {
+    "discord": ("echo say", {"greeting": "hello"}),
+    "slack": ("sutradhar echo say hello", {}),
+    "terminal": ("echo say hello", {}),
+}
+
+async def main():
+    said = {}
+    for platform, (line, options) in LINES.items():
+        folder = Path(sys.argv[1]) / platform
+        folder.mkdir()
+        house = House(folder, *PLATFORMS[platform], tables=1)
+        try:
+            table = await house.table()
+            talk = await table.command("Ana", line, **options)
+            await table.rest(1)
+            said[platform] = talk.said()
+            if platform == "discord":
+                typed = {"focused": "greeting", "greeting": "hel"}
+                offered = await table.discord.autocomplete(table.people["Ana"], table.channels[0], "echo say", **typed)
+                said["offered"] = [one["value"] for one in offered]
+        finally:
+            await house.close()
+    print(json.dumps(said))
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of ours, with the work in it."""
+    tree = tmp_path_factory.mktemp("tree")
+    for name in ("bot", "cogs", "storage", "tests", "examples"):
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("prompts.yml", "config.toml.example", "pyproject.toml"):
+        shutil.copy(ROOT / name, tree / name)
+    listed = tree / "bot" / "works" / "__init__.py"
+    text = listed.read_text(encoding="utf-8")
+    assert '"house")' in text
+    listed.write_text(text.replace('"house")', '"house", "echo")'), encoding="utf-8")
+    folder = tree / "bot" / "works" / "echo"
+    folder.mkdir()
+    files = {"__init__.py": KIND, "work.py": WORK, "en.toml": ENGLISH, "pt-BR.toml": PORTUGUESE}
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return tree
+
+
+def python(tree: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=tree, capture_output=True, text=True, check=False, timeout=240
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_it_is_there_on_all_three_places(tree: Path, tmp_path: Path) -> None:
+    said = json.loads(python(tree, "-c", DRIVEN, str(tmp_path)))
+    assert said.pop("offered") == ["hello", "hello again"]
+    assert set(said) == {"discord", "slack", "terminal"}
+    for platform, texts in said.items():
+        assert "You said: hello" in "\n".join(texts), (platform, texts)
+
+
+def test_it_has_its_help_and_its_names_in_both_languages(tree: Path) -> None:
+    told = (
+        "import sys; from bot.manual import help_text; from bot.words import words;"
+        " print(help_text(words(sys.argv[1]), 'echo say'))"
+    )
+    assert "Say it again." in python(tree, "-c", told, "en")
+    assert "Diz de novo." in python(tree, "-c", told, "pt-BR")
+    named = (
+        "from bot.adapters.discord.help import path_of; from bot.commands import verb; from bot.words import words;"
+        " print(path_of(words('pt-BR'), verb('echo', 'say')))"
+    )
+    assert python(tree, "-c", named).strip() == "eco dizer"
+
+
+def test_nothing_else_was_touched(tree: Path) -> None:
+    """Neither the rules of imports nor the catalogue's."""
+    python(
+        tree,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "tests/test_imports.py::test_imports_run_one_way",
+    )
+    python(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_words.py")
