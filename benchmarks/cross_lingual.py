@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.kept_vectors import KeptVectors
 from benchmarks.retrieval import Corpus, ask, build, handed
-from bot.retrieval.embed import embedder
+from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Question, read_questions, score, summary
 from bot.retrieval.ranked import Options
 

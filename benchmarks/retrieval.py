@@ -22,7 +22,7 @@ from benchmarks.figures import Figure, data, skipped
 from benchmarks.kept_vectors import KeptVectors
 from bot.readers import Document, read
 from bot.retrieval.chunk import Chunk, chunks, parents
-from bot.retrieval.embed import embedder
+from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Passage, Question, bare, read_questions, score, summary
 from bot.retrieval.grow import NAME_CHARS, REACH
 from bot.retrieval.lexical import Segment

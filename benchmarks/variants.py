@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.kept_scores import KeptScores, KeptTokens
 from benchmarks.kept_vectors import KeptVectors
 from benchmarks.retrieval import SETS, Corpus, ask, build, handed
-from bot.retrieval.embed import embedder
+from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import score
 from bot.retrieval.grow import NAME_CHARS
 from bot.retrieval.language import may_vote

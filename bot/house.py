@@ -11,7 +11,8 @@ from bot.events import Sorry
 from bot.incoming import Incoming
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
-from bot.retrieval.catching_up import CatchingUp, Damage
+from bot.retrieval.catching_up import CatchingUp
+from bot.retrieval.damage import Damage
 from bot.retrieval.embedding import Embedding
 from bot.retrieval.intake import Intake
 from bot.retrieval.library import Library

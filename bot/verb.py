@@ -52,9 +52,8 @@ class Verb:
     doings, so that where others read along the answer is shown to nobody else. `at_once` ones are answered by the
     edge itself, without a run. `bare` ones steer the conversation itself, and are typed without their work's name;
     one of them `stops` what runs. `sets` ones change what the whole space shares where a text comes with them, which
-    admins may, and else show it. `planned` ones have many stages, which a
-    platform may show as a plan. Of a verb that `rewords`, the argument is a name and a text: today's text is offered to
-    be changed where only the name is given.
+    admins may, and else show it. `planned` ones have many stages, which a platform may show as a plan. Of a verb that
+    `rewords`, the argument is a name and a text: today's text is offered to be changed where only the name is given.
     """
 
     work: str

@@ -17,10 +17,11 @@ async def load(bot: Sutradhar) -> None:
     from cogs import free_chat, setup
 
     reception = bot.reception
+    offer = reception.autocomplete.choices
     for work in WORKS:
-        bot.tree.add_command(group(work, reception.slash))
+        bot.tree.add_command(group(work, reception.slash, offer))
     for row in BARE:
-        bot.tree.add_command(command(row, reception.slash))
+        bot.tree.add_command(command(row, reception.slash, offer))
     await setup.load(bot)
     await free_chat.load(bot)
     bot.tree.add_command(about_message(reception))

@@ -16,6 +16,7 @@ from bot.retrieval.intake import Taken
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.retrieval.damage import Damage
     from bot.retrieval.embedding import Embedding
     from bot.retrieval.intake import Intake
     from storage.document_rows import DocumentRow
@@ -35,35 +36,6 @@ BATCH = 64
 """Chunks between two looks at whether a job wants the processor: two to three seconds' work on one core."""
 
 _log = logging.getLogger(__name__)
-
-
-class Damage:
-    """What is done about vectors that cannot be read. `found` is set by it."""
-
-    def __init__(self, documents: Documents, vectors: Vectors) -> None:
-        self._documents = documents
-        self._vectors = vectors
-        self._alone = asyncio.Lock()
-        self.found = asyncio.Event()
-
-    async def set_aside(self, folders: int) -> bool:
-        """Put the folder of vectors away, so that they are made again; whether that could be done.
-
-        `folders` is what `Vectors.folders` was when the damage was met: somebody else may have done it by now.
-        """
-        async with self._alone:
-            if self._vectors.folders != folders:
-                return True
-            try:
-                # In this order: after a crash in between they are found damaged once more, and not believed in.
-                await self._documents.forget_vectors()
-                aside = await self._vectors.set_aside()
-            except StorageFault as fault:
-                _log.error("the vectors are damaged, and could not be set aside: %s", fault)
-                return False
-            _log.error("the vectors were damaged: set aside as %s, and made again", aside)
-            self.found.set()
-            return True
 
 
 class CatchingUp:

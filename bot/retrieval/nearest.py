@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bot.retrieval.catching_up import Damage
+    from bot.retrieval.damage import Damage
     from bot.retrieval.embed import Embedder
     from bot.retrieval.open_shelf import OpenShelf
     from storage.documents import Documents

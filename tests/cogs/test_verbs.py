@@ -7,6 +7,7 @@ from typing import Any
 
 import discord
 import pytest
+from discord import app_commands
 
 from bot.adapters.discord.verbs import command, read, slots
 from bot.commands import verb
@@ -18,8 +19,12 @@ from bot.words import words
 async def nothing(interaction: discord.Interaction, row: Verb, given: Mapping[str, Any]) -> None: ...
 
 
+async def nobody(interaction: discord.Interaction, kind: str, typed: str) -> list[app_commands.Choice[str]]:
+    return []
+
+
 def test_a_row_becomes_its_command() -> None:
-    lookup = command(verb("rules", "lookup"), nothing)
+    lookup = command(verb("rules", "lookup"), nothing, nobody)
     name, shelf, _ = lookup.parameters
     assert (lookup.name, lookup.description) == ("lookup", words("en")("verbs.rules_lookup"))
     assert (name.description, name.required, name.autocomplete) == ("a section's name", True, True)
@@ -28,7 +33,8 @@ def test_a_row_becomes_its_command() -> None:
 
 def test_a_number_and_a_text_have_their_limits() -> None:
     limits = {
-        one.name: (one.min_value, one.max_value) for one in command(verb("rules", "ask"), nothing).parameters
+        one.name: (one.min_value, one.max_value)
+        for one in command(verb("rules", "ask"), nothing, nobody).parameters
     }
     assert (limits["k"], limits["question"], limits["shelf"]) == ((1, 50), (1, 4_000), (None, None))
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from bot.events import Sorry
-from bot.retrieval.embed import Embedder, embedder
+from bot.retrieval.embed import Embedder
+from bot.retrieval.embedding import embedder
 from tests.promises.talk import Talk, of, settings, status, talking
 
 LANTERNS = Path(__file__).resolve().parents[2] / "examples" / "lanterns.md"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.events import Sorry
-from bot.retrieval.embed import embedder
+from bot.retrieval.embedding import embedder
 
 
 def test_none_is_no_embedder(tmp_path: Path) -> None:

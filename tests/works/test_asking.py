@@ -16,8 +16,9 @@ from tests.strategies.conftest import Bench, opened
 
 def snapshots(bench: Bench) -> Snapshots:
     house = bench.house
+    settings = house.config.retrieval
     return Snapshots(
-        house.library, house.models, house.prompts, house.sessions, house.config.retrieval, house.earlier
+        house.library, house.models, house.prompts, house.sessions, settings, house.earlier, longest=4_000
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import discord
 from discord import app_commands
@@ -19,9 +19,6 @@ from bot.commands import KINDS
 from bot.events import OptionValue, Sorry
 from bot.verb import Verb
 
-if TYPE_CHECKING:
-    from bot.adapters.discord.reception import Reception
-
 FILES = ("file", "file2", "file3", "file4", "file5")
 """The attachments of a verb that takes a list of files; Discord has no option of many values."""
 
@@ -30,6 +27,8 @@ _VALUES = {"text": str, "number": int, "flag": bool}
 
 Perform = Callable[[discord.Interaction, Verb, Mapping[str, Any]], Coroutine[Any, Any, None]]
 """Reception.slash."""
+Offer = Callable[[discord.Interaction, str, str], Coroutine[Any, Any, list[Choice[str]]]]
+"""Autocomplete.choices: names of a kind that begin like what was typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def slots(row: Verb) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def command(row: Verb, perform: Perform) -> app_commands.Command[Any, ..., None]:
+def command(row: Verb, perform: Perform, offer: Offer) -> app_commands.Command[Any, ..., None]:
     """The slash command of a row, in all languages; what it was given goes to `perform` by the options' names."""
     wanted = slots(row)
 
@@ -109,11 +108,11 @@ def command(row: Verb, perform: Perform) -> app_commands.Command[Any, ..., None]
     )
     for slot in wanted:
         if slot.completes and not slot.choices:
-            made.autocomplete(slot.name)(_completion(slot.completes))
+            made.autocomplete(slot.name)(_completion(slot.completes, offer))
     return made
 
 
-def group(work: str, perform: Perform) -> app_commands.Group:
+def group(work: str, perform: Perform, offer: Offer) -> app_commands.Group:
     """The commands of a work, as one."""
     kind = KINDS[work]
     rights = discord.Permissions(manage_guild=True) if kind.for_admins else None
@@ -121,7 +120,7 @@ def group(work: str, perform: Perform) -> app_commands.Group:
         name=named(work, "group"), description=said(f"discord.group_{work}"), default_permissions=rights
     )
     for row in kind.verbs:
-        made.add_command(command(row, perform))
+        made.add_command(command(row, perform, offer))
     return made
 
 
@@ -171,12 +170,11 @@ def named(name: str, kind: str) -> locale_str:
 
 
 def _completion(
-    kind: str,
+    kind: str, offer: Offer
 ) -> Callable[[discord.Interaction, str], Coroutine[Any, Any, list[Choice[str]]]]:
     """What offers names of this kind while somebody types."""
 
     async def offered(interaction: discord.Interaction, current: str) -> list[Choice[str]]:
-        reception: Reception = interaction.client.reception  # type: ignore[attr-defined]
-        return await reception.autocomplete.choices(interaction, kind, current)
+        return await offer(interaction, kind, current)
 
     return offered

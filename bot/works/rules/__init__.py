@@ -71,7 +71,13 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.rules.work import Rules
 
     snapshots = Snapshots(
-        house.library, house.models, house.prompts, house.sessions, house.config.retrieval, house.earlier
+        house.library,
+        house.models,
+        house.prompts,
+        house.sessions,
+        house.config.retrieval,
+        house.earlier,
+        longest=QUESTION_CHARS,
     )
     files = QuestionFiles(house.incoming, house.intake, house.library)
     return Rules(Asking(files, house.models, house.sessions, snapshots), house.library, house.sessions)

@@ -13,7 +13,6 @@ from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies.base import ROLE, Inquiry
 from bot.strategies.factory import SINGLE, strategy
-from bot.works.rules import QUESTION_CHARS
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
@@ -87,21 +86,25 @@ class Snapshots:
         sessions: Sessions,
         settings: RetrievalConfig,
         earlier: EarlierWords,
+        *,
+        longest: int,
     ) -> None:
+        """`longest`: characters of a question."""
         self._library = library
         self._models = models
         self._prompts = prompts
         self._sessions = sessions
         self._settings = settings
         self._earlier = earlier
+        self._longest = longest
 
     async def take(self, request: Request, own: Own) -> Snapshot:
         """Raises Sorry where there is nothing to ask, or nothing to ask it of."""
         question = " ".join((str(request.options.get("question") or "") or request.text).split())
         if not question:
             raise Sorry("rules.no_question")
-        if len(question) > QUESTION_CHARS:
-            raise Sorry("rules.long_question", length=len(question), limit=QUESTION_CHARS)
+        if len(question) > self._longest:
+            raise Sorry("rules.long_question", length=len(question), limit=self._longest)
         space = request.place.space
         named = _option(request, "shelf")
         shelf = "" if own and not named else await self._library.shelf_for(space, named, "rules")

@@ -1,0 +1,180 @@
+"""How the house stands, in figures: what one cited answer passes through, how much code there is, circles of imports.
+
+    .venv/bin/python -m scripts.house
+
+Traces the bot as a user starts it, at a Discord and a Slack on loopback: the second answer after a start, from the
+question to its last words. Takes half a minute. What the figures should be is in docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import json
+import os
+import runpy
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+OURS = ("bot", "cogs", "storage")
+COUNTED = ("bot", "cogs")
+
+
+def main() -> None:
+    print("| | files | functions |\n|---|---:|---:|")
+    for platform in ("Discord", "Slack"):
+        passed = asyncio.run(answered(platform))
+        files = {file for file, _ in passed}
+        print(f"| one cited answer on {platform} | {len(files)} | {len(passed)} |")
+    modules = [path for folder in COUNTED for path in sorted((ROOT / folder).rglob("*.py"))]
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in modules)
+    print(f"\n{' + '.join(COUNTED)}: {lines:,} lines in {len(modules)} files")
+    found = circles(imports())
+    print(f"circles of imports, type imports included: {len(found)}")
+    for circle in found:
+        print("  " + ", ".join(sorted(circle)))
+
+
+async def answered(platform: str) -> set[tuple[str, str]]:
+    """(file, function) of our own code that one cited answer calls; lambdas and comprehensions are functions, too."""
+    from tests.fakes.discord import FakeDiscord
+    from tests.fakes.slack import FakeSlack
+    from tests.wire.house import House
+    from tests.wire.on_discord import OnDiscord
+    from tests.wire.on_slack import OnSlack
+    from tests.wire.process import BotProcess
+    from tests.wire.stories import STORIES
+
+    story = STORIES["a cited answer"]
+    with tempfile.TemporaryDirectory() as folder:
+        calls = Path(folder) / "calls.json"
+
+        class Traced(BotProcess):
+            def __init__(self, *given: Any) -> None:
+                super().__init__(*given)
+                python, _, _, *options = self._command
+                self._command = (python, "-m", "scripts.house", str(calls), *options)
+
+        kinds: dict[str, tuple[Any, Any]] = {
+            "Discord": (FakeDiscord, OnDiscord),
+            "Slack": (FakeSlack, OnSlack),
+        }
+        fake, on = kinds[platform]
+        drive = type("Drive", (on,), {"process_of": Traced})
+        house: House[Any] = House(Path(folder), fake, drive, tables=2)
+        try:
+            await story(await house.table())
+            table = await house.table()
+            os.kill(table.process.pid, signal.SIGUSR1)
+            await story(table)
+            os.kill(table.process.pid, signal.SIGUSR2)
+            while not calls.exists():  # noqa: ASYNC110 - another process writes it
+                await asyncio.sleep(0.02)
+        finally:
+            await house.close()
+        return {(file, name) for file, name in json.loads(calls.read_text(encoding="utf-8"))}
+
+
+def traced(calls: Path, arguments: list[str]) -> None:
+    """Run the bot; SIGUSR1 begins to note what is called, SIGUSR2 writes it to the file."""
+    seen: set[CodeType] = set()
+    noting = False
+
+    def note(frame: FrameType, event: str, _given: object) -> None:
+        if noting and event == "call":
+            seen.add(frame.f_code)
+
+    def begin(_number: int, _frame: FrameType | None) -> None:
+        nonlocal noting
+        noting = True
+
+    def write(_number: int, _frame: FrameType | None) -> None:
+        nonlocal noting
+        noting = False
+        half = calls.with_suffix(".half")
+        half.write_text(json.dumps(sorted(_named(seen))), encoding="utf-8")
+        half.rename(calls)
+
+    signal.signal(signal.SIGUSR1, begin)
+    signal.signal(signal.SIGUSR2, write)
+    threading.setprofile(note)
+    sys.setprofile(note)
+    sys.argv = ["bot", *arguments]
+    runpy.run_module("bot", run_name="__main__", alter_sys=True)
+
+
+def _named(seen: set[CodeType]) -> Iterator[tuple[str, str]]:
+    for code in seen:
+        path = Path(code.co_filename)
+        if (
+            path.is_relative_to(ROOT)
+            and path.relative_to(ROOT).parts[0] in OURS
+            and code.co_name != "<module>"
+        ):
+            yield str(path.relative_to(ROOT)), code.co_qualname
+
+
+def imports() -> dict[str, set[str]]:
+    """Each module of ours with those of ours that it imports, anywhere in it."""
+    files = {_module(path): path for folder in OURS for path in (ROOT / folder).rglob("*.py")}
+    found: dict[str, set[str]] = {}
+    for name, path in files.items():
+        found[name] = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found[name] |= {one.name for one in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inner = {f"{node.module}.{one.name}" for one in node.names}
+                found[name] |= (inner & set(files)) or {node.module}
+        found[name] &= set(files)
+        found[name].discard(name)
+    return found
+
+
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Modules that lead back to each other: strongly connected components of more than one (Tarjan 1972)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[set[str]] = []
+
+    def visit(name: str) -> None:
+        index[name] = low[name] = len(index)
+        stack.append(name)
+        for other in graph[name]:
+            if other not in index:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], index[other])
+        if low[name] == index[name]:
+            at = stack.index(name)
+            circle = set(stack[at:])
+            del stack[at:]
+            if len(circle) > 1:
+                found.append(circle)
+
+    sys.setrecursionlimit(10_000)
+    for name in graph:
+        if name not in index:
+            visit(name)
+    return found
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        traced(Path(sys.argv[1]), sys.argv[2:])
+    else:
+        main()
