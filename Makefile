@@ -12,6 +12,8 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1) + 1)'
 # --no-compile: only what is used gets compiled, when it is used (a third of the time saved).
 # --no-deps: the lock is complete, nothing is left to resolve.
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes
+# The largest that tests import: several workers would compile them at the same time, each for itself.
+IMPORTED := openai anthropic sqlalchemy dbos discord slack_sdk slack_bolt aiohttp hypothesis _pytest alembic psycopg pydantic
 # … and that is kept, also where the surroundings say otherwise: else every process would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -125,4 +127,5 @@ $(VENV)/run: requirements.lock | $(BIN)/python
 $(VENV)/dev: requirements-dev.lock $(VENV)/run
 	@echo "Installing what the tests and checks need." >&2
 	@$(INSTALL) -r requirements-dev.lock </dev/null >&2
+	@$(BIN)/python -m compileall -q -j 0 $(addprefix $(VENV)/lib/python*/site-packages/,$(IMPORTED)) >&2 || true
 	@touch $@
