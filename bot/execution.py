@@ -125,9 +125,10 @@ class Execution:
                 await wait_a_while(view.close(status), VIEW_S, f"the view of run {run} was not closed")
             if kept:
                 await self._house.incoming.clear(run)
-                if tidy := KINDS[one.request.work].tidy:
+                kind = KINDS.get(one.request.work)  # None for what an earlier release knew
+                if kind is not None and kind.tidy is not None:
                     with suppress(StorageFault):  # tried again after the next one, and at the next start
-                        await tidy(self._house)
+                        await kind.tidy(self._house)
         finally:
             self._leave(one, status)
 
