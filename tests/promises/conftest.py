@@ -53,9 +53,11 @@ def stocked_with_vectors(_stocked_with_vectors: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(_stocked_with_vectors, tmp_path / "data"))
 
 
-@pytest.fixture(params=WIRES)
+@pytest.fixture(
+    params=["chat", *(pytest.param(name, marks=pytest.mark.slow) for name in WIRES if name != "chat")]
+)
 def wire(request: pytest.FixtureRequest) -> Wire:
-    """Each of the wires that a model is asked over."""
+    """Each of the wires that a model is asked over; tests/llm has all of them also in `make test`."""
     return WIRES[request.param]
 
 

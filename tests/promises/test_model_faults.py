@@ -228,11 +228,6 @@ def test_a_part_that_nobody_can_play_is_one_sentence(toml: str, said: str, stock
         assert said in done.stderr.decode()
 
 
-@pytest.mark.parametrize(
-    "wire",
-    ["chat", *(pytest.param(name, marks=pytest.mark.slow) for name in WIRES if name != "chat")],
-    indirect=True,
-)
 async def test_the_key_stays_out_of_everything_a_process_leaves(wire: Wire, stocked: Path) -> None:
     async with wire.service([], key="another") as service:
         settings(stocked, service)

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.fakes.reply import Reply
 from tests.wire.driver import Driver
@@ -250,3 +253,14 @@ async def a_polite_end_in_the_middle(d: Driver) -> None:
     await d.rest(1)
     assert count(talk.said(), "A candle burns for") == 1
     assert count(talk.said(), "the Night takes the next turn") == 1
+
+
+ON_BOTH = ("a cited answer", "stop", "kill 9 mid stream")
+
+
+def by_turns(turn: int) -> list[Any]:
+    """The stories for one of two platforms (0 or 1): in `make test` every other one, in `make test-slow` the rest."""
+    return [
+        pytest.param(name, marks=[pytest.mark.slow] if (number + turn) % 2 and name not in ON_BOTH else [])
+        for number, name in enumerate(STORIES)
+    ]

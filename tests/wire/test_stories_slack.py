@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.wire.conftest import Take
-from tests.wire.stories import STORIES
+from tests.wire.stories import STORIES, by_turns
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", by_turns(1))
 async def test_story(name: str, take: Take) -> None:
     d = await take("slack")
     await STORIES[name](d)
