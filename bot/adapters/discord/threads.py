@@ -152,7 +152,7 @@ class Opening:
         """Have whoever asked among the thread's members, or their Discord would not list it for them."""
         with in_our_words():
             found = self._client.get_channel(thread) or await self._client.fetch_channel(thread)
-            if isinstance(found, discord.Thread):
+            if isinstance(found, discord.Thread) and not found.archived:  # by somebody, meanwhile
                 await found.add_user(discord.Object(self._origin.user))
 
     async def _asked_row(self) -> str | None:

@@ -9,8 +9,9 @@ import pytest
 from discord.ui import LayoutView
 
 from bot.adapters.discord import surface
+from bot.adapters.discord.origin import origin_of
 from bot.adapters.discord.render import pages
-from bot.adapters.discord.threads import missing
+from bot.adapters.discord.threads import Opening, missing
 from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import Form, Mark
 from bot.events import Elsewhere, Failed, Stage, Status, Text
@@ -69,6 +70,17 @@ async def test_whoever_asked_is_a_member_of_the_thread_that_is_opened(
     _, another = await desk.ask(ana, channel, "thread")
     await desk.run(another, *ANSWER)
     assert "It is Ana." in texts(channel.threads[1])[0]
+
+
+async def test_nobody_is_brought_into_a_thread_that_has_been_archived_meanwhile(
+    desk: Bench, channel: Channel, ana: User
+) -> None:
+    _, request = await desk.ask(ana, channel, "here")
+    thread = desk.fake.thread(ana, channel, "Talk")
+    await desk.fake.archive(thread)
+    opening = Opening(desk.client, request, origin_of(request.origin), desk.outbox, None, words("en"))
+    await opening.invite(thread.id)
+    assert desk.fake.refused == []
 
 
 async def test_a_thread_that_was_there_before_gets_nobody_else(
