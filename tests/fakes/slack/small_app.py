@@ -43,6 +43,8 @@ class SmallApp:
         self.done: list[Body] = []
         self.doing: Doing = acknowledge
         self.deaf = False
+        self.missed = 0
+        """Events that came while it was."""
         self.app.event(ANY, matchers=[self._listens])(self._hear)
         self.app.command(ANY)(self._do)
         self.app.action(ANY)(self._do)
@@ -51,6 +53,7 @@ class SmallApp:
         self.app.view_closed(ANY)(self._do)
 
     async def _listens(self) -> bool:
+        self.missed += self.deaf
         return not self.deaf
 
     async def _hear(self, body: Body, request: Any) -> None:
