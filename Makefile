@@ -12,10 +12,10 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1) + 1)'
 # --no-compile: only what is used gets compiled, when it is used (a third of the time saved).
 # --no-deps: the lock is complete, nothing is left to resolve.
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps --require-hashes
-# The largest that tests import: several workers would compile them at the same time, each for itself.
-IMPORTED := openai anthropic sqlalchemy dbos discord slack_sdk slack_bolt aiohttp hypothesis _pytest alembic psycopg pydantic
 # … and that is kept, also where the surroundings say otherwise: else every process would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
+# The largest that tests import: several workers would compile them at the same time, each for itself.
+IMPORTED := openai anthropic sqlalchemy dbos discord slack_sdk slack_bolt aiohttp hypothesis _pytest alembic psycopg pydantic
 
 .DEFAULT_GOAL := help
 .PHONY: help run quick test test-slow test-kill test-extras check bench lock models clean

@@ -145,7 +145,11 @@ def _arguments(command: argparse.ArgumentParser, row: Verb, say: Words) -> None:
         else:
             kind = int if option.kind == "number" else str
             command.add_argument(
-                f"--{option.name}", type=kind, required=option.required, help=say(option.summary)
+                f"--{option.name}",
+                type=kind,
+                required=option.required,
+                choices=option.choices or None,
+                help=say(option.summary),
             )
 
 

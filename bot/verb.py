@@ -1,4 +1,4 @@
-"""What a row of the table of verbs can say: a verb, its argument, its options.
+"""What a row of the table of verbs can say: a verb, its argument, its options, and the options of several works.
 
 Knows none of the rows (`bot.commands`) and no platform.
 """
@@ -6,7 +6,7 @@ Knows none of the rows (`bot.commands`) and no platform.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,11 @@ class Verb:
 
     def option(self, name: str) -> Option | None:
         return next((option for option in self.options if option.name == name), None)
+
+
+PRIVATE: Final = Option("private", "verbs.option_private", "flag")
+"""The answer is shown to whoever asks, and to nobody else."""
+SHELF: Final = Option("shelf", "verbs.option_shelf", completes="shelf")
 
 
 def usage(verb: Verb) -> str:

@@ -183,6 +183,7 @@ def test_it_has_its_help_and_its_names_in_both_languages(tree: Path) -> None:
     assert python(tree, "-c", named).strip() == "eco dizer"
 
 
+@pytest.mark.slow
 def test_nothing_else_was_touched(tree: Path) -> None:
     """Neither the rules of imports nor the catalogue's."""
     python(

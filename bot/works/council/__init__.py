@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Typed
-from bot.verb import Argument, Option, Verb
+from bot.verb import PRIVATE, Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.events import Work
@@ -16,7 +16,6 @@ LEVELS = ("single", "mini", "full")
 """How many of a council are asked, as in `[council] level`: one, a few, all."""
 
 _RUN = Option("run", "verbs.option_run")
-_PRIVATE = Option("private", "verbs.option_private", "flag")
 
 VERBS: tuple[Verb, ...] = (
     Verb(
@@ -34,7 +33,7 @@ VERBS: tuple[Verb, ...] = (
             Option("debate", "verbs.option_debate", "flag"),
             Option("follow", "verbs.option_follow", "flag"),
             Option("yes", "verbs.option_yes", "flag"),
-            _PRIVATE,
+            PRIVATE,
         ),
     ),
     Verb(
@@ -67,16 +66,16 @@ VERBS: tuple[Verb, ...] = (
         "verbs.council_show",
         "/council show ballots 2",
         argument=Argument("what", "verbs.arg_what", completes="council"),
-        options=(_RUN, _PRIVATE),
+        options=(_RUN, PRIVATE),
     ),
     Verb(
         "council",
         "export",
         "verbs.council_export",
         "/council export",
-        options=(_RUN, _PRIVATE),
+        options=(_RUN, PRIVATE),
     ),
-    Verb("council", "stats", "verbs.council_stats", "/council stats", options=(_PRIVATE,)),
+    Verb("council", "stats", "verbs.council_stats", "/council stats", options=(PRIVATE,)),
 )
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.kind import Complete, Kind, Runs, Typed
-from bot.verb import Argument, Option, Verb
+from bot.verb import SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.events import Work
     from bot.house import House
 
-_SHELF = Option("shelf", "verbs.option_shelf", completes="shelf")
-_SHELF_NEEDED = Option("shelf", "verbs.option_shelf", completes="shelf", required=True)
+_SHELF_NEEDED = replace(SHELF, required=True)
 
 VERBS: tuple[Verb, ...] = (
     Verb(
@@ -25,7 +25,7 @@ VERBS: tuple[Verb, ...] = (
         argument=Argument("paths", "verbs.arg_paths", many=True, completes="path"),
         options=(_SHELF_NEEDED, Option("replace", "verbs.option_replace", "flag")),
     ),
-    Verb("library", "list", "verbs.library_list", "/library list --shelf rules", options=(_SHELF,)),
+    Verb("library", "list", "verbs.library_list", "/library list --shelf rules", options=(SHELF,)),
     Verb(
         "library",
         "remove",
@@ -42,7 +42,7 @@ VERBS: tuple[Verb, ...] = (
         "/library reindex --shelf rules",
         background=True,
         admin=True,
-        options=(_SHELF,),
+        options=(SHELF,),
     ),
     Verb("library", "jobs", "verbs.library_jobs", "/library jobs"),
     Verb(

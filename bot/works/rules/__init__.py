@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs
-from bot.verb import Argument, Option, Verb
+from bot.verb import PRIVATE, SHELF, Argument, Option, Verb
 
 if TYPE_CHECKING:
     from bot.events import Work
@@ -16,8 +16,6 @@ QUESTION_CHARS = 4_000
 STRATEGIES = ("single", "multi-question", "multi-hop")
 """The ways to search, as in `[retrieval] strategy`."""
 
-_SHELF = Option("shelf", "verbs.option_shelf", completes="shelf")
-_PRIVATE = Option("private", "verbs.option_private", "flag")
 
 VERBS: tuple[Verb, ...] = (
     Verb(
@@ -29,11 +27,11 @@ VERBS: tuple[Verb, ...] = (
         plain=True,
         argument=Argument("question", "verbs.arg_question", most=QUESTION_CHARS),
         options=(
-            _SHELF,
+            SHELF,
             Option("k", "verbs.option_k", "number"),
             Option("strategy", "verbs.option_strategy", choices=STRATEGIES),
             Option("file", "verbs.option_ask_file", completes="path"),
-            _PRIVATE,
+            PRIVATE,
         ),
     ),
     Verb(
@@ -42,7 +40,7 @@ VERBS: tuple[Verb, ...] = (
         "verbs.rules_lookup",
         "/rules lookup Grappled",
         argument=Argument("name", "verbs.arg_name", completes="section"),
-        options=(_SHELF, _PRIVATE),
+        options=(SHELF, PRIVATE),
     ),
     Verb(
         "rules",
@@ -50,16 +48,16 @@ VERBS: tuple[Verb, ...] = (
         "verbs.rules_roll",
         "/rules roll 2d20kh1+5",
         argument=Argument("expression", "verbs.arg_expression"),
-        options=(_PRIVATE,),
+        options=(PRIVATE,),
     ),
-    Verb("rules", "books", "verbs.rules_books", "/rules books", options=(_SHELF, _PRIVATE)),
+    Verb("rules", "books", "verbs.rules_books", "/rules books", options=(SHELF, PRIVATE)),
     Verb(
         "rules",
         "see",
         "verbs.rules_see",
         "/rules see 1",
         argument=Argument("ref", "verbs.arg_ref", completes="section"),
-        options=(_SHELF, _PRIVATE),
+        options=(SHELF, PRIVATE),
     ),
 )
 
