@@ -51,6 +51,7 @@ class Database:
         self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
+        self._closed = False
 
     @classmethod
     async def open(
@@ -109,6 +110,8 @@ class Database:
         from sqlalchemy.exc import DBAPIError
         from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+        if self._closed:  # a connection that is opened now would be closed by nobody
+            raise StorageFault("other", "the database has been closed")
         self._under_way += 1
         self._idle.clear()
         try:
@@ -176,7 +179,11 @@ class Database:
                 return
 
     async def close(self) -> None:
-        """Close every connection. Transactions under way are waited for: theirs would stay open for ever."""
+        """Close every connection; whoever asks later gets a StorageFault.
+
+        Transactions under way are waited for: theirs would stay open for ever.
+        """
+        self._closed = True
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
                 await self._idle.wait()

@@ -127,3 +127,12 @@ async def test_a_database_in_memory_works(tmp_path: Path) -> None:
     await asyncio.gather(*(Overrides(db).set("local", f"name {n}", "text", "me") for n in range(10)))
     assert len(await Overrides(db).all("local")) == 10
     await db.close()
+
+
+async def test_who_comes_after_the_close_opens_no_connection_that_nobody_would_close(tmp_path: Path) -> None:
+    db = await Database.open(sqlite(tmp_path))
+    await db.close()
+    with pytest.raises(StorageFault, match="closed"):
+        await Overrides(db).get("local", "name")
+    with pytest.raises(StorageFault, match="closed"):
+        await Overrides(db).set("local", "name", "text", "me")
