@@ -10,7 +10,7 @@ import logging
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -19,23 +19,23 @@ from bot.arrivals import Arrivals
 from bot.doorway import Doorway
 from bot.engine import Engine
 from bot.events import Ended, Place, Request, Sorry, Work
-from bot.execution import VIEW_S, Execution, Views
+from bot.execution import VIEW_S, Execution
 from bot.faults import in_words
+from bot.holding import held
 from bot.kind import Runs, Typed
 from bot.live import LiveRuns
 from bot.order import Order
 from bot.past import Past
 from bot.patience import wait_a_while
-from bot.requests import WATCH, line_of, ordered, request_from_json
+from bot.platforms import Platform
+from bot.requests import WATCH, event_id, line_of, ordered, request_from_json
 from bot.watch import Watch, logged
 from storage.faults import StorageFault
 from storage.inbox import Inbox
 
 if TYPE_CHECKING:
     from bot.config import Config
-    from bot.earlier import Earlier
     from bot.house import House
-    from bot.incoming import Fetch
 
 Acknowledge = Callable[[], Awaitable[object]]
 BUSY_TIMEOUT_S = 10.0
@@ -57,7 +57,7 @@ class Ticket:
     _ended: Callable[[str], Awaitable[Ended]]
 
     async def wait(self) -> Ended:
-        """Wait for the run's end: how it was."""
+        """Wait for the run's answer to be whole: how it ended."""
         return await self._ended(self.run)
 
 
@@ -81,13 +81,14 @@ class App:
         self._begun: set[asyncio.Task[Ticket]] = set()
         self._telling: set[asyncio.Task[None]] = set()
         self._guard: asyncio.Task[None] | None = None
-        self._views: dict[str, Views] = {WATCH: logged}
+        self._platforms: dict[str, Platform] = {WATCH: Platform(WATCH, logged)}
         self._live = LiveRuns(self._inbox)
         self._past = Past(self._inbox, house.sessions, house.withdrawals)
         self._execution = Execution(
             house,
             works(house, self),
-            self._views,
+            self._platforms,
+            self._begin,
             live=self._live,
             order=self._order,
             door=self._door,
@@ -121,19 +122,18 @@ class App:
         """The storage, the library and the models, for commands that look at them directly."""
         return self._house
 
-    def attach(
-        self, platform: str, views: Views, fetch: Fetch | None = None, earlier: Earlier | None = None
-    ) -> None:
-        """Register how runs of `platform` are shown; before `start`, so that cut-off runs have a view.
+    def attach(self, platform: Platform) -> None:
+        """Show runs of this platform; before `start`, so that cut-off runs have a view."""
+        self._platforms[platform.name] = platform
+        if platform.fetch is not None:
+            self._house.incoming.attach(platform.name, platform.fetch)
+        if platform.earlier is not None:
+            self._house.earlier.attach(platform.name, platform.earlier)
 
-        `fetch` brings files that came with a request from the platform to this machine, `earlier` what was
-        said in a thread before the bot was first called into it.
-        """
-        self._views[platform] = views
-        if fetch is not None:
-            self._house.incoming.attach(platform, fetch)
-        if earlier is not None:
-            self._house.earlier.attach(platform, earlier)
+    def origin(self, place: Place) -> str | None:
+        """The origin of a request in a place where nobody has written; None where its platform has none."""
+        platform = self._platforms.get(place.platform)
+        return platform.origin(place) if platform is not None and platform.origin is not None else None
 
     def load(self) -> None:
         """Begin to load what `start` needs, which may take its time meanwhile."""
@@ -151,11 +151,14 @@ class App:
         unfinished = []
         rows = await self._inbox.unfinished()
         for row in rows:
-            if row.platform not in self._views:
+            if row.platform not in self._platforms:
                 continue
             try:
                 request = request_from_json(row.payload)
-                self._arrived(request, row.seq)
+                if row.state == "answered":  # it is past its line, and nobody waits for it
+                    self._live.expect(request, row.seq).answered.set_result("done")
+                else:
+                    self._arrived(request, row.seq)
             except (KeyError, TypeError, ValueError, Sorry):  # one that only an earlier release understood
                 _log.exception("run %s cannot be read", row.id)
                 await self._inbox.set_states({row.id: "failed"})
@@ -216,6 +219,9 @@ class App:
             await self._live.keep_owed()
             seq = await self._received(request, acknowledge)
             if seq is not None:
+                if commands.verb(request.work, request.verb).plain and request.text.strip():
+                    # Before the run, which may wait: plain text that comes meanwhile goes where this went.
+                    await held(self._house.sessions, request, request.text)
                 await self._door.clear()
                 try:
                     await self._engine.start(request.id)
@@ -223,6 +229,15 @@ class App:
                     await self._execution.end(self._live.expect(request, seq), "failed")
                     raise
         return Ticket(request.id, seq is not None, self.ended)
+
+    async def _begin(self, child: Request, key: str) -> str:
+        """Have a run's child done, as durably as if a person had asked for it; again the same does nothing."""
+        place = child.place
+        child = replace(child, id=event_id(place.platform, place.space, f"{child.parent}/{key}"))
+        with in_words():
+            if await self._arrivals.receive(child) is not None:
+                await self._engine.start(child.id)
+        return child.id
 
     async def _received(self, request: Request, acknowledge: Acknowledge | None) -> int | None:
         """Keep the request and say so: its number, None for one that came before."""
@@ -267,10 +282,11 @@ class App:
 
     def live(self, space: str, run: str) -> bool:
         """Whether the run is going or waiting in this process."""
-        return self._live.of(space, run) is not None
+        one = self._live.of(space, run)
+        return one is not None and not one.quiet
 
     async def ended(self, run_id: str) -> Ended:
-        """Wait for the end of a run, also one that was taken up at the start: its status."""
+        """Wait for the answer of a run to be whole, also one that was taken up at the start: its status."""
         return await self._live.ended(run_id)
 
     async def past(self, space: str, run: str) -> Request | None:
@@ -300,6 +316,8 @@ class App:
             await asyncio.wait({one.end}, timeout=2 * VIEW_S)
             await self._past.withdraw(request)
         await self._engine.forget(run)
+        for child in await self._inbox.children(space, run):  # what it has begun holds words of it, too
+            await self._forgotten(space, child.id)
         return True
 
     async def reword(self, space: str, run: str, text: str) -> bool:

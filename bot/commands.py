@@ -25,7 +25,9 @@ MAX_LINE = 8_000
 """Characters of one typed line: more than any question needs, less than any model's window."""
 
 KINDS: Final[Mapping[str, Kind]] = {name: import_module(f"bot.works.{name}").KIND for name in ALL}
-TABLE: Final[tuple[Verb, ...]] = tuple(verb for kind in KINDS.values() for verb in kind.verbs)
+ALL_VERBS: Final[tuple[Verb, ...]] = tuple(verb for kind in KINDS.values() for verb in kind.verbs)
+TABLE: Final = tuple(verb for verb in ALL_VERBS if not verb.inner)
+"""What people can ask for."""
 BARE: Final = tuple(verb for verb in TABLE if verb.bare)
 """The verbs that steer the conversation itself; they are typed without a work's name."""
 WORKS: Final = tuple(name for name, kind in KINDS.items() if not any(verb.bare for verb in kind.verbs))
@@ -40,8 +42,8 @@ def made(house: House, runs: Runs) -> dict[str, Work]:
 
 
 def find(work: str, name: str) -> Verb | None:
-    """The row of a work's verb, or None."""
-    return next((verb for verb in TABLE if verb.work == work and verb.name == name), None)
+    """The row of a work's verb, an inner one too, or None."""
+    return next((verb for verb in ALL_VERBS if verb.work == work and verb.name == name), None)
 
 
 def verb(work: str, name: str) -> Verb:

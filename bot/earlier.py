@@ -6,13 +6,9 @@ which keeps it, so that a replay does not read again.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from bot.events import Request
 from bot.patience import wait_a_while
-
-Earlier = Callable[[Request], Awaitable[str]]
-"""The words of the request's thread before its own message, a "Name: words" a line, oldest first; "" for nothing."""
+from bot.platforms import Earlier
 
 MOST_CHARS = 6_000
 """The newest of longer ones are kept: about 1,500 tokens, as much as a few passages."""

@@ -13,13 +13,15 @@ import logging
 import sqlite3
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from contextvars import Context
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from bot import tracing
-from bot.events import Completion, Request, Sorry
+from bot.events import Completion, OptionValue, Request, Sorry
 from storage.db import SCRUB_MS, SCRUBS
 from storage.faults import StorageFault, fault_of
 
@@ -250,11 +252,16 @@ def _checkpoint(engine: SqlEngine) -> None:
         connection.close()
 
 
+Begin: TypeAlias = Callable[[Request, str], Coroutine[None, None, str]]
+
+
 class DurableRun:
     """`bot.events.Run` on the engine; made inside the engine's body, once per execution."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, begin: Begin) -> None:
+        """`begin` has a child of this run done, under a key: its id. Again the same does nothing."""
         self.request = request
+        self._begin = begin
 
     @property
     def id(self) -> str:
@@ -312,6 +319,26 @@ class DurableRun:
             raise _sorry_again(kept["sorry"])
         if "completion" in kept:
             yield _adapter(Completion).validate_python(kept["completion"])
+
+    async def begin(
+        self,
+        key: str,
+        verb: str,
+        *,
+        text: str = "",
+        options: Mapping[str, OptionValue] | None = None,
+        line: str = "",
+    ) -> str:
+        mine = self.request
+        child = replace(
+            mine, verb=verb, text=text, options=options or {}, files=(), line=line, parent=mine.id
+        )
+
+        async def begun() -> str:
+            # Outside of this run's context: there it would be a step of it, and be ended with it.
+            return await asyncio.create_task(self._begin(child, key), context=Context())
+
+        return await self.step(f"begin:{key}", begun, str)
 
 
 async def _kept(name: str, body: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:

@@ -55,7 +55,8 @@ class Request:
     """One thing that somebody asked for. `id` is derived from the platform's own event id.
 
     `origin` is the adapter's own note of where the answer goes; nobody else looks into it, and it is
-    never logged.
+    never logged. `line` is the line of its own, within its space, in which it waits; "" for the usual one of its place.
+    `parent` is the run that has begun it (`Run.begin`); "" where a person, a schedule or a folder has.
     """
 
     id: str
@@ -68,6 +69,8 @@ class Request:
     files: tuple[File, ...] = ()
     locale: str = "en"
     origin: str = field(default="", repr=False)
+    line: str = ""
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +159,16 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Speak:
-    """Words for the voice channel, or for an audio clip."""
+    """Words for the voice channel, or for an audio clip: spoken once, whatever a crash repeats.
+
+    `key` is unique within the run and the same on replay. `speaker` is who says it, a role such as "narrator" or a
+    character's name; `language` is as in `Request.locale`, "" for the request's own.
+    """
 
     text: str
+    key: str
+    speaker: str = ""
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +185,35 @@ class Failed:
     text: str
 
 
-Event: TypeAlias = (
-    Stage | Text | Status | Citation | Choices | Picture | Attachment | Elsewhere | Speak | Notice | Failed
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer is whole, and the run goes on quietly: nobody waits for it or can stop it with `stop` any more.
+
+    What it yields from now on is not shown, but for Changed and Speak.
+    """
+
+
+Shown: TypeAlias = (
+    Stage | Text | Status | Citation | Choices | Picture | Attachment | Elsewhere | Notice | Failed
 )
+"""What a view shows of its run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A stage of an earlier run of this space has this title and these contents from now on.
+
+    With none it is withdrawn: a sentence stands in its place. `stage` is the key that it was shown by. What was never
+    shown stays so; what can no longer be edited is shown anew.
+    """
+
+    run: str
+    stage: str
+    title: str
+    contents: tuple[Text | Citation | Choices | Picture | Attachment | Notice, ...] = ()
+
+
+Event: TypeAlias = Shown | Speak | Changed | Answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +286,22 @@ class Run(Protocol):
         """
         ...
 
+    async def begin(
+        self,
+        key: str,
+        verb: str,
+        *,
+        text: str = "",
+        options: Mapping[str, OptionValue] | None = None,
+        line: str = "",
+    ) -> str:
+        """Have an `inner` verb of this work done by a run of its own: its id, made from this run's and `key`.
+
+        It is as durable as this one, and begun once however often this one is replayed. It shows nothing unless it
+        opens a stage, and nobody waits for it. Those of one `line` go one after another; "" waits for nobody.
+        """
+        ...
+
 
 class Work(Protocol):
     """What to do; knows no platform."""
@@ -260,8 +312,12 @@ class Work(Protocol):
 class View(Protocol):
     """How it looks; knows no work. One view per run."""
 
-    async def show(self, event: Event) -> None:
+    async def show(self, event: Shown) -> None:
         """Take the event in; it need not be on the screen when this returns."""
+        ...
+
+    async def change(self, changed: Changed) -> None:
+        """Show another content of a stage of this view's run, which is over; again the same for the same."""
         ...
 
     async def flush(self, status: Ended) -> None:

@@ -8,29 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 from bot import tracing
 from bot.commands import KINDS
-from bot.engine import DurableRun
-from bot.events import Ended, Failed, Request, Status, View, Work
+from bot.engine import Begin, DurableRun
+from bot.events import Answered, Changed, Ended, Failed, Request, Speak, Status, View, Work
 from bot.faults import failure
 from bot.live import Live, LiveRuns
 from bot.patience import wait_a_while
 from bot.requests import ended_as, line_of, ordered, request_from_json
 from bot.words import words
 from storage.faults import StorageFault
-from storage.outbox import Outbox
 
 if TYPE_CHECKING:
     from bot.doorway import Doorway
     from bot.house import House
     from bot.order import Order
     from bot.past import Past
+    from bot.platforms import Platform
 
-Views = Callable[[str, Request, Outbox], View]
 ENDED = ("done", "failed", "stopped")
 VIEW_S = 30.0
 """How long a view may take to bring the rest to the screen before the next run goes all the same."""
@@ -45,17 +44,20 @@ class Execution:
         self,
         house: House,
         works: Mapping[str, Work],
-        views: Mapping[str, Views],
+        platforms: Mapping[str, Platform],
+        begin: Begin,
         *,
         live: LiveRuns,
         order: Order,
         door: Doorway,
         past: Past,
     ) -> None:
+        """`begin`: see DurableRun."""
         self._house = house
         self._inbox = house.inbox
         self._works = works
-        self._views = views
+        self._platforms = platforms
+        self._begin = begin
         self._live = live
         self._order = order
         self._door = door
@@ -76,12 +78,11 @@ class Execution:
         if row is None:
             return "failed"
         request = request_from_json(row.payload)
-        views = self._views.get(request.place.platform)
-        if views is None:  # nobody can show it here: it waits for a process that is on its platform
+        if request.place.platform not in self._platforms:  # it waits for a process that is on its platform
             raise asyncio.CancelledError
         live = self._live.expect(request, row.seq)
         await self._door.clear()
-        view = self._view(views, request)
+        view = self._view(request)
         if row.state in ENDED:
             if row.state == "stopped" and view is not None:  # kept before it was shown, unlike other ends
                 await wait_a_while(view.flush("stopped"), VIEW_S, f"run {run_id} was not shown to its end")
@@ -90,8 +91,10 @@ class Execution:
         if view is None:
             await self.end(live, "failed")
             return "failed"
-        with self._house.tracing.run(request, row.created_at, resumed=row.state == "running") as traced:
-            live.task = asyncio.create_task(self._show(request, row.seq, view))
+        if row.state == "answered" and not live.quiet:
+            live.answered.set_result("done")
+        with self._house.tracing.run(request, row.created_at, resumed=row.state != "received") as traced:
+            live.task = asyncio.create_task(self._show(live, view))
             try:
                 if live.stopping:
                     live.task.cancel()
@@ -108,6 +111,8 @@ class Execution:
     async def end(self, one: Live, status: Ended, view: View | None = None) -> None:
         """Show all of a run, write down how it ended and let the next one go; the last of these always."""
         run, one.ending, kept = one.request.id, True, False
+        if one.quiet or (one.request.parent and not one.shown):
+            view = None  # all has been shown, or there was nothing to show
         try:
             # In this order: a crash before the end is written shows the run again, one after it does not.
             if view is not None:
@@ -135,43 +140,90 @@ class Execution:
     async def give_up(self, one: Live) -> None:
         """End a run that is not begun again, and say so where it was asked."""
         request = one.request
-        view = self._view(self._views[request.place.platform], request)
-        if view is not None:
+        view = self._view(request)
+        if view is not None and not (one.quiet or request.parent):
             sentence = words(request.locale)("app.given_up", run=request.id)
             await wait_a_while(view.show(Failed(sentence)), VIEW_S, f"run {request.id} could not be told")
         await self.end(one, "failed", view)
 
-    def _view(self, views: Views, request: Request) -> View | None:
+    def _view(self, request: Request) -> View | None:
         """None for a request that an earlier release wrote, perhaps; it must not hold up its line."""
         try:
-            return views(request.id, request, self._house.outbox)
+            return self._platforms[request.place.platform].views(request.id, request, self._house.outbox)
         except Exception:
             _log.exception("run %s has no view", request.id)
             return None
 
-    async def _show(self, request: Request, seq: int, view: View) -> Ended:
+    async def _show(self, one: Live, view: View) -> Ended:
         """Work on the request and show what happens. The one place that catches everything."""
+        request = one.request
         status: Ended = "done"
         try:
-            if ordered(request):
-                await self._turn(request, seq, view)
-            await self._live.keep(request.id, "running")
-            async with aclosing(self._works[request.work].run(DurableRun(request))) as events:
+            if not one.quiet:  # else it was cut off after its answer, and is past its line
+                if ordered(request):
+                    await self._turn(request, one.seq, view)
+                await self._live.keep(request.id, "running")
+            async with aclosing(self._works[request.work].run(DurableRun(request, self._begin))) as events:
                 async for event in events:
-                    status = "failed" if isinstance(event, Failed) else status
-                    await view.show(event)
+                    match event:
+                        case Answered():
+                            await self._answered(one, status, view)
+                        case Changed():
+                            await self._change(request, event)
+                        case Speak():
+                            await self._speak(request, event)
+                        case _ if not one.quiet:
+                            status = "failed" if isinstance(event, Failed) else status
+                            one.shown = True
+                            await view.show(event)
         except Exception as error:
             status = "failed"
             tracing.failed(error)
-            with suppress(OSError):  # nobody may be there to read it
-                await view.show(failure(request, error))
+            sentence = failure(request, error)
+            if one.quiet or request.parent:
+                _log.warning("run %s, which nobody waits for, has failed", request.id)
+            else:
+                with suppress(OSError):  # nobody may be there to read it
+                    await view.show(sentence)
         return status
+
+    async def _answered(self, one: Live, status: Ended, view: View) -> None:
+        """What has been shown is all of the answer: let the next one go, and go on."""
+        if one.quiet:
+            return
+        run = one.request.id
+        if one.shown or not one.request.parent:
+            await wait_a_while(view.flush(status), VIEW_S, f"run {run} was not shown to its end")
+        with suppress(StorageFault):  # a crash then shows the answer once more, in its messages
+            await self._live.keep(run, "answered")
+        if one.shown or not one.request.parent:
+            await wait_a_while(view.close(status), VIEW_S, f"the view of run {run} was not closed")
+        self._order.leave(line_of(one.request), one.seq)
+        one.answered.set_result(status)
+
+    async def _change(self, request: Request, changed: Changed) -> None:
+        """Show other contents of an earlier run's stage, if this space has such a run and it is shown here."""
+        earlier = await self._past.request(request.place.space, changed.run)
+        if earlier is None or earlier.place.platform not in self._platforms:
+            return
+        if (view := self._view(earlier)) is not None:
+            await wait_a_while(view.change(changed), VIEW_S, f"run {changed.run} was not changed in time")
+
+    async def _speak(self, request: Request, words_aloud: Speak) -> None:
+        """Say it once: rather not at all than twice, if a crash comes in between."""
+        speak = self._platforms[request.place.platform].speak
+        if speak is None:
+            return
+        claimed = await self._house.outbox.claim(request.place.space, request.id, f"speak:{words_aloud.key}")
+        if claimed.fresh:
+            await wait_a_while(speak(request, words_aloud), VIEW_S, f"run {request.id} could not be heard")
 
     async def _turn(self, request: Request, seq: int, view: View) -> None:
         """Wait for the run's turn, and say how far it is."""
         say, line = words(request.locale), line_of(request)
         while ahead := self._order.ahead(line, seq):
-            await view.show(Status(say("app.in_line", n=ahead + 1)))
+            if not request.parent:
+                await view.show(Status(say("app.in_line", n=ahead + 1)))
             await self._order.moved(line, seq)
         await self._order.turn(line, seq)
 

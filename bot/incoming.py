@@ -8,15 +8,13 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 
-from bot.events import File, Request, Run, Sorry
+from bot.events import File, Run, Sorry
+from bot.platforms import Fetch
 from bot.retrieval.files import Candidate, Refused, megabytes, read_whole
 from storage.faults import fault_of
-
-Fetch = Callable[[Request, File, Path, int], Awaitable[None]]
-"""Writes the bytes of a request's file to the path, at most that many. Raises Sorry."""
 
 LONGEST_NAME = 100
 """Characters of a file's name, below what every file system and every message has room for."""

@@ -20,23 +20,34 @@ from storage.inbox import UNFINISHED
 if TYPE_CHECKING:
     from storage.inbox import Inbox
 
-State = Literal["running", "done", "failed", "stopped"]
+State = Literal["running", "answered", "done", "failed", "stopped"]
 
 
 @dataclass(slots=True)
 class Live:
     """A run being worked on in this process. `ending`: the work is done, its view is being finished.
 
-    `reworded` is what it reads like by now, if its writer has changed that since it came.
+    `answered` has how it ended for whoever waits for its answer, `end` once nothing of it goes on any more: between
+    these a run is `quiet`. `shown`: it has put something on the screen. `reworded` is what it reads like by now, if
+    its writer has changed that since it came.
     """
 
     request: Request
     seq: int
     end: asyncio.Future[Ended] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    answered: asyncio.Future[Ended] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
     task: asyncio.Task[Ended] | None = None
     stopping: bool = False
     ending: bool = False
+    shown: bool = False
     reworded: str | None = None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nobody waits for it: its answer is whole."""
+        return self.answered.done()
 
 
 class LiveRuns:
@@ -78,7 +89,7 @@ class LiveRuns:
             theirs = author != "" and request.author.id == author and channel in (place, alone)
             return (request.place == place or theirs) and request.verb != "stop"
 
-        here = [one for one in self.all() if meant(one.request)]
+        here = [one for one in self.all() if meant(one.request) and not (one.quiet or one.request.parent)]
         answers = [one for one in here if not commands.verb(one.request.work, one.request.verb).background]
         return sum([await self.stop_one(one) for one in answers or here])
 
@@ -117,7 +128,7 @@ class LiveRuns:
                 if run in self._unwritten:  # nobody who went before took it along
                     await self._write()
             finally:
-                if self._unwritten.get(run) == "running":
+                if self._unwritten.get(run) in ("running", "answered"):
                     del self._unwritten[run]
 
     async def keep_owed(self) -> None:
@@ -139,12 +150,14 @@ class LiveRuns:
 
     def over(self, run: str, status: Ended) -> None:
         """The run is no longer of this process: whoever waits for its end is told."""
-        if (one := self._runs.pop(run, None)) is not None and not one.end.done():
-            one.end.set_result(status)
+        if (one := self._runs.pop(run, None)) is not None:
+            for waiting in (one.answered, one.end):
+                if not waiting.done():
+                    waiting.set_result(status)
 
     async def ended(self, run: str) -> Ended:
-        """Wait for the end of a run, also one of an earlier process: its status."""
+        """Wait for the answer of a run to be whole, also one of an earlier process: its status."""
         if (one := self._runs.get(run)) is not None:
-            return await asyncio.shield(one.end)
+            return await asyncio.shield(one.answered)
         row = await self._inbox.get(run)
         return ended_as(row.state) if row is not None else "failed"

@@ -39,11 +39,15 @@ def request_from_json(text: str) -> Request:
 def ordered(request: Request) -> bool:
     """Whether the run waits for others that came before it."""
     verb = commands.verb(request.work, request.verb)
+    if request.parent:
+        return request.line != ""
     return verb.ordered or verb.background
 
 
 def line_of(request: Request) -> Hashable:
-    """Which line a run stands in: library jobs queue per shelf, everything else per place."""
+    """Which line a run stands in: library jobs queue per shelf, everything else per place, unless it has its own."""
+    if request.line:
+        return "line", request.place.space, request.line
     if commands.verb(request.work, request.verb).background:
         return "shelf", request.place.space, str(request.options.get("shelf") or "").strip()
     return request.place
@@ -63,9 +67,10 @@ def row_of(request: Request) -> NewRequest:
         verb=request.verb,
         ordered=ordered(request),
         payload=request_to_json(request),
+        parent=request.parent,
     )
 
 
 def ended_as(state: str) -> Ended:
     """The end that an inbox row's state stands for."""
-    return "done" if state == "done" else "stopped" if state == "stopped" else "failed"
+    return "done" if state in ("done", "answered") else "stopped" if state == "stopped" else "failed"

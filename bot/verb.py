@@ -54,6 +54,7 @@ class Verb:
     one of them `stops` what runs. `sets` ones change what the whole space shares where a text comes with them, which
     admins may, and else show it. `planned` ones have many stages, which a platform may show as a plan. Of a verb that
     `rewords`, the argument is a name and a text: today's text is offered to be changed where only the name is given.
+    `inner` ones are begun by another run of their work (`Run.begin`), and are in nobody's list.
     """
 
     work: str
@@ -71,6 +72,7 @@ class Verb:
     sets: bool = False
     planned: bool = False
     rewords: bool = False
+    inner: bool = False
     argument: Argument | None = None
     options: tuple[Option, ...] = ()
 

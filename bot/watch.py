@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.events import Author, Ended, Event, Failed, Notice, Place, Request, Sorry, Text, View
+from bot.events import Author, Changed, Ended, Failed, Notice, Place, Request, Shown, Sorry, Text, View
 from bot.patience import aside
 from bot.requests import ONLY, WATCH
 from bot.retrieval.files import sayable, walk
@@ -280,10 +280,13 @@ class Logged:
     def __init__(self, run: str, request: Request, outbox: Outbox) -> None:
         self._folder = request.place.thread
 
-    async def show(self, event: Event) -> None:
+    async def show(self, event: Shown) -> None:
         if isinstance(event, Text | Notice | Failed):
             level = logging.WARNING if isinstance(event, Failed) else logging.INFO
             _log.log(level, "%s: %s", self._folder, " ".join(event.text.split()))
+
+    async def change(self, changed: Changed) -> None:
+        return
 
     async def flush(self, status: Ended) -> None:
         return

@@ -15,8 +15,9 @@ from storage.db import Database
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
-InboxState = Literal["received", "running", "done", "failed", "stopped"]
-UNFINISHED = ("received", "running")
+InboxState = Literal["received", "running", "answered", "done", "failed", "stopped"]
+UNFINISHED = ("received", "running", "answered")
+"""Of a run that a start takes up again: "answered" is one that goes on quietly after its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,12 @@ class NewRequest:
     verb: str
     ordered: bool
     payload: str
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class InboxRow:
-    """`seq` grows with each request of the whole database."""
+    """`seq` grows with each request of the whole database. `parent` is the run that has begun it, or ""."""
 
     seq: int
     id: str
@@ -50,6 +52,7 @@ class InboxRow:
     payload: str
     state: InboxState
     created_at: datetime
+    parent: str
 
 
 class Inbox:
@@ -100,30 +103,37 @@ class Inbox:
             await connection.execute(inbox.update().where(inbox.c.id == id).values(payload=payload))
 
     async def unfinished(self) -> list[InboxRow]:
-        """Requests received or running, of all spaces: what a start has to go on with, in order."""
+        """Requests of all spaces that have not ended: what a start has to go on with, in order."""
         from storage.tables import inbox
 
         return await self._rows(inbox.c.state.in_(UNFINISHED))
 
     async def waiting_at(self, space: str, platform: str, channel: str, thread: str) -> bool:
-        """Whether an ordered request of this place is received or running."""
+        """Whether somebody waits for an ordered request of this place."""
         from storage.tables import inbox
 
         query = (
             inbox.select()
             .with_only_columns(inbox.c.seq)
             .where(
-                inbox.c.state.in_(UNFINISHED),
+                inbox.c.state.in_(("received", "running")),
                 inbox.c.space == space,
                 inbox.c.platform == platform,
                 inbox.c.channel == channel,
                 inbox.c.thread == thread,
                 inbox.c.ordered,
+                inbox.c.parent == "",
             )
             .limit(1)
         )
         async with self._db.read() as connection:
             return (await connection.execute(query)).first() is not None
+
+    async def children(self, space: str, run: str) -> list[InboxRow]:
+        """What the run has begun, in order."""
+        from storage.tables import inbox
+
+        return await self._rows(inbox.c.space == space, inbox.c.parent == run)
 
     async def _rows(self, *where: ColumnElement[bool]) -> list[InboxRow]:
         from storage.tables import inbox

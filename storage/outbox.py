@@ -65,6 +65,15 @@ class Outbox:
             row = (await connection.execute(outbox.select().where(*mine))).one_or_none()
             return OutboxRow(**row._mapping) if row else None
 
+    async def stages(self, space: str, run: str) -> list[str]:
+        """What messages of the run show, those that were claimed first at the beginning; parts of one are left out."""
+        from storage.tables import outbox as t
+
+        mine = (t.c.space == space, t.c.run_id == run, t.c.message_id.is_not(None))
+        async with self._db.read() as connection:
+            rows = await connection.execute(t.select().where(*mine).order_by(t.c.created_at))
+            return [str(row.stage) for row in rows if "#" not in row.stage]
+
     async def cut_off(self, space: str, run: str) -> list[str]:
         """The run's messages that are there and were never shown to their end."""
         from storage.tables import outbox as t

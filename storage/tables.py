@@ -87,7 +87,9 @@ inbox = Table(
     Column("payload", Text, nullable=False),
     Column("state", String, nullable=False),
     Column("created_at", Moment, nullable=False),
+    Column("parent", String, nullable=False, server_default=""),
     Index(None, "state", "seq"),
+    Index(None, "parent"),
     sqlite_autoincrement=True,
 )
 

@@ -6,6 +6,7 @@ Knows nothing of what a request asks: the payload that stays is the caller's.
 from __future__ import annotations
 
 from storage.db import Database
+from storage.inbox import UNFINISHED
 
 
 class Withdrawals:
@@ -23,7 +24,7 @@ class Withdrawals:
         from storage.tables import councils, exchanges, inbox, offers, sessions
 
         mine = (inbox.c.space == space, inbox.c.id == run)
-        unfinished = inbox.c.state.in_(("received", "running"))
+        unfinished = inbox.c.state.in_(UNFINISHED)
         async with self._db.write() as connection:
             row = (await connection.execute(inbox.select().where(*mine))).one_or_none()
             if row is None:

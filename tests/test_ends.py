@@ -14,8 +14,9 @@ import pytest
 from bot import execution
 from bot.app import App
 from bot.engine import RECOVERIES
-from bot.events import Ended, Event, Failed, Request, Run, Text, View
+from bot.events import Changed, Ended, Event, Failed, Request, Run, Shown, Text, View
 from bot.patience import wait_a_while
+from bot.platforms import Platform
 from bot.requests import row_of
 from storage.outbox import Outbox
 from tests.fakes.house import Recorder, Script, asked, open_scripted
@@ -50,7 +51,10 @@ class _MoodyView:
         self._moody = moody
         self._run = run
 
-    async def show(self, event: Event) -> None:
+    async def show(self, event: Shown) -> None:
+        pass
+
+    async def change(self, changed: Changed) -> None:
         pass
 
     async def flush(self, status: Ended) -> None:
@@ -74,7 +78,7 @@ class _MoodyView:
 @asynccontextmanager
 async def running(moody: Moody, **scripts: Script) -> AsyncIterator[App]:
     app = await open_scripted(moody.data, {"hello": hello, **scripts}, Recorder())
-    app.attach("terminal", moody.view)
+    app.attach(Platform("terminal", moody.view))
     try:
         await app.start()
         yield app
@@ -137,7 +141,7 @@ async def test_what_is_not_on_the_screen_when_the_process_leaves_is_shown_at_the
     moody = Moody(tmp_path)
     moody.go_on.clear()
     app = await open_scripted(tmp_path, {"hello": hello}, Recorder())
-    app.attach("terminal", moody.view)
+    app.attach(Platform("terminal", moody.view))
     await app.start()
     await app.perform(asked("one", "hello"))
     await moody.flushing.wait()
@@ -182,7 +186,7 @@ async def test_a_run_waits_for_a_process_that_is_on_its_platform(tmp_path: Path)
     request = asked("one", "slow")
     request = replace(request, place=replace(request.place, platform="discord"))
     app = await open_scripted(tmp_path, {"slow": slow}, recorder)
-    app.attach("discord", recorder.view)
+    app.attach(Platform("discord", recorder.view))
     await app.start()
     await app.perform(request)
     await recorder.until("one", Text("begun"))
@@ -195,7 +199,7 @@ async def test_a_run_waits_for_a_process_that_is_on_its_platform(tmp_path: Path)
     assert moody.state("one") == "running"
     gate.set()
     app = await open_scripted(tmp_path, {"slow": slow}, again := Recorder())
-    app.attach("discord", again.view)
+    app.attach(Platform("discord", again.view))
     await app.start()
     async with asyncio.timeout(60):
         assert await app.ended("one") == "done"
@@ -210,7 +214,7 @@ async def test_a_run_that_cannot_be_shown_lets_the_next_one_go(tmp_path: Path) -
         return Moody(tmp_path).view(run, request, outbox)
 
     app = await open_scripted(tmp_path, {"hello": hello}, Recorder())
-    app.attach("terminal", views)
+    app.attach(Platform("terminal", views))
     await app.start()
     first, second = [await app.perform(asked(id, "hello")) for id in ("one", "two")]
     assert [await first.wait(), await second.wait()] == ["failed", "done"]
@@ -323,7 +327,7 @@ async def test_a_request_that_cannot_be_read_any_more_does_not_keep_the_others_f
 ) -> None:
     moody = Moody(tmp_path)
     app = await open_scripted(tmp_path, {"hello": hello}, Recorder())
-    app.attach("terminal", moody.view)
+    app.attach(Platform("terminal", moody.view))
     odd = row_of(asked("odd", "hello"))
     gone = row_of(asked("gone", "hello"))
     gone = replace(gone, payload=gone.payload.replace('"ask"', '"a verb of an earlier release"'))

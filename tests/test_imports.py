@@ -36,6 +36,7 @@ LAYERS = (
         "bot.prompts",
         "bot.engine",
         "bot.fence",
+        "bot.platforms",
         "bot.tracing",
         "bot.tracing_gen_ai",
         "bot.tracing_otlp",
@@ -44,7 +45,7 @@ LAYERS = (
     ("bot.doorway", "bot.order", "bot.patience", "storage"),
     ("bot.config", "bot.config_file", "bot.config_roles", "bot.models", "bot.model_fetch"),
     ("bot.config_fields", "bot.verb", "bot.config_platforms", "bot.config_text", "bot.members"),
-    ("bot.words", "bot.events"),
+    ("bot.words", "bot.events", "bot.speech"),
     ("bot.works.ALL",),
 )
 HOMES = {

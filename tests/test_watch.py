@@ -19,6 +19,7 @@ from bot.app import App
 from bot.config import load
 from bot.events import Author, Place, Request, Sorry, Text
 from bot.house import House
+from bot.platforms import Platform
 from bot.requests import ONLY, WATCH
 from bot.watch import Stamp, Watch, logged, look
 from storage.documents import Documents
@@ -370,7 +371,7 @@ async def running(folder: Path, space: str = "local") -> AsyncIterator[tuple[App
     )
     house = await House.open(load(file, migrated.folder(folder.parent / "data"), environ={}))
     app = App(house, house.engine_url)
-    app.attach(WATCH, recorder.view)
+    app.attach(Platform(WATCH, recorder.view))
     begun = await app.start()
     try:
         yield app, recorder, begun

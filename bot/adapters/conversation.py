@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bot.command_line import Parsed
 from bot.commands import FOLLOW_UP
-from bot.events import Author, OptionValue, Place, Request, Sorry, View
+from bot.events import Author, OptionValue, Place, Request, Sorry
 from bot.manual import help_text
 from bot.words import Words, words
 
 if TYPE_CHECKING:
-    from bot.adapters.stages import Claims
+    from bot.platforms import Platform
+
+    pass
 
 
 class Ticket(Protocol):
@@ -30,7 +31,7 @@ class Ticket(Protocol):
 class Application(Protocol):
     """What an adapter of the terminal asks of bot.app.App."""
 
-    def attach(self, platform: str, views: Callable[[str, Request, Claims], View]) -> None: ...
+    def attach(self, platform: Platform) -> None: ...
 
     async def start(self) -> list[Request]: ...
 

@@ -9,19 +9,23 @@ import asyncio
 import contextlib
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from bot.adapters.conversation import Application, Conversation, House, new_id
 from bot.adapters.stages import Claims
 from bot.command_line import parse
-from bot.events import Request, Sorry, View
+from bot.events import Request, Sorry, Speak, View
+from bot.platforms import Platform
 from bot.requests import WATCH
 
 
 class Output(Protocol):
-    """Where a feed's runs are shown; each run ends with exactly one `done`."""
+    """Where a feed's runs are shown; each run ends with exactly one `done`. `speak` says words aloud, if it can."""
+
+    @property
+    def speak(self) -> Callable[[Request, Speak], Awaitable[None]] | None: ...
 
     def view(self, run: str, request: Request, outbox: Claims) -> View: ...
 
@@ -96,7 +100,7 @@ class Feed:
             try:
                 self._app = await opening
                 for platform in ("terminal", WATCH):
-                    self._app.attach(platform, self._output.view)
+                    self._app.attach(Platform(platform, self._output.view, speak=self._output.speak))
                 resumed = await self._app.start()
             except Sorry as sorry:
                 closed = sorry

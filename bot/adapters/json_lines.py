@@ -9,10 +9,10 @@ import base64
 import json
 import re
 from dataclasses import fields, is_dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args
 
 from bot.adapters.stages import Claims, Stages
-from bot.events import Ended, Event, Failed, Notice, Request, Text, View
+from bot.events import Changed, Ended, Event, Failed, Notice, Request, Shown, Speak, Text, View
 
 # JSON allows them bare inside a string, but some are line ends to who reads lines, others steer a terminal.
 _BARE = re.compile("[\x7f-\x9f\u2028\u2029]")
@@ -31,7 +31,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [event_fields(one) if isinstance(one, get_args(Shown)) else _plain(one) for one in value]
     return _fields(value) if is_dataclass(value) else value
 
 
@@ -44,6 +44,10 @@ class JsonLines:
 
     def view(self, run: str, request: Request, outbox: Claims) -> View:
         return _JsonView(self, Stages(outbox, request.place.space, run))
+
+    async def speak(self, request: Request, words_aloud: Speak) -> None:
+        """Words for who turns them into a voice; each once, also after a crash."""
+        self.write({"run": request.id, "stage": None, **event_fields(words_aloud)})
 
     async def say(self, run: str, text: str) -> None:
         """The answer to a verb of the house, such as /help."""
@@ -73,13 +77,17 @@ class _JsonView:
         self._lines = lines
         self._stages = stages
 
-    async def show(self, event: Event) -> None:
+    async def show(self, event: Shown) -> None:
         retitles = self._stages.retitles(event)
         await self._stages.enter(event)
         line: dict[str, Any] = {"run": self._stages.run, "stage": self._stages.key, **event_fields(event)}
         if self._stages.replaces and not retitles:  # else what has just come would be dropped, too
             line["replace"] = True
         self._lines.write(line)
+
+    async def change(self, changed: Changed) -> None:
+        if await self._stages.changes(changed):
+            self._lines.write(event_fields(changed))
 
     async def flush(self, status: Ended) -> None:
         await self._stages.leave()

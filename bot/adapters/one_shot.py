@@ -18,7 +18,8 @@ from bot.adapters.terminal import coloured, log_to
 from bot.adapters.terminal_markdown import Ink
 from bot.adapters.terminal_plain import PlainOutput, PlainScreen
 from bot.commands import made
-from bot.events import Completion, Ended, Failed, OptionValue, Request, Sorry
+from bot.events import Answered, Changed, Completion, Ended, Failed, OptionValue, Request, Sorry, Speak
+from bot.platforms import Platform
 from bot.requests import WATCH
 
 if TYPE_CHECKING:
@@ -49,6 +50,17 @@ class Direct:
         async with aclosing(call()) as pieces:
             async for piece in pieces:
                 yield piece
+
+    async def begin(
+        self,
+        key: str,
+        verb: str,
+        *,
+        text: str = "",
+        options: Mapping[str, OptionValue] | None = None,
+        line: str = "",
+    ) -> str:
+        raise RuntimeError("nothing goes on after a command has ended")
 
 
 def perform(
@@ -104,7 +116,7 @@ def _plain(config: Config, conversation: Conversation) -> PlainOutput:
 async def _durable(app: App, request: Request, output: Output) -> str:
     """Through the engine: what a crash cut off earlier is taken up, and waited for, too."""
     for platform in ("terminal", WATCH):
-        app.attach(platform, output.view)
+        app.attach(Platform(platform, output.view))
     resumed = await app.start()
     status = await (await app.perform(request)).wait()
     for other in resumed:
@@ -121,8 +133,9 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
     try:
         async with aclosing(made(app.house, app)[request.work].run(Direct(request))) as events:
             async for event in events:
-                status = "failed" if isinstance(event, Failed) else status
-                await view.show(event)
+                if not isinstance(event, Answered | Changed | Speak):
+                    status = "failed" if isinstance(event, Failed) else status
+                    await view.show(event)
     except (Sorry, StorageFault) as error:
         status = "failed"
         await view.show(failure(request, error))

@@ -164,6 +164,11 @@ class Screen(Generic[AnyPage]):
         """Whether something that the run says could be shown nowhere."""
         return any(message.unshown for staged in self.stages for message in staged.messages)
 
+    @property
+    def made_anew(self) -> bool:
+        """Whether something stands in another message than it did, which could not be edited."""
+        return any(message.mark.turn for staged in self.stages for message in staged.messages)
+
     async def amend(self, page: Callable[[Sheet, int], AnyPage]) -> bool:
         """Have the last message that can be edited show something else for good; whether it does.
 

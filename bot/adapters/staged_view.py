@@ -21,16 +21,17 @@ from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import AnyPage, Form, Gone, Later, Mark, Refused, Shut
 from bot.events import (
     Attachment,
+    Changed,
+    Choice,
     Choices,
     Citation,
     Elsewhere,
     Ended,
-    Event,
     Failed,
     Notice,
     Picture,
     Request,
-    Speak,
+    Shown,
     Stage,
     Status,
     Text,
@@ -101,12 +102,14 @@ class StagedView(Generic[AnyPage]):
         self._choices: list[str] = []
         self._sources: list[str] = []
         self._kept = (0, 0)
+        self._taken = frozenset(taken)
         self._keys: set[str] = {FIRST, *taken}
+        self._changes_last = True
         self._open = ""
         self._ended: Ended | None = None
 
-    async def show(self, event: Event) -> None:
-        if self._ended is not None or isinstance(event, Speak):
+    async def show(self, event: Shown) -> None:
+        if self._ended is not None:
             return
         if isinstance(event, Stage):
             await self._enter(event)
@@ -114,6 +117,33 @@ class StagedView(Generic[AnyPage]):
             await self._take(event)
         if not self._only_failed and not self._alone:
             self._screen.open()
+
+    async def change(self, changed: Changed) -> None:
+        """In the stage's own messages. Where these are out of reach it comes in new ones, which say so."""
+        row = await self._outbox.get(self._space, self._run, changed.stage)
+        if row is None or row.message_id is None:
+            return
+        offered = await self._offers.all(self._space, self._run, "choice")
+        self._sources = await self._offers.all(self._space, self._run, "source")
+        shown = await self._outbox.stages(self._space, self._run)
+        self._changes_last = [key for key in shown if key not in self._taken][-1] == changed.stage
+        self._ended = "done"
+        sheet = Sheet(changed.stage, changed.title, growing=False)
+        self._screen.begin(sheet, row)
+        new = [json.dumps(asdict(one), ensure_ascii=False) for one in _choices(changed)]
+        sheet.first_choice = _index(new, offered)
+        for content in changed.contents or (Text(self._say("page.withdrawn")),):
+            await self._take(content)
+        # Those of before stay: their numbers stand in messages that are there.
+        self._choices = offered[: sheet.first_choice] + new + offered[sheet.first_choice + len(new) :]
+        self._sources = list(dict.fromkeys(self._sources))
+        await self._keep_offers()
+        self._screen.open()
+        await self._screen.written()
+        if self._screen.made_anew:
+            sheet.notices.append(self._say("page.changed_anew"))
+            self._screen.changed(self._screen.stages[-1])
+            await self._screen.written()
 
     async def flush(self, status: Ended) -> None:
         self._ended = status
@@ -194,7 +224,7 @@ class StagedView(Generic[AnyPage]):
         self._keys.add(own)
         return own
 
-    async def _take(self, event: Event) -> None:
+    async def _take(self, event: Shown) -> None:
         """Change what the open stage shows."""
         if not self._screen.stages:
             self._screen.begin(Sheet(FIRST, ""))
@@ -219,7 +249,7 @@ class StagedView(Generic[AnyPage]):
                 sheet.notices.append(self._spoken(text))
             case Failed(text=text):
                 sheet.failed = self._spoken(text)
-            case Stage() | Speak():
+            case Stage():
                 pass
             case _:
                 assert_never(event)
@@ -269,6 +299,7 @@ class StagedView(Generic[AnyPage]):
         ]
         begun = all(one.command for one in offered)  # else nothing was yet, and there is nothing to judge
         rated = begun and verb.ordered and not verb.background and not verb.bare
+        last = last and self._changes_last
         return Facts(
             run=self._run,
             say=self._say,
@@ -300,6 +331,18 @@ class StagedView(Generic[AnyPage]):
             _log.info("run %s: its end is told to everybody: %s", self._run, fault)
             return False
         return True
+
+
+def _choices(changed: Changed) -> list[Choice]:
+    return [one for group in changed.contents if isinstance(group, Choices) for one in group.choices]
+
+
+def _index(new: list[str], offered: list[str]) -> int:
+    """Where the new choices stand among what the run has offered: at its end, unless they are there already."""
+    for at in range(len(offered) - len(new) + 1):
+        if offered[at : at + len(new)] == new:
+            return at
+    return len(offered)
 
 
 def _waits(sheet: Sheet) -> bool:

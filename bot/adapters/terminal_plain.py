@@ -48,6 +48,9 @@ class PlainScreen:
 class PlainOutput:
     """What bot.adapters.feed shows through, for a pipe."""
 
+    speak = None
+    """The words stand on the screen already."""
+
     def __init__(self, screen: PlainScreen, say: Words, folder: Path) -> None:
         self._screen = screen
         self._say = say

@@ -32,6 +32,7 @@ from bot.adapters.terminal_view import TerminalView
 from bot.command_line import Parsed, parse
 from bot.commands import verb
 from bot.events import Request, Sorry, View
+from bot.platforms import Platform
 from bot.requests import WATCH
 
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -129,7 +130,7 @@ class Prompt:
             app = await opening
             self._app = app
             for platform in ("terminal", WATCH):
-                app.attach(platform, self._view)
+                app.attach(Platform(platform, self._view))
             for request in await app.start():
                 self._note(request)
                 self._spawn(self._end(request.id, app, request))

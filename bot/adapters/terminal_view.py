@@ -15,15 +15,15 @@ from bot.adapters.stages import Stages
 from bot.adapters.terminal_markdown import BLUE, BOLD, DIM, GREEN, RED, YELLOW, Ink, MarkdownStream
 from bot.events import (
     Attachment,
+    Changed,
     Choices,
     Citation,
     Elsewhere,
     Ended,
-    Event,
     Failed,
     Notice,
     Picture,
-    Speak,
+    Shown,
     Stage,
     Status,
     Text,
@@ -61,7 +61,7 @@ class TerminalView:
         self._citations: dict[int, Citation] = {}
         self._said: list[str] = []
 
-    async def show(self, event: Event) -> None:
+    async def show(self, event: Shown) -> None:
         ink, say = self._screen.ink, self._say
         retitles = self._stages.retitles(event)
         if retitles:
@@ -100,8 +100,6 @@ class TerminalView:
                 await self._block([ink.wrap(say("terminal.saved", path=saved))])
             case Elsewhere(place=place, title=title):
                 await self._block([ink.wrap(f"→ {clean(title)}  {ink(clean(place.thread), DIM)}")])
-            case Speak():
-                pass  # the words stand on the screen already
             case Notice(text=text):
                 await self._block([ink(ink.wrap(clean(text), "· ", "  "), YELLOW)])
             case Failed(text=text):
@@ -109,11 +107,27 @@ class TerminalView:
             case _:
                 assert_never(event)
 
+    async def change(self, changed: Changed) -> None:
+        """What scrolls by cannot be changed: the stage is shown once more, and it says why."""
+        if not await self._stages.changes(changed):
+            return
+        ink, why = self._screen.ink, "terminal.changed" if changed.contents else "terminal.withdrawn"
+        await self._write(
+            ["", ink(f"▍ {clean(changed.title)}", BOLD, BLUE) + ink(f"  ({self._say(why)})", YELLOW)]
+        )
+        for content in changed.contents:
+            await self.show(content)
+        await self._end_stage()
+        await self._write_held()
+
     async def flush(self, status: Ended) -> None:
         await self._end_stage()
         await self._stages.leave()
         if status == "stopped":
             await self._write([self._screen.ink(self._say("terminal.stopped"), YELLOW)])
+        await self._write_held()
+
+    async def _write_held(self) -> None:
         if self._held:
             held, self._held = self._held, []
             await self._screen.write(held)

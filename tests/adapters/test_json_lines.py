@@ -17,7 +17,9 @@ from bot.adapters.conversation import Conversation
 from bot.adapters.feed import Feed
 from bot.adapters.json_lines import JsonLines, event_fields
 from bot.events import (
+    Answered,
     Attachment,
+    Changed,
     Choice,
     Choices,
     Citation,
@@ -45,7 +47,8 @@ EXAMPLES: list[Event] = [
     Picture("map.png", b"\x89PNG", "a map"),
     Attachment("ballots.json", "application/json", b"{}"),
     Elsewhere(Place("discord", "1", "2", "3"), "The siege of the mill"),
-    Speak("It may."),
+    Speak("It may.", "verdict", "chair", "en"),
+    Changed("run", "answer", "Answer", (Text("Or not."),)),
     Notice("word for word"),
     Failed("no"),
 ]
@@ -74,7 +77,7 @@ async def spoken(app: FakeApp, *lines: str) -> tuple[int, list[dict[str, Any]]]:
 
 
 def test_every_event_has_an_example_here() -> None:
-    assert {type(one) for one in EXAMPLES} == set(get_args(Event))
+    assert {type(one) for one in EXAMPLES} | {Answered} == set(get_args(Event))
 
 
 @pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)
@@ -195,3 +198,21 @@ def test_nothing_in_a_text_steers_the_terminal_that_shows_the_line() -> None:
     JsonLines(out).write({"text": steering})
     assert json.loads(out.getvalue())["text"] == steering
     assert not {chr(code) for code in range(0x7F, 0xA0)} & set(out.getvalue().decode())
+
+
+async def test_a_changed_stage_is_a_line_of_the_earlier_run_and_comes_once() -> None:
+    out, outbox = io.BytesIO(), FakeOutbox()
+    request = Conversation("en", None).asks("run-0", "rules", "ask", {})
+    view = JsonLines(out).view("run-0", request, outbox)
+    await view.show(Stage("answer", "Answer"))
+    await view.flush("done")
+    for _ in range(2):
+        await JsonLines(out).view("run-0", request, outbox).change(EXAMPLES[9])  # type: ignore[arg-type]
+    assert json.loads(out.getvalue().splitlines()[-1]) == {
+        "event": "changed",
+        "run": "run",
+        "stage": "answer",
+        "title": "Answer",
+        "contents": [{"event": "text", "text": "Or not."}],
+    }
+    assert out.getvalue().count(b"changed") == 1

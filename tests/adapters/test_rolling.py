@@ -13,7 +13,7 @@ from bot.adapters.rolling import cut
 from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.staged_view import OVERDUE_S, StagedView
 from bot.adapters.surface import Form, Mark, Shut
-from bot.events import Attachment, Author, Elsewhere, Event, Failed, Place, Request, Stage, Status, Text
+from bot.events import Attachment, Author, Elsewhere, Failed, Place, Request, Shown, Stage, Status, Text
 from storage.db import Database
 from storage.offers import Offers
 from storage.outbox import Outbox
@@ -141,7 +141,7 @@ async def desk(tmp_path: Path) -> AsyncGenerator[Desk, None]:
     await database.close()
 
 
-async def show(view: StagedView[Sheeted], *events: Event) -> None:
+async def show(view: StagedView[Sheeted], *events: Shown) -> None:
     for event in events:
         await view.show(event)
 

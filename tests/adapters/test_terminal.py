@@ -28,18 +28,18 @@ from bot.adapters.terminal_prompt import Prompt
 from bot.adapters.terminal_view import TerminalView, progress
 from bot.events import (
     Attachment,
+    Changed,
     Choice,
     Choices,
     Citation,
     Elsewhere,
-    Event,
     Failed,
     Notice,
     Picture,
     Place,
     Request,
+    Shown,
     Sorry,
-    Speak,
     Stage,
     Status,
     Text,
@@ -70,7 +70,7 @@ class Paper:
 
 
 async def shown(
-    tmp_path: Path, *events: Event, hold: bool = False, outbox: FakeOutbox | None = None
+    tmp_path: Path, *events: Shown, hold: bool = False, outbox: FakeOutbox | None = None
 ) -> Paper:
     paper = Paper()
     view = TerminalView(
@@ -171,7 +171,6 @@ async def test_files_are_kept_inside_their_folder(tmp_path: Path) -> None:
         tmp_path,
         Picture("map.png", b"\x89PNG", "a map"),
         Attachment("../../x", "text/plain", b"hi"),
-        Speak("unsaid"),
     )
     assert sorted(os.listdir(tmp_path)) == ["run-0-map.png", "run-0-x"]  # noqa: PTH208
     assert paper.lines[0].startswith("a map")
@@ -269,7 +268,7 @@ async def piped(app: FakeApp, *lines: str) -> tuple[int, str]:
 async def test_a_pipe_gets_plain_text_line_by_line() -> None:
     running: list[str] = []
 
-    async def play(request: Request) -> AsyncGenerator[Event, None]:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
         running.append(request.text)
         assert len(running) == 1
         await asyncio.sleep(0)
@@ -283,7 +282,7 @@ async def test_a_pipe_gets_plain_text_line_by_line() -> None:
 
 
 async def test_a_pipe_with_a_failure_ends_with_one() -> None:
-    async def play(request: Request) -> AsyncGenerator[Event, None]:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
         if request.text:
             raise Sorry("desk.new")
         yield Text("never")
@@ -295,7 +294,7 @@ async def test_a_pipe_with_a_failure_ends_with_one() -> None:
 
 
 async def completed(line: str, **names: list[str]) -> list[str]:
-    async def play(request: Request) -> AsyncGenerator[Event, None]:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
         yield Text("")
 
     app = FakeApp(play, names=names)
@@ -339,7 +338,7 @@ def test_paths_of_a_folder_that_is_not_there_are_none(tmp_path: Path) -> None:
 async def test_at_the_prompt_a_line_waits_for_the_app_and_stop_stops(tmp_path: Path) -> None:
     opening, begun, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def play(request: Request) -> AsyncGenerator[Event, None]:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
         begun.set()
         try:
             yield Stage("answer", "Answer")
@@ -375,7 +374,7 @@ async def test_at_the_prompt_a_fault_of_ours_is_logged_and_the_next_line_runs(
 ) -> None:
     begun = asyncio.Event()
 
-    async def play(request: Request) -> AsyncGenerator[Event, None]:
+    async def play(request: Request) -> AsyncGenerator[Shown, None]:
         begun.set()
         yield Stage("answer", "Answer")
 
@@ -406,3 +405,21 @@ async def test_at_the_prompt_an_app_that_does_not_open_ends_it_with_one(tmp_path
 
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         assert await Prompt(Conversation("en", "t"), tmp_path, [], colour=False).run(opened()) == 1
+
+
+async def test_what_has_changed_is_shown_once_more_and_once_only(tmp_path: Path) -> None:
+    outbox = FakeOutbox()
+    await shown(tmp_path, Stage("answer", "Answer"), Text("It may."), outbox=outbox)
+    seen = []
+    for contents in ((Text("Or not."),), (Text("Or not."),), (), ()):
+        paper = Paper()
+        view = TerminalView(paper, Stages(outbox, "local", "run-0"), words("en"), tmp_path, hold=True)
+        await view.change(Changed("run-0", "answer", "Answer", contents))
+        await view.change(Changed("run-0", "never shown", "Answer", (Text("Nobody."),)))
+        seen.append([line for line in paper.lines if line])
+    assert seen == [
+        ["▍ Answer  (changed: this is what it says now)", "Or not."],
+        [],
+        ["▍ Answer  (taken back)"],
+        [],
+    ]

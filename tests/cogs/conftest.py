@@ -13,6 +13,7 @@ from bot.adapters.discord.client import Sutradhar
 from bot.adapters.discord.reception import Reception
 from bot.adapters.discord.translator import Translator
 from bot.app import App
+from bot.platforms import Platform
 from tests.cogs.table import Client, Record, Table, World
 from tests.fakes.house import config
 
@@ -22,7 +23,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Worl
     data: Path = tmp_path_factory.mktemp("data")
     settings, record = config(data), Record()
     app = await App.open(settings, busy_timeout_s=0.5)
-    app.attach("discord", record.view)
+    app.attach(Platform("discord", record.view))
     await app.start()
     client = Client(app, settings)
     # Not simcord.run, which wants to leave in the very context that it was entered in; a fixture does not.

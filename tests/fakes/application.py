@@ -10,10 +10,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import cast
 
 from bot.adapters.stages import Claims
 from bot.commands import plain_verb, verb
-from bot.events import Ended, Event, Failed, Place, Request, Sorry, View
+from bot.events import Answered, Changed, Ended, Event, Failed, Place, Request, Sorry, Speak, View
+from bot.platforms import Platform
 from bot.words import words
 
 Play = Callable[[Request], AsyncGenerator[Event, None]]
@@ -22,6 +24,7 @@ Play = Callable[[Request], AsyncGenerator[Event, None]]
 @dataclass(frozen=True)
 class Row:
     fresh: bool
+    shown: str | None = None
 
 
 class FakeOutbox:
@@ -30,16 +33,22 @@ class FakeOutbox:
     def __init__(self) -> None:
         self.claimed: set[tuple[str, str, str]] = set()
         self.sent_stages: list[tuple[str, str]] = []
+        self.shown: dict[tuple[str, str, str], str | None] = {}
 
     async def claim(self, space: str, run: str, stage: str) -> Row:
         fresh = (space, run, stage) not in self.claimed
         self.claimed.add((space, run, stage))
         return Row(fresh)
 
+    async def get(self, space: str, run: str, stage: str) -> Row | None:
+        key = (space, run, stage)
+        return Row(False, self.shown.get(key)) if key in self.claimed else None
+
     async def sent(self, space: str, run: str, stage: str, message_id: str, shown: str | None = None) -> None:
         if (space, run, stage) not in self.claimed:
             raise LookupError("sent without a claim")
         self.sent_stages.append((run, stage))
+        self.shown[space, run, stage] = shown
 
 
 @dataclass
@@ -65,9 +74,10 @@ class FakeApp:
         self._tickets: dict[str, FakeTicket] = {}
         self._lines: dict[Place, asyncio.Lock] = {}
 
-    def attach(self, platform: str, views: Callable[[str, Request, Claims], View]) -> None:
-        assert platform in ("terminal", "watch")
-        self._views = views
+    def attach(self, platform: Platform) -> None:
+        assert platform.name in ("terminal", "watch")
+        self._views = cast("Callable[[str, Request, Claims], View]", platform.views)
+        self._speak = platform.speak
 
     async def start(self) -> list[Request]:
         if self._views is None:
@@ -126,7 +136,12 @@ class FakeApp:
             async with aclosing(self.play(request)) as events:
                 async for event in events:
                     status = "failed" if isinstance(event, Failed) else status
-                    await view.show(event)
+                    if isinstance(event, Speak):
+                        if self._speak is not None:
+                            await self._speak(request, event)
+                    else:
+                        assert not isinstance(event, Changed | Answered), "only the real one can"
+                        await view.show(event)
         except Sorry as sorry:
             await view.show(Failed(words(request.locale)(sorry.key, **sorry.values)))
             status = "failed"

@@ -9,9 +9,10 @@ from pathlib import Path
 from bot.accounts import Accounts
 from bot.app import App
 from bot.config import Config, load
-from bot.events import Author, Event, Place, Request, Run, View, Work
+from bot.events import Author, Changed, Event, Place, Request, Run, Speak, View, Work
 from bot.house import House
 from bot.kind import Runs
+from bot.platforms import Platform
 from bot.works.house.work import Desk
 from bot.works.sessions.work import SessionsWork
 from storage.outbox import Outbox
@@ -37,10 +38,15 @@ class Recorder:
         self.events: dict[str, list[Event]] = {}
         self.flushed: dict[str, str] = {}
         self.statuses: dict[str, str] = {}
+        self.changes: list[Changed] = []
+        self.spoken: list[Speak] = []
         self.shown = asyncio.Condition()
 
     def view(self, run: str, request: Request, outbox: Outbox) -> View:
         return _Recorded(self, run)
+
+    async def speak(self, request: Request, words_aloud: Speak) -> None:
+        self.spoken.append(words_aloud)
 
     async def until(self, run: str, event: Event) -> None:
         """Wait until the run has shown `event`."""
@@ -53,6 +59,10 @@ class _Recorded:
         self._recorder = recorder
         self._run = run
         recorder.events.setdefault(run, [])
+
+    async def change(self, changed: Changed) -> None:
+        assert changed.run == self._run
+        self._recorder.changes.append(changed)
 
     async def show(self, event: Event) -> None:
         async with self._recorder.shown:
@@ -81,7 +91,11 @@ async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Rec
         }
 
     app = App(house, house.engine_url, works=works)
-    app.attach("terminal", recorder.view)
+    app.attach(
+        Platform(
+            "terminal", recorder.view, origin=lambda place: f"nobody in {place.thread}", speak=recorder.speak
+        )
+    )
     return app
 
 

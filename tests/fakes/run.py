@@ -5,11 +5,12 @@ Knows no engine.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from bot.events import Author, Completion, Place, Request
+from bot.events import Author, Completion, OptionValue, Place, Request
 
 T = TypeVar("T")
 
@@ -21,6 +22,7 @@ class MemoryRun:
         place = Place("terminal", space, "chat", "main")
         self.request = Request("run-1", place, Author("ana", "Ana"), "rules", "ask")
         self.kept: dict[str, Any] = {} if kept is None else kept
+        self.begun: dict[str, Request] = {}
 
     @property
     def id(self) -> str:
@@ -34,6 +36,20 @@ class MemoryRun:
             self.kept[name] = await call()
         value: T = self.kept[name]
         return value
+
+    async def begin(
+        self,
+        key: str,
+        verb: str,
+        *,
+        text: str = "",
+        options: Mapping[str, OptionValue] | None = None,
+        line: str = "",
+    ) -> str:
+        parent = self.request
+        child = replace(parent, id=f"{parent.id}/{key}", verb=verb, text=text, options=options or {})
+        self.begun[key] = replace(child, files=(), line=line, parent=parent.id)
+        return child.id
 
     async def stream(
         self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from bot.app import App
+from bot.platforms import Platform
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.house import Recorder, asked
 from tests.promises.talk import ANSWER, ASK, settings, status, talking, texts
@@ -66,7 +67,7 @@ async def test_leaving_in_the_middle_keeps_the_whole_answer_after_the_restart(st
         recorder = Recorder()
         for left in (True, False):
             app = await App.open(settings(stocked, service))
-            app.attach("terminal", recorder.view)
+            app.attach(Platform("terminal", recorder.view))
             goes_on = await app.start()
             try:
                 if left:

@@ -12,6 +12,7 @@ from pathlib import Path
 from opentelemetry import trace
 
 from bot.app import App
+from bot.platforms import Platform
 from tests.fakes.anthropic_messages import MessagesService
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.collector import Collector, Taken
@@ -178,7 +179,7 @@ async def test_runs_side_by_side_do_not_mix(stocked: Path) -> None:
 
         async with ChatService(answered) as service:
             app, seen = await App.open(settings(stocked, service, toml=to(collector))), Recorder()
-            app.attach("terminal", seen.view)
+            app.attach(Platform("terminal", seen.view))
             await app.start()
             question = ASK.removeprefix("/rules ask ")
             tickets = [await app.perform(asked(thread, question, thread=thread)) for thread in ("one", "two")]
@@ -201,7 +202,7 @@ async def test_a_run_that_was_cut_off_goes_on_in_the_same_trace(stocked: Path) -
     async with Collector() as collector, ChatService([held, Reply(text=ANSWER)]) as service:
         given = settings(stocked, service, toml=to(collector))
         app, seen = await App.open(given), Recorder()
-        app.attach("terminal", seen.view)
+        app.attach(Platform("terminal", seen.view))
         await app.start()
         await app.perform(asked("cut", ASK.removeprefix("/rules ask ")))
         await service.asked.wait()

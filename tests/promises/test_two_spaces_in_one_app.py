@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bot.app import App
 from bot.events import Author, OptionValue, Place, Request, Text
+from bot.platforms import Platform
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.house import Recorder
 from tests.promises.conftest import VECTORS
@@ -32,7 +33,7 @@ async def test_the_same_names_in_two_spaces(tmp_path: Path, stocked_with_vectors
     async with ChatService(answered) as service:
         app = await App.open(settings(tmp_path / "shared", service, toml=VECTORS))
         try:
-            app.attach("terminal", seen.view)
+            app.attach(Platform("terminal", seen.view))
             await app.start()
 
             async def perform(request: Request) -> str:

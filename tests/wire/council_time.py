@@ -14,6 +14,7 @@ from typing import NamedTuple
 from bot.app import App
 from bot.config import load
 from bot.events import Author, Place, Request
+from bot.platforms import Platform
 from tests.fakes.house import Recorder
 from tests.wire.council_model import (
     ANSWERS,
@@ -62,7 +63,7 @@ async def sitting(folder: Path, council: CouncilModel) -> AsyncIterator[App]:
         file.write_text(settings(service.base_url, members=len(ANSWERS), words=False), encoding="utf-8")
         app = await App.open(load(file, folder / "data", {}))
         try:
-            app.attach("terminal", Recorder().view)
+            app.attach(Platform("terminal", Recorder().view))
             await app.start()
             yield app
         finally:

@@ -18,6 +18,7 @@ from bot.commands import FOLLOW_UP
 from bot.config import load
 from bot.earlier import EarlierWords, newest
 from bot.events import Author, OptionValue, Place, Request, Sorry
+from bot.platforms import Platform
 from bot.retrieval.intake import Item
 from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
@@ -80,7 +81,7 @@ async def talking(folder: Path, *, told: bool = True) -> AsyncIterator[Talk]:
         app = await App.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
         talk = Talk(app)
         try:
-            app.attach("slack", Recorder().view, earlier=talk.earlier if told else None)
+            app.attach(Platform("slack", Recorder().view, earlier=talk.earlier if told else None))
             item = Item("book.md", str(folder / "book.md"))
             await app.house.intake.take("team", "rules", item, "k", replace=False)
             await app.start()

@@ -16,6 +16,7 @@ from bot.app import App
 from bot.config import load
 from bot.events import Failed, File, Notice, OptionValue, Place, Request, Sorry, Text
 from bot.incoming import LONGEST_NAME, safe
+from bot.platforms import Platform
 from tests.fakes import migrated
 from tests.fakes.house import Recorder, asked
 
@@ -59,8 +60,8 @@ def adds(id: str, *files: File, verb: str = "add", work: str = "library", **opti
 @asynccontextmanager
 async def running(data: Path, recorder: Recorder, attachments: Attachments) -> AsyncIterator[App]:
     app = await App.open(load(data=migrated.folder(data), environ={}))
-    app.attach("terminal", recorder.view)
-    app.attach("discord", recorder.view, attachments.fetch)
+    app.attach(Platform("terminal", recorder.view))
+    app.attach(Platform("discord", recorder.view, attachments.fetch))
     try:
         await app.start()
         yield app
@@ -100,7 +101,7 @@ async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in
     recorder = Recorder()
     app = await App.open(load(config, data=migrated.folder(tmp_path / "data"), environ={}))
     try:
-        app.attach("discord", recorder.view, attachments.fetch)
+        app.attach(Platform("discord", recorder.view, attachments.fetch))
         await app.start()
         assert await (await app.perform(adds("r1", *files))).wait() == "failed"
         assert [one.source for one in await app.house.documents.list("guild")] == ["town.md"]

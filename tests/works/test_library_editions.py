@@ -15,6 +15,7 @@ import pytest
 from bot.app import App
 from bot.config import load
 from bot.events import Author, OptionValue, Place, Request
+from bot.platforms import Platform
 from bot.requests import line_of
 from storage.document_rows import NewDocument
 from tests.fakes import migrated
@@ -33,7 +34,7 @@ async def running(folder: Path, letters: Letters, seen: Recorder) -> AsyncIterat
     (folder / "config.toml").write_text(f'[embedding]\nmodel = "{ONE}"\n[roles]\n', encoding="utf-8")
     app = await App.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
     app.house.embedding.load = letters.load
-    app.attach("terminal", seen.view)
+    app.attach(Platform("terminal", seen.view))
     await app.start()
     gc.freeze()
     try:

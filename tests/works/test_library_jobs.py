@@ -16,6 +16,7 @@ from bot.app import App
 from bot.config import load
 from bot.events import Author, Event, OptionValue, Place, Request, Status
 from bot.house import House
+from bot.platforms import Platform
 from bot.readers.document import Progress
 from bot.retrieval.intake import Intake, Item, Taken
 from bot.words import words
@@ -233,7 +234,7 @@ async def opened(folder: Path) -> AsyncIterator[Desk]:
         house.config, house.documents, taking._passages, house.vectors, house.embedding, taking._damage
     )
     app, recorder = App(replace(house, intake=held), house.engine_url), Recorder()
-    app.attach("terminal", recorder.view)
+    app.attach(Platform("terminal", recorder.view))
     try:
         await app.start()
         yield Desk(app, recorder, folder)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bot.app import App
 from bot.events import Author, Failed, File, Request, Sorry, Text
+from bot.platforms import Platform
 from bot.prompts import BUNDLED, PromptFile, Prompts, PromptText, as_yaml
 from storage.db import Database
 from storage.prompts import Overrides
@@ -47,7 +48,7 @@ class Space:
 async def say(tmp_path: Path) -> AsyncIterator[Space]:
     recorder = Recorder()
     app = await App.open(config(tmp_path / "data"))
-    app.attach("terminal", recorder.view)
+    app.attach(Platform("terminal", recorder.view))
     await app.start()
     yield Space(app, recorder)
     await app.close()
@@ -105,7 +106,7 @@ async def test_a_path_of_the_server_is_read_in_the_terminal_only(say: Space, tmp
     file.write_text("system: Speak {language}.\n")
     discord = replace(asked("x", "rag", work="prompts", verb="edit").place, platform="discord")
     recorder = Recorder()
-    say.app.attach("discord", recorder.view)
+    say.app.attach(Platform("discord", recorder.view))
     request = asked("d1", "rag", work="prompts", verb="edit")
     request = replace(request, place=discord, options={"file": str(file)})
     await (await say.app.perform(request)).wait()

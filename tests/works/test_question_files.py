@@ -13,6 +13,7 @@ import pytest
 from bot.app import App
 from bot.config import load
 from bot.events import Choices, Citation, Failed, File, Notice, OptionValue, Place, Request, Text
+from bot.platforms import Platform
 from bot.works.rules.question_files import WHOLE_CHARS
 from tests.fakes.chat_completions import ChatService
 from tests.fakes.house import Recorder, asked
@@ -46,8 +47,8 @@ async def running(
     data: Path, recorder: Recorder, attachments: Attachments, config: Path | None = None
 ) -> AsyncIterator[App]:
     app = await App.open(load(config, data, {}) if config else load(data=data, environ={}))
-    app.attach("terminal", recorder.view)
-    app.attach("discord", recorder.view, attachments.fetch)
+    app.attach(Platform("terminal", recorder.view))
+    app.attach(Platform("discord", recorder.view, attachments.fetch))
     try:
         await app.start()
         yield app

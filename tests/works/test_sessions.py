@@ -10,6 +10,7 @@ import pytest
 
 from bot.app import App
 from bot.events import Author, Choices, Elsewhere, Event, Failed, Place, Text
+from bot.platforms import Platform
 from storage.sessions import SessionRow
 from tests.fakes.house import Recorder, asked, config
 
@@ -60,7 +61,7 @@ async def ask(tmp_path: Path) -> AsyncIterator[Asker]:
     recorder = Recorder()
     app = await App.open(config(tmp_path / "data"))
     for platform in ("terminal", "discord"):
-        app.attach(platform, recorder.view)
+        app.attach(Platform(platform, recorder.view))
     await app.start()
     yield Asker(app, recorder)
     await app.close()

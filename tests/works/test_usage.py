@@ -13,6 +13,7 @@ from bot.accounts import NAMED
 from bot.app import App
 from bot.config import Config, load
 from bot.events import Author, OptionValue, Place, Request, Stage, Text
+from bot.platforms import Platform
 from bot.requests import row_of
 from tests.fakes import migrated
 from tests.fakes.house import Recorder, asked
@@ -85,7 +86,7 @@ def budget() -> str:
 async def desk(tmp_path: Path, budget: str) -> AsyncIterator[Desk]:
     recorder = Recorder()
     app = await App.open(config(tmp_path, budget))
-    app.attach("terminal", recorder.view)
+    app.attach(Platform("terminal", recorder.view))
     await app.start()
     yield Desk(app, recorder)
     await app.close()

@@ -24,6 +24,7 @@ from bot.adapters.discord.pace import PACE
 from bot.adapters.discord.shards import Plan, Turnstile, plan, redirect
 from bot.adapters.discord.surface import HANGS_S, UPLOAD_S
 from bot.adapters.pen import Pens
+from bot.platforms import Platform
 
 if TYPE_CHECKING:
     from bot.adapters.discord.reception import Reception
@@ -99,7 +100,7 @@ class Sutradhar(commands.AutoShardedBot):
         from bot.adapters.discord import buttons, listen
         from bot.adapters.discord.view import view_factory
 
-        self.app.attach("discord", view_factory(self), Attachments(self.settings).fetch)
+        self.app.attach(Platform("discord", view_factory(self), Attachments(self.settings).fetch))
         await self.furnish()
         await listen.load(self)
         self.add_dynamic_items(*buttons.ITEMS)

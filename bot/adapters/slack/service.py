@@ -22,6 +22,7 @@ from bot.adapters.slack.reception import Reception
 from bot.adapters.slack.sockets import Sockets
 from bot.adapters.slack.workspaces import Workspaces
 from bot.adapters.surface import Shut
+from bot.platforms import Platform
 
 if TYPE_CHECKING:
     from bot.adapters.slack.credentials import Credentials
@@ -84,7 +85,9 @@ class Slack:
         listening.register(self.bolt, self)
         await self.app.house.offers.sweep(unfinished.KIND, unfinished.KEPT)
         files = Files(self.workspaces, self.settings)
-        self.app.attach(PLATFORM, view_factory(self), files.fetch, Earlier(self.workspaces, self.people))
+        self.app.attach(
+            Platform(PLATFORM, view_factory(self), files.fetch, Earlier(self.workspaces, self.people))
+        )
 
     async def run(self) -> None:
         """Take in what people do until `quiet`. Raises Sorry when it cannot go on."""

@@ -16,7 +16,7 @@ from bot.adapters.slack.page import Page
 from bot.adapters.slack.render import pages
 from bot.adapters.slack.spoken import shown
 from bot.adapters.staged_view import StagedView
-from bot.events import Elsewhere, Ended, Event, Place, Request, Stage, View
+from bot.events import Changed, Elsewhere, Ended, Place, Request, Shown, Stage, View
 from bot.words import words
 
 if TYPE_CHECKING:
@@ -74,10 +74,13 @@ class Planned:
         self._plan = plan
         self._home = home
 
-    async def show(self, event: Event) -> None:
+    async def show(self, event: Shown) -> None:
         if isinstance(event, Stage):
             self._plan.enter(event)
         await self._view.show(event)
+
+    async def change(self, changed: Changed) -> None:
+        await self._view.change(changed)
 
     async def flush(self, status: Ended) -> None:
         self._plan.end(status)

@@ -60,7 +60,7 @@ class Ending:
         dissent = telling.whole(council.dissent) or none
         yield Text(f"{telling.closing(council.verdict)}\n\n**{say('council.dissent')}**\n\n{dissent}")
         yield Stage("synthesis", say("council.synthesis"))
-        yield Speak(council.verdict)
+        yield Speak(council.verdict, "verdict", "chair")
 
     async def alone(self) -> AsyncGenerator[Event, None]:
         """What is left where fewer than two have answered: that one answer, called what it is. Raises Sorry."""
@@ -72,7 +72,7 @@ class Ending:
                 yield Notice(say("council.too_few", n=1, m=len(names)))
             council.kind, council.chair, council.shown = "single", council.replies[seat].model, [text]
             yield Text(telling.whole(text))
-            yield Speak(text)
+            yield Speak(text, "verdict", names[seat])
             return
         if single:
             raise Sorry("council.did_not_answer", name=names[0], why=telling.failure(council.replies[0], say))
@@ -112,7 +112,7 @@ class Ending:
         yield Notice(why)
         council.kind, council.chair, council.shown = "best", council.replies[first].model, [answers[first]]
         yield Text(telling.whole(answers[first]))
-        yield Speak(answers[first])
+        yield Speak(answers[first], "verdict", council.snapshot.names[first])
 
     def _chairs(self) -> list[str]:
         """Who may write the synthesis: the chair's chain, then the members that can judge, the best first."""

@@ -26,6 +26,7 @@ from bot.adapters.discord.sharing import said
 from bot.adapters.discord.translator import Translator
 from bot.app import App
 from bot.config import Config, DiscordConfig, load
+from bot.platforms import Platform
 from tests.fakes import migrated
 from tests.fakes.house import Recorder, Script, open_scripted
 
@@ -125,7 +126,7 @@ async def table(
     recorder = Recorder()
     config = replace(load(data=migrated.folder(data), environ={}), discord=settings or DiscordConfig())
     app = await open_scripted(data, scripts, recorder)
-    app.attach("discord", recorder.view)
+    app.attach(Platform("discord", recorder.view))
     await app.start()
     env = simcord.Env(Client(app, config), shard_count=1)
     try:

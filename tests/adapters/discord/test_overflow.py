@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord.threads import missing
-from bot.events import Attachment, Citation, Event, Stage, Text
+from bot.events import Attachment, Citation, Shown, Stage, Text
 from tests.adapters.discord.wire import Bench
 from tests.fakes.discord import Asked, Channel, Message, User
 
@@ -21,8 +21,8 @@ def sentences(n: int) -> list[str]:
     ]
 
 
-def answer(n: int) -> list[Event]:
-    stages: list[Event] = [Stage("search", "Searching"), Text("Found 3 passages."), Stage("answer", "Answer")]
+def answer(n: int) -> list[Shown]:
+    stages: list[Shown] = [Stage("search", "Searching"), Text("Found 3 passages."), Stage("answer", "Answer")]
     cited = Citation(1, "lanterns.md", "Oil", "A lantern burns six hours.", 4)
     return [*stages, *(Text(f"{one} ") for one in sentences(n)), cited]
 

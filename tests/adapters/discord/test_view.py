@@ -20,16 +20,17 @@ from bot.adapters.surface import Form, Full, Later, Refused, Shut
 from bot.events import (
     Attachment,
     Author,
+    Changed,
     Choice,
     Choices,
     Citation,
     Elsewhere,
     Ended,
-    Event,
     Failed,
     Notice,
     Place,
     Request,
+    Shown,
     Stage,
     Status,
     Text,
@@ -109,7 +110,7 @@ class Desk:
         self.home = home or Home(self.paper)
         return discord_view(RUN, asked, origin, self.outbox, self.offers, self.home, Pens(PACE, clock))
 
-    async def run(self, *events: Event, status: Ended = "done", view: StagedView[Page] | None = None) -> None:
+    async def run(self, *events: Shown, status: Ended = "done", view: StagedView[Page] | None = None) -> None:
         """Show a whole run."""
         view = view or self.view()
         await show(view, *events)
@@ -117,7 +118,7 @@ class Desk:
         await view.close(status)
 
 
-async def show(view: StagedView[Page], *events: Event) -> None:
+async def show(view: StagedView[Page], *events: Shown) -> None:
     for event in events:
         await view.show(event)
 
@@ -506,3 +507,77 @@ async def test_nothing_is_shown_after_the_end(desk: Desk) -> None:
 
 def test_an_interactions_token_is_not_to_be_seen_in_its_origin() -> None:
     assert "secret" not in repr(Origin("response", 2, 9, token="secret"))
+
+
+SEARCHED, ANSWERED = "### Searching\nFound 3 passages.", "### Answer\nIt is Ana."
+WHOLE = (*SEARCH, Stage("answer", "Answer"), Text("It is Ana."))
+
+
+def changed(*contents: Text | Choices | Citation, stage: str = "answer") -> Changed:
+    return Changed(RUN, stage, "Answer", contents)
+
+
+async def test_an_earlier_stage_is_changed_in_its_own_message_and_the_others_stay(desk: Desk) -> None:
+    await desk.run(*WHOLE)
+    assert desk.paper.texts == [SEARCHED, ANSWERED]
+    for _ in range(2):  # a replay changes nothing more
+        await desk.view().change(changed(Text("It is Bia.")))
+        assert desk.paper.texts == [SEARCHED, "### Answer\nIt is Bia."]
+    assert len(desk.paper.messages[1].states) == len({text for _, text in desk.paper.messages[1].states})
+    assert f"feedback:{RUN}:up" in custom_ids(desk.paper.messages[1]), "it is still the last"
+    await desk.view().change(changed(Text("Nobody was found."), stage="search"))
+    assert desk.paper.texts == ["### Answer\nNobody was found.", "### Answer\nIt is Bia."]
+    assert custom_ids(desk.paper.messages[0]) == []
+
+
+async def test_a_stage_that_gets_shorter_needs_fewer_messages(desk: Desk) -> None:
+    long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(20))
+    await desk.run(Stage("answer", "Answer"), Text(long))
+    assert len(desk.paper.texts) > 1
+    await desk.view().change(changed(Text("Short.")))
+    assert desk.paper.texts == ["### Answer\nShort."]
+
+
+async def test_a_stage_that_is_taken_back_says_so_and_offers_nothing(desk: Desk) -> None:
+    await desk.run(*WHOLE, Choices("And now?", (Choice("Go", "/rules ask go"),)))
+    assert f"choice:{RUN}:0" in custom_ids(desk.paper.messages[1])
+    await desk.view().change(changed())
+    assert "taken back" in desk.paper.texts[1]
+    assert "Ana" not in desk.paper.texts[1]
+    assert f"choice:{RUN}:0" not in custom_ids(desk.paper.messages[1])
+
+
+async def test_what_was_never_shown_is_not_shown_by_a_change(desk: Desk) -> None:
+    await desk.view().change(changed(Text("It is Bia.")))
+    await desk.run(*SEARCH)
+    await desk.view().change(changed(Text("It is Bia.")))
+    assert desk.paper.texts == [SEARCHED]
+
+
+async def test_new_choices_have_numbers_of_their_own_and_old_ones_still_mean_the_same(desk: Desk) -> None:
+    def choices(*labels: str) -> Choices:
+        return Choices("And now?", tuple(Choice(label, f"/rules ask {label}") for label in labels))
+
+    await desk.run(*WHOLE, choices("go", "stay"))
+    for _ in range(2):
+        await desk.view().change(changed(Text("It is Bia."), choices("run")))
+    assert f"choice:{RUN}:2" in custom_ids(desk.paper.messages[1])
+    offered = await desk.offers.all(PLACE.space, RUN, "choice")
+    assert ["go" in offered[0], "stay" in offered[1], "run" in offered[2], len(offered)] == [True] * 3 + [3]
+
+
+@pytest.mark.parametrize("fault", [Full(), Shut(50013)])
+async def test_what_can_no_longer_be_edited_comes_anew_and_says_so(desk: Desk, fault: Exception) -> None:
+    await desk.run(*WHOLE)
+    elsewhere = Paper(read, "elsewhere")
+    desk.paper.faults.append(fault)
+    await desk.view(Home(desk.paper, elsewhere)).change(changed(Text("It is Bia.")))
+    (anew,) = [one for one in (*desk.paper.texts, *elsewhere.texts) if "Bia" in one]
+    assert "can no longer be edited" in anew
+
+
+async def test_what_somebody_has_deleted_stays_so(desk: Desk) -> None:
+    await desk.run(*WHOLE)
+    desk.paper.messages[1].deleted = True
+    await desk.view().change(changed(Text("It is Bia.")))
+    assert desk.paper.texts == [SEARCHED]

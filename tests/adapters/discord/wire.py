@@ -24,7 +24,7 @@ from bot.adapters.pen import Pens
 from bot.adapters.staged_view import StagedView
 from bot.app import App
 from bot.config import DiscordConfig, load
-from bot.events import Author, Ended, Event, Place, Request
+from bot.events import Author, Ended, Place, Request, Shown
 from bot.requests import event_id
 from storage.db import Database
 from storage.offers import Offers
@@ -130,7 +130,7 @@ class Bench:
             request.id, request, origin, self.outbox, self.offers, home, self.pens, overflow=home.overflow
         )
 
-    async def run(self, request: Request, *events: Event, status: Ended = "done") -> None:
+    async def run(self, request: Request, *events: Shown, status: Ended = "done") -> None:
         view = self.view(request)
         for event in events:
             await view.show(event)

@@ -19,7 +19,7 @@ from bot.adapters.slack.origin import Home, Origin, origin_of
 from bot.adapters.slack.placing import Spot, home, place
 from bot.adapters.slack.view import slack_view
 from bot.adapters.slack.workspaces import Me
-from bot.events import Author, Ended, Event, Request, View
+from bot.events import Author, Ended, Request, Shown, View
 from bot.requests import event_id
 from storage.db import Database
 from storage.offers import Offers
@@ -126,7 +126,7 @@ class Desk:
                 task.cancel()
         self.pens = Pens(QUICK)
 
-    async def run(self, request: Request, *events: Event, status: Ended = "done") -> None:
+    async def run(self, request: Request, *events: Shown, status: Ended = "done") -> None:
         view = self.view(request)
         for event in events:
             await view.show(event)

@@ -27,7 +27,8 @@ from bot.adapters.slack.placing import PLATFORM, real
 from bot.adapters.slack.service import Slack
 from bot.app import App
 from bot.config import SlackConfig, load
-from bot.events import Event, Request, Run, Text, View
+from bot.events import Changed, Event, Request, Run, Shown, Text, View
+from bot.platforms import Platform
 from bot.words import words
 from storage.outbox import Outbox
 from tests.fakes import migrated
@@ -69,7 +70,10 @@ class Plain:
         self._recorded = recorded
         self._text = ""
 
-    async def show(self, event: Event) -> None:
+    async def change(self, changed: Changed) -> None:
+        await self._recorded.change(changed)
+
+    async def show(self, event: Shown) -> None:
         self._text += event.text if isinstance(event, Text) else ""
         await self._recorded.show(event)
 
@@ -118,7 +122,7 @@ class Bot(Slack):
         await self.workspaces.learn()
         listening.register(self.bolt, self)
         files = Files(self.workspaces, self.settings)
-        self.app.attach(PLATFORM, self.view, files.fetch, Earlier(self.workspaces, self.people))
+        self.app.attach(Platform(PLATFORM, self.view, files.fetch, Earlier(self.workspaces, self.people)))
 
 
 class Table:

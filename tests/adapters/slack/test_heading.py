@@ -11,7 +11,7 @@ from bot.adapters.slack.heading import PLAN
 from bot.adapters.slack.page import Page
 from bot.adapters.slack.surface import EVENT
 from bot.adapters.surface import Form, Mark
-from bot.events import Ended, Event, Stage, Text
+from bot.events import Ended, Shown, Stage, Text
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 
@@ -146,7 +146,7 @@ async def test_a_stream_is_not_taken_for_the_plan(bench: Desk) -> None:
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("events", [(), ANSWERS])
 async def test_a_plan_from_before_a_crash_does_not_go_on_for_ever(
-    bench: Desk, own: bool, events: tuple[Event, ...]
+    bench: Desk, own: bool, events: tuple[Shown, ...]
 ) -> None:
     """The run fails before there is much to plan again."""
     root = await bench.root() if own else None

@@ -100,11 +100,11 @@ async def test_it_is_known_when_the_question_is_asked_again(at: Table) -> None:
         pass
 
     await at.bot.reception.again(here, event_of("action", root.ts, "1"), request.id, ack)
-    _, again = await at.ended(2)
+    _, _later, again = await at.ended(3)
     assert await earlier(at)(again) == "Ana: The siege"
     elsewhere = await at.slack.say(at.ana, at.channel, "Another thread")
     await at.bot.reception.again(
         replace(here, thread=elsewhere.ts), event_of("action", root.ts, "2"), request.id, ack
     )
-    *_, apart = await at.ended(3)
+    *_, apart = await at.ended(4)
     assert await earlier(at)(apart) == ""

@@ -22,7 +22,22 @@ from bot.adapters.slack.render import pages
 from bot.adapters.slack.view import slack_view
 from bot.adapters.surface import Form
 from bot.config import SlackConfig
-from bot.events import Attachment, Author, Elsewhere, Event, Failed, Place, Request, Stage, Status, Text, View
+from bot.events import (
+    Attachment,
+    Author,
+    Changed,
+    Choice,
+    Choices,
+    Elsewhere,
+    Failed,
+    Place,
+    Request,
+    Shown,
+    Stage,
+    Status,
+    Text,
+    View,
+)
 from bot.words import words
 from tests.adapters.paper import Clock, Paper, PaperHome
 from tests.adapters.slack.desk import Desk, Known
@@ -35,7 +50,7 @@ ANSWER = (Stage("answer", "Answer"), Text("It is "), Text("Ana."))
 HINT = "To go on, reply in this thread; you need not mention me here."
 
 
-async def show(view: View, *events: Event) -> None:
+async def show(view: View, *events: Shown) -> None:
     for event in events:
         await view.show(event)
 
@@ -402,3 +417,24 @@ async def test_nobody_is_called_by_what_was_asked(bench: Desk) -> None:
     await bench.run(request, Stage("answer", "<!here>"), Text("<!channel> and @channel"), Status("<!here>"))
     for message in bench.channel.everything:
         assert message.mentions == []
+
+
+async def test_an_earlier_stage_is_changed_in_its_own_message_or_taken_back(bench: Desk) -> None:
+    root = await bench.root()
+    request = bench.request(root)
+    await bench.run(request, *SEARCH, *ANSWER, Choices("Now?", (Choice("Go", "/rules ask go"),)))
+    search, answer = root.thread
+    for _ in range(2):  # as after a crash
+        await bench.view(request).change(
+            Changed(
+                request.id, "answer", "Answer", (Text("It is Bia."), Choices("Now?", (Choice("Stay", "x"),)))
+            )
+        )
+    assert root.thread == [search, answer]
+    assert body(answer) == "### Answer\nIt is Bia."
+    assert "Stay" in answer.buttons
+    assert "Go" not in answer.buttons
+    await bench.view(request).change(Changed(request.id, "search", "Searching"))
+    assert "taken back" in search.shown
+    assert "3 passages" not in search.shown
+    assert bench.fake.refused == []

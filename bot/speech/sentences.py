@@ -1,0 +1,97 @@
+"""Cuts text that is still being written into sentences, so that a voice can begin before the end is known.
+
+Pure. The sentences are the same however the text was cut into pieces on its way here.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 400
+"""Characters of the longest piece: about half a minute of speech. A sentence without an end is cut at a comma, else
+between words."""
+
+_END = re.compile(
+    r"""
+    \n[^\S\n]*\n\s*                               # an empty line
+    | \n(?=\s*(?:[-*+•>\#]|\d{1,3}[.)])\s)         # the next line of a list, a heading
+    | [。！？｡]+[”’»」』）)\]"']*                     # no space follows in Chinese and Japanese
+    | (?:[.!?…]+)[”’»)\]"'*_]*(?=\s)
+    """,
+    re.VERBOSE,
+)
+_WORD = re.compile(r"[\w.]+$")
+_ABBREVIATED = re.compile(
+    r"""
+    mr|mrs|ms|dr|st|prof|sr|jr|vs|etc|no|vol|fig|ca|cf|pp?|eds?|approx|dept|est|min|max|sec|ch|inc|ltd|[ei]\.[eg]|[ap]\.m
+    | sra|dra|srta|profa|págs?|caps?|arts?|séc|núm|tel|av|ex|obs|aprox|p\.ex|[ad]\.c
+    | jan|fev|feb|mar|abr|apr|jun|jul|ago|aug|set|sept?|out|oct|nov|dez|dec
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PAUSE = re.compile(r"[,;:–—]\s")
+
+
+class Sentences:
+    """Of one text: `feed` it as it comes, then `end` it."""
+
+    def __init__(self) -> None:
+        self._left = ""
+
+    def feed(self, text: str) -> list[str]:
+        """The sentences that are whole by now, without spaces around them."""
+        self._left += text
+        return self._cut(ended=False)
+
+    def end(self) -> list[str]:
+        """What is left, the last sentence included, if there is one."""
+        left = self._cut(ended=True)
+        self._left = ""
+        return left
+
+    def _cut(self, *, ended: bool) -> list[str]:
+        whole: list[str] = []
+        while (at := self._next(ended)) is not None:
+            sentence, self._left = self._left[:at].strip(), self._left[at:].lstrip()
+            if sentence:
+                whole.append(sentence)
+            if not self._left:
+                break
+        return whole
+
+    def _next(self, ended: bool) -> int | None:
+        """Where the first sentence ends; None while that cannot be told."""
+        left = self._left
+        for end in _END.finditer(left):
+            if end.start() >= LONGEST:
+                break
+            follows = left[end.end() :].lstrip()
+            if not follows and not ended:  # what comes next decides
+                return None
+            if _ends(left[: end.start()], end[0], follows):
+                return end.end()
+        if len(left) > LONGEST + 1 or (ended and len(left) > LONGEST):
+            return _in_between(left)
+        return len(left) if ended else None
+
+
+def _ends(before: str, end: str, follows: str) -> bool:
+    """Whether a sentence ends with `end`, which is no abbreviation's full stop nor a pause within the sentence."""
+    if end[0] == "\n" or end[0] in "。！？｡" or not follows:
+        return True
+    if end.rstrip("”’»)]\"'*_").endswith((".", "…")):
+        if follows[0].islower():
+            return False
+        word = _WORD.search(before)
+        name = word[0] if word else ""
+        if end[0] == "." and len(end) == 1:
+            initial = len(name) == 1 and name.isupper() and name != "I"
+            numbered = name.isdigit() and before[: -len(name)].rstrip(" ")[-1:] in ("", "\n")
+            return not (initial or numbered or _ABBREVIATED.fullmatch(name) is not None)
+    return True
+
+
+def _in_between(text: str) -> int:
+    """Where a sentence that is too long is cut: behind its last pause, else between words, else anywhere."""
+    pauses = [pause.end() for pause in _PAUSE.finditer(text, LONGEST // 2, LONGEST)]
+    return pauses[-1] if pauses else text.rfind(" ", 1, LONGEST) + 1 or LONGEST

@@ -1,0 +1,12 @@
+"""Which run has begun another one."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+
+
+def upgrade() -> None:
+    op.add_column("inbox", sa.Column("parent", sa.String(), nullable=False, server_default=""))
+    op.create_index(op.f("ix_inbox_parent"), "inbox", ["parent"])
