@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.client import Sutradhar
+    from bot.adapters.discord.installed.client import Sutradhar
 
 
 async def load(bot: Sutradhar) -> None:
     """Every command into the bot's tree, with the listener for windows and the answer to faults."""
-    from bot.adapters.discord import malformed, repeated
-    from bot.adapters.discord.menus import about_message
-    from bot.adapters.discord.verbs import command, group
+    from bot.adapters.discord.installed import malformed, repeated
+    from bot.adapters.discord.received.menus import about_message
+    from bot.adapters.discord.received.verbs import command, group
     from bot.commands import BARE, WORKS
     from cogs import free_chat, setup
 

@@ -9,12 +9,12 @@ from discord import app_commands
 from discord.app_commands import locale_str
 from discord.ext import commands
 
-from bot.adapters.discord.placing import PLATFORM, Spot, spot
-from bot.adapters.discord.translator import said
-from bot.adapters.discord.verbs import named
+from bot.adapters.discord.received.placing import PLATFORM, Spot, spot
+from bot.adapters.discord.received.translator import said
+from bot.adapters.discord.received.verbs import named
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.client import Sutradhar
+    from bot.adapters.discord.installed.client import Sutradhar
     from storage.threads import ThreadRow
 
 

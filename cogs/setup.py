@@ -9,13 +9,13 @@ from discord import app_commands
 from discord.app_commands import locale_str
 from discord.ext import commands
 
-from bot.adapters.discord import telling
-from bot.adapters.discord.checklist import examine, listed
-from bot.adapters.discord.placing import spot
-from bot.adapters.discord.translator import said
+from bot.adapters.discord.installed.checklist import examine, listed
+from bot.adapters.discord.received.placing import spot
+from bot.adapters.discord.received.translator import said
+from bot.adapters.discord.shown import telling
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.client import Sutradhar
+    from bot.adapters.discord.installed.client import Sutradhar
 
 
 class Setup(commands.Cog):

@@ -15,8 +15,8 @@ import pytest
 
 from bot import command_line, fence, members, prompts
 from bot.adapters import blocks, draft, rolling
-from bot.adapters.discord import inline as discord_inline
-from bot.adapters.discord import markdown as discord_markdown
+from bot.adapters.discord.text import inline as discord_inline
+from bot.adapters.discord.text import markdown as discord_markdown
 from bot.adapters.links import misleads
 from bot.adapters.quoted import quotation
 from bot.adapters.slack import heard, mrkdwn, neutral, written

@@ -9,9 +9,9 @@ import pytest_asyncio
 import simcord
 
 import cogs
-from bot.adapters.discord.client import Sutradhar
-from bot.adapters.discord.reception import Reception
-from bot.adapters.discord.translator import Translator
+from bot.adapters.discord.installed.client import Sutradhar
+from bot.adapters.discord.received.intake import Reception
+from bot.adapters.discord.received.translator import Translator
 from bot.app import App
 from tests.cogs.table import Client, Record, Table, World
 from tests.fakes.house import config

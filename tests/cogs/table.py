@@ -17,11 +17,11 @@ from simcord.interactions import base_payload
 from simcord.results import InteractionResult
 
 import cogs
-from bot.adapters.discord import buttons, listen
-from bot.adapters.discord.client import Sutradhar
-from bot.adapters.discord.origin import Origin, origin_of
-from bot.adapters.discord.reception import Reception
-from bot.adapters.discord.translator import Translator
+from bot.adapters.discord.installed.client import Sutradhar
+from bot.adapters.discord.received import listen, presses
+from bot.adapters.discord.received.intake import Reception
+from bot.adapters.discord.received.origin import Origin, origin_of
+from bot.adapters.discord.received.translator import Translator
 from bot.app import App
 from bot.config import Config
 from bot.events import Request, View
@@ -49,7 +49,7 @@ class Client(Sutradhar):
         await self.tree.set_translator(Translator())
         await cogs.load(self)
         await listen.load(self)
-        self.add_dynamic_items(*buttons.ITEMS)
+        self.add_dynamic_items(*presses.ITEMS)
         await self.tree.sync()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.discord.autocomplete import CHARS, CHOICES, FRESH_S, Autocomplete, fitting
+from bot.adapters.discord.received.autocomplete import CHARS, CHOICES, FRESH_S, Autocomplete, fitting
 from bot.commands import TABLE
 from bot.events import Citation
 from bot.retrieval.intake import Item

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from bot.adapters.discord.client import Sutradhar
-from bot.adapters.discord.faults import in_words
+from bot.adapters.discord.installed.client import Sutradhar
+from bot.adapters.discord.installed.faults import in_words
 
 if TYPE_CHECKING:
     from bot.app import App

@@ -19,11 +19,12 @@ from simcord.results import InteractionResult, ResponseMessage
 
 import cogs.free_chat
 import cogs.setup
-from bot.adapters.discord import buttons, listen, sync
-from bot.adapters.discord.client import Sutradhar
-from bot.adapters.discord.reception import Reception
-from bot.adapters.discord.sharing import said
-from bot.adapters.discord.translator import Translator
+from bot.adapters.discord.installed import sync
+from bot.adapters.discord.installed.client import Sutradhar
+from bot.adapters.discord.received import listen, presses
+from bot.adapters.discord.received.intake import Reception
+from bot.adapters.discord.received.sharing import said
+from bot.adapters.discord.received.translator import Translator
 from bot.app import App
 from bot.config import Config, DiscordConfig, load
 from tests.fakes import migrated
@@ -39,7 +40,7 @@ class Client(Sutradhar):
         await cogs.setup.load(self)
         await cogs.free_chat.load(self)
         await listen.load(self)
-        self.add_dynamic_items(*buttons.ITEMS)
+        self.add_dynamic_items(*presses.ITEMS)
         self.tree.add_command(show)
         await sync.sync(self.tree, self.app.house.marks)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.adapters.discord.global_limit import GlobalLimit
+from bot.adapters.discord.installed.global_limit import GlobalLimit
 from bot.adapters.pen import urgency
 
 

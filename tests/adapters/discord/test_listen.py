@@ -13,7 +13,7 @@ from simcord.builders import ChannelHandle
 from simcord.enums import MessageType
 
 from bot.adapters.cooldown import LOOKS, SLIPS
-from bot.adapters.discord.listen import Listener
+from bot.adapters.discord.received.listen import Listener
 from bot.adapters.turns import Turns
 from bot.config import DiscordConfig
 from bot.events import Event, Run, Text

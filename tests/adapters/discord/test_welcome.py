@@ -9,7 +9,7 @@ import discord
 import pytest
 from simcord.builders import GuildHandle
 
-from bot.adapters.discord.welcome import Welcome, where
+from bot.adapters.discord.installed.welcome import Welcome, where
 from tests.adapters.discord.table import Table, table
 
 

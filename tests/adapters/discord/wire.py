@@ -12,14 +12,14 @@ from typing import Any
 
 import discord
 
-from bot.adapters.discord.client import Sutradhar, intents_of
-from bot.adapters.discord.home import DiscordHome
-from bot.adapters.discord.origin import Home, Origin, origin_of
-from bot.adapters.discord.pace import PACE
-from bot.adapters.discord.page import Page
-from bot.adapters.discord.shards import redirect
-from bot.adapters.discord.surface import HANGS_S
-from bot.adapters.discord.view import discord_view
+from bot.adapters.discord.installed.client import Sutradhar, intents_of
+from bot.adapters.discord.installed.pace import PACE
+from bot.adapters.discord.installed.shards import redirect
+from bot.adapters.discord.received.origin import Home, Origin, origin_of
+from bot.adapters.discord.shown.home import DiscordHome
+from bot.adapters.discord.shown.surface import HANGS_S
+from bot.adapters.discord.shown.view import discord_view
+from bot.adapters.discord.text.page import Page
 from bot.adapters.pen import Pens
 from bot.adapters.staged_view import StagedView
 from bot.app import App
