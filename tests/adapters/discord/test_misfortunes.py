@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.discord.received.origin import origin_of
-from bot.adapters.discord.shown.surface_response import Response
+from bot.adapters.discord.received.placing import origin_of
+from bot.adapters.discord.shown.surface import Response
 from bot.adapters.discord.shown.threads import missing, tidy
 from bot.adapters.discord.text.render import pages
 from bot.adapters.sheet import Facts, Sheet

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.discord.text import render
-from bot.adapters.discord.text.inline import size
+from bot.adapters.discord.text.markdown import size
 from bot.adapters.discord.text.page import ANSWER, FAILED, STOPPED, WORKING, Page
 from bot.adapters.sheet import Facts, Sheet
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status

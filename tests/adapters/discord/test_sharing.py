@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.adapters import custom_ids
 from bot.adapters.buttons_row import Button
-from bot.adapters.discord.received.sharing import texts
+from bot.adapters.discord.received.presses import texts
 from bot.adapters.discord.text.page import ANSWER, Card, Page
 
 RUN = "0" * 32

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from discord.ui import LayoutView
 
-from bot.adapters.discord.received.origin import origin_of
+from bot.adapters.discord.received.placing import origin_of
 from bot.adapters.discord.shown import surface
 from bot.adapters.discord.shown.threads import Opening, missing
 from bot.adapters.discord.text.render import pages

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.discord.received.origin import Origin
+from bot.adapters.discord.received.placing import Origin
 from bot.adapters.discord.shown.view import discord_view
 from bot.adapters.discord.text.page import Page
 from bot.adapters.pen import Clock, Pace, Pens

@@ -19,7 +19,7 @@ from bot.adapters.discord.installed.invite import PERMISSIONS
 from bot.words import Words
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.installed.client import Sutradhar
+    from bot.adapters.discord.installed.client import Client
 
 _FOR_THREADS = ("create_public_threads", "send_messages_in_threads")
 
@@ -30,7 +30,7 @@ def listed(checks: Sequence[Check], say: Words) -> str:
 
 
 async def examine(
-    client: Sutradhar, guild: discord.Guild | None, space: str, may: discord.Permissions, say: Words
+    client: Client, guild: discord.Guild | None, space: str, may: discord.Permissions, say: Words
 ) -> list[Check]:
     """All that matters in a channel where the bot `may` do this."""
     return [
@@ -57,7 +57,7 @@ def _permissions(may: discord.Permissions, say: Words) -> Iterator[Check]:
     yield Check(None, say("welcome.check_permission_how"))
 
 
-def _threads(client: Sutradhar, may: discord.Permissions, say: Words) -> Check:
+def _threads(client: Client, may: discord.Permissions, say: Words) -> Check:
     if not client.settings.threads:
         return Check(None, say("welcome.check_threads_off"))
     if not all(getattr(may, name) for name in _FOR_THREADS):
@@ -65,13 +65,13 @@ def _threads(client: Sutradhar, may: discord.Permissions, say: Words) -> Check:
     return Check(True, say("welcome.check_threads"))
 
 
-def _free_chat(client: Sutradhar, say: Words) -> Check:
+def _free_chat(client: Client, say: Words) -> Check:
     if client.intents.message_content:
         return Check(True, say("welcome.check_free_chat"))
     return Check(None, say("welcome.check_free_chat_off"))
 
 
-async def _commands(client: Sutradhar, guild: discord.Guild | None, say: Words) -> Check:
+async def _commands(client: Client, guild: discord.Guild | None, say: Words) -> Check:
     alone = guild.id if guild is not None and guild.id in client.settings.sync_guilds else None
     application = client.application_id
     assert application is not None, "nobody asks before the login"
@@ -81,7 +81,7 @@ async def _commands(client: Sutradhar, guild: discord.Guild | None, say: Words) 
     return Check(same, say("welcome.check_commands" if same else "welcome.check_commands_old"))
 
 
-def _latency(client: Sutradhar, guild: discord.Guild | None, say: Words) -> Iterator[Check]:
+def _latency(client: Client, guild: discord.Guild | None, say: Words) -> Iterator[Check]:
     shard = client.get_shard(guild.shard_id) if guild is not None else None
     seconds = shard.latency if shard is not None else client.latency
     if math.isfinite(seconds):  # there is none before the first heartbeat

@@ -1,7 +1,4 @@
-"""The connection to Discord: who we are there, what we listen to, and how a run finds its view.
-
-Knows no command and no work: those are the cogs' and the application's.
-"""
+"""Who we are on Discord, what we want to be told, and how we come and go there. Knows no command and no work."""
 
 from __future__ import annotations
 
@@ -10,23 +7,16 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import discord
 from discord.ext import commands
 from yarl import URL
 
-from bot.adapters import unfinished
-from bot.adapters.discord.installed import sync
-from bot.adapters.discord.installed.global_limit import GlobalLimit, Request
-from bot.adapters.discord.installed.invalid_requests import InvalidRequests
-from bot.adapters.discord.installed.pace import PACE
-from bot.adapters.discord.installed.shards import Plan, Turnstile, plan, redirect
-from bot.adapters.discord.received.attachments import Attachments
-from bot.adapters.discord.shown.surface import HANGS_S, UPLOAD_S
+from bot.adapters.discord.installed.connection import Plan, Turnstile, plan, redirect
+from bot.adapters.discord.installed.limits import HANGS_S, PACE, GlobalLimit, InvalidRequests
 from bot.adapters.pen import Pens
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.received.intake import Reception
+    from bot.adapters.discord.received.intake import Intake
     from bot.app import App
     from bot.config import Config
 
@@ -49,17 +39,17 @@ LAST_GUILD_S = 0.5
 that we do not keep; servers that come later are known as well."""
 
 
-class Sutradhar(commands.AutoShardedBot):
+class Client(commands.AutoShardedBot):
     """One per process. `login`, then `App.start`, then `connect`."""
 
-    reception: Reception
+    intake: Intake
 
     def __init__(
         self,
         app: App,
         config: Config,
         *,
-        on_first_ready: Callable[[Sutradhar], None] | None = None,
+        on_first_ready: Callable[[Client], None] | None = None,
         hangs_s: float = HANGS_S,
     ) -> None:
         """`hangs_s`: after so long without an answer a request is given up, and its connection with it."""
@@ -91,30 +81,7 @@ class Sutradhar(commands.AutoShardedBot):
             http_trace=self.refused.trace(),
         )
         # discord.py only minds this limit once it has been hit.
-        sent = _timed(self.http.request, hangs_s)
-        self.http.request = GlobalLimit().limiting(sent)  # type: ignore[method-assign]
-
-    async def setup_hook(self) -> None:
-        """Logged in, and not yet connected: everything that answers events is put in its place."""
-        from bot.adapters.discord.received import listen, presses
-        from bot.adapters.discord.shown.view import view_factory
-
-        self.app.attach("discord", view_factory(self), Attachments(self.settings).fetch)
-        await self.furnish()
-        await listen.load(self)
-        self.add_dynamic_items(*presses.ITEMS)
-        await self.app.house.offers.sweep(unfinished.KIND, unfinished.KEPT)
-        await sync.sync(self.tree, self.app.house.marks, self.settings.sync_guilds)
-
-    async def furnish(self) -> None:
-        """The commands, and who takes them in."""
-        import cogs
-        from bot.adapters.discord.received.intake import Reception
-        from bot.adapters.discord.received.translator import Translator
-
-        self.reception = Reception(self.app, self, self.config)
-        await self.tree.set_translator(Translator())
-        await cogs.load(self)
+        self.http.request = GlobalLimit().limiting(self.http.request, hangs_s)  # type: ignore[method-assign]
 
     async def on_message(self, message: discord.Message) -> None:
         """Not a prefix command: messages are listened to elsewhere."""
@@ -164,20 +131,3 @@ class Sutradhar(commands.AutoShardedBot):
     async def close(self) -> None:
         self.pens.close()
         await super().close()
-
-
-def _timed(request: Request, hangs_s: float) -> Request:
-    """The same request, which waits for so long for its answer if it is of a channel: those can be made anew.
-
-    Raises aiohttp.ServerTimeoutError, and the next try gets another connection. How long a limit keeps a request
-    back does not count.
-    """
-    short = aiohttp.ClientTimeout(total=300, sock_connect=hangs_s, sock_read=hangs_s)
-    long = aiohttp.ClientTimeout(total=300, sock_connect=hangs_s, sock_read=max(hangs_s, UPLOAD_S))
-
-    async def timed(route: discord.http.Route, **given: Any) -> Any:
-        if route.path.startswith("/channels/"):
-            given["timeout"] = long if given.get("files") else short
-        return await request(route, **given)
-
-    return timed

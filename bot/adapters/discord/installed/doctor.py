@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import discord
 
-from bot.adapters.discord.installed.faults import in_words
+from bot.adapters.discord.installed.connection import in_words, redirect
 from bot.adapters.discord.installed.invite import PERMISSIONS, wanted
-from bot.adapters.discord.installed.shards import redirect
+from bot.adapters.discord.installed.sync import payload
 from bot.events import Sorry
 from bot.words import Words
 
@@ -177,12 +177,11 @@ class _Nobody:
 
 async def ours(config: Config) -> list[dict[str, Any]]:
     """The commands of this release, from a client that never goes anywhere."""
-    from bot.adapters.discord.installed import sync
-    from bot.adapters.discord.installed.client import Sutradhar
+    from bot.adapters.discord.service import Sutradhar
 
     async with Sutradhar(cast("App", _Nobody()), config) as client:
         await client.furnish()
-        return await sync.payload(client.tree)
+        return await payload(client.tree)
 
 
 async def _timed(http: discord.http.HTTPClient) -> float:

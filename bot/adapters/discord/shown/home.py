@@ -17,22 +17,21 @@ import discord
 
 from bot.adapters.backoff import patiently
 from bot.adapters.beside import Beside
-from bot.adapters.discord.shown.overflow import Overflow
 from bot.adapters.discord.shown.surface import (
     NO_ACCESS,
     NO_PERMISSION,
     UNKNOWN_CHANNEL,
     Channel,
+    Response,
     direct,
 )
-from bot.adapters.discord.shown.surface_response import Response
 from bot.adapters.discord.shown.threads import THREAD, Opening, Refusal, missing, tidy
 from bot.adapters.pen import Rank
 from bot.adapters.surface import Form, Gone, Refused, Shut, Surface, SurfaceFault
 from bot.words import words
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.received.origin import Origin
+    from bot.adapters.discord.received.placing import Origin
     from bot.adapters.discord.text.page import Page
     from bot.events import Place, Request
     from storage.outbox import Outbox
@@ -77,7 +76,6 @@ class DiscordHome:
         self._opening = Opening(client, request, origin, outbox, self.response, self._say)
         here = Channel(client, origin.channel, origin.guild, reply_to=origin.message)
         self.surface: Surface[Page] = self.response if origin.home == "response" and self.response else here
-        self.overflow = Overflow(client, self._run, self._place.space, origin, outbox, self.response)
         self._lost: list[Surface[Page]] = []
         self.form = Form.LAYOUT
         self.messages: set[str] = set()

@@ -1,35 +1,40 @@
-"""The most common surface on Discord: a channel, thread or DM where the bot owns what it writes.
+"""Where messages stand on Discord: a channel, thread or DM where the bot owns what it writes; an interaction's answer.
 
-With it, what all of Discord's share: how a page is sent, and what goes wrong, in the words of `bot.adapters.surface`.
+With it, what both share: how a page is sent, and what goes wrong, in the words of `bot.adapters.surface`.
 Knows no run and no stage.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Collection, Hashable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp
 import discord
 
-from bot.adapters.discord.shown.fading import put_out
+from bot.adapters.discord.installed.limits import HANGS_S, UPLOAD_S
+from bot.adapters.discord.text.page import put_out
 from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused, Shut
 
 if TYPE_CHECKING:
+    from bot.adapters.discord.received.placing import Origin
     from bot.adapters.discord.text.page import Page
 
 CLOCKS_APART = timedelta(minutes=1)
 """How far our clock and Discord's may differ when we look for what we sent."""
 LOOK_BACK = 300
 """Messages that are looked through for one of ours."""
-HANGS_S = 10.0
-"""How long an answer of Discord's may take, before a request is made anew that may be made twice."""
-UPLOAD_S = 60.0
-"""The same for a request that brings files, which Discord looks through before it answers."""
+ORIGINAL = "@original"
+"""The response's own name where a message's id is wanted (Discord's documentation, "Edit Original Interaction
+Response")."""
+EARLY_S = 5.0
+"""So much before its time a token is taken for dead: a request on its way would come too late."""
 
 # Discord's documentation, "JSON Error Codes".
 UNKNOWN_MESSAGE, OLD_EDITS, ARCHIVED = 10008, 30046, 50083
@@ -88,14 +93,9 @@ def sent_as(page: Page, mark: Mark, form: Form) -> dict[str, Any]:
     if form is Form.LAYOUT:
         layout = page.layout()
         layout.children[0].id = component(mark)
-        # A view that is not stopped stays in the client's memory, to answer presses that our own items answer.
-        layout.stop()
         return {"view": layout}
     buttons = page.plain_buttons()
-    if buttons is None:
-        return {"content": page.plain}
-    buttons.stop()
-    return {"content": page.plain, "view": buttons}
+    return {"content": page.plain} | ({"view": buttons} if buttons is not None else {})
 
 
 def attached(page: Page, form: Form) -> list[discord.File]:
@@ -245,3 +245,105 @@ def named(components: Any) -> tuple[set[int], list[str]]:
         if (accessory := getattr(one, "accessory", None)) is not None:
             waiting.append(accessory)
     return ids, custom_ids
+
+
+class Response:
+    """An interaction's own answer: its response first, then follow-ups, as long as its token lives.
+
+    The one way to speak where the bot is a guest, and the only one to speak to somebody alone in a channel.
+    """
+
+    files = True
+
+    def __init__(
+        self,
+        client: discord.Client,
+        origin: Origin,
+        run: str,
+        *,
+        hangs_s: float = HANGS_S,
+    ) -> None:
+        """`hangs_s`: an edit that takes longer is given up. A follow-up is not: nothing makes a second one the same."""
+        self._webhook = discord.Webhook.partial(origin.application, origin.token, client=client)
+        # What an interaction's token opens is of this kind, and only this kind may send to one person alone.
+        self._webhook.type = discord.WebhookType.application
+        self._run = run
+        self._private = origin.private
+        self._until = origin.until - EARLY_S
+        self.answered = False
+        """Whether the response says something already, so that every message is a follow-up."""
+        self._hangs_s = hangs_s
+
+    @property
+    def key(self) -> Hashable:
+        return self._run
+
+    @property
+    def alive(self) -> bool:
+        return time.time() < self._until
+
+    async def post(self, page: Page, mark: Mark, form: Form) -> str:
+        self._must_live()
+        with in_our_words():
+            if not self.answered:
+                changed = changes(page, mark, form, files=bool(page.files), reset=False)
+                id = await self._edit(ORIGINAL, changed)
+                self.answered = True
+                return str(id)
+            return await self._follow_up(page, mark, form, ephemeral=self._private)
+
+    async def whisper(self, page: Page, mark: Mark, form: Form) -> str:
+        """Say it to the asker alone, also where the response would have been for everybody."""
+        self._must_live()
+        with in_our_words():
+            if self._private and not self.answered:
+                return await self.post(page, mark, form)
+            if not self.answered:
+                # Or the first follow-up would take the response's place, and be as public as that.
+                with suppress(discord.NotFound):  # done before a crash
+                    await self._webhook.delete_message(_id(ORIGINAL))
+                self.answered = True
+            return await self._follow_up(page, mark, form, ephemeral=True)
+
+    async def _follow_up(self, page: Page, mark: Mark, form: Form, *, ephemeral: bool) -> str:
+        files = attached(page, form)
+        said: dict[str, Any] = sent_as(page, mark, form) | ({"files": files} if files else {})
+        message = await self._webhook.send(
+            **said, ephemeral=ephemeral, wait=True, allowed_mentions=discord.AllowedMentions.none()
+        )
+        return str(message.id)
+
+    async def edit(
+        self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+    ) -> None:
+        self._must_live()
+        changed = changes(page, mark, form, files=files, reset=reset)
+        with in_our_words():
+            await self._edit(message, changed)
+
+    async def _edit(self, message: str, changed: dict[str, Any]) -> int:
+        # The library waits for a limit here, too, but for less than this.
+        uploads = bool(changed.get("attachments"))
+        async with asyncio.timeout(max(self._hangs_s, UPLOAD_S) if uploads else self._hangs_s):
+            edited = await self._webhook.edit_message(
+                _id(message), **changed, allowed_mentions=discord.AllowedMentions.none()
+            )
+        return edited.id
+
+    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+        """Nothing: the response is edited again, and a follow-up for one person stands in no history."""
+        return None
+
+    async def delete(self, message: str) -> None:
+        self._must_live()
+        with in_our_words():
+            await self._webhook.delete_message(_id(message))
+
+    def _must_live(self) -> None:
+        if not self.alive:
+            raise Shut(expired=True)
+
+
+def _id(message: str) -> int:
+    """As the library types it, which puts the response's name into the address, too."""
+    return int(message) if message != ORIGINAL else cast("int", message)

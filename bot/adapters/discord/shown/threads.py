@@ -15,20 +15,20 @@ from bot.adapters.discord.shown.surface import (
     CLOCKS_APART,
     NO_ACCESS,
     NO_PERMISSION,
+    ORIGINAL,
     Channel,
     component,
     in_our_words,
     named,
     sent_as,
 )
-from bot.adapters.discord.shown.surface_response import ORIGINAL
 from bot.adapters.discord.text import render
 from bot.adapters.draft import clean
 from bot.adapters.surface import Form, Gone, Later, Mark, Refused, Shut
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.received.origin import Origin
-    from bot.adapters.discord.shown.surface_response import Response
+    from bot.adapters.discord.received.placing import Origin
+    from bot.adapters.discord.shown.surface import Response
     from bot.adapters.discord.text.page import Page
     from bot.events import Request
     from bot.words import Words

@@ -1,7 +1,7 @@
-"""One message of the bot, with layout (Components V2) and without. Knows no run and no channel.
+"""One message of the bot, with layout (Components V2) and without; and what is changed on one that stands there.
 
-Both are built from the same parts. Views are made inert: what a button does is found by its custom_id, so
-that it works after a restart, too, and nothing is kept in memory for a message.
+Both forms are built from the same parts. Views are made inert: what a button does is found by its custom_id, so
+that it works after a restart, too, and nothing is kept in memory for a message. Knows no run and no channel.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import discord
 from discord import ui
 
+from bot.adapters import custom_ids
 from bot.adapters.buttons_row import PER_ROW, Button
 
 TEXT = 4_000
@@ -29,6 +30,9 @@ ALT = 256
 """Of a picture's description, as discord.py documents it."""
 
 ANSWER, WORKING, FAILED, STOPPED = 0x61AFEF, 0xE5C07B, 0xE06C75, 0x8B919E
+
+CURSOR = "▍"
+"""Behind a text that grows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class Page:
                     view.add_item(item)
             else:
                 view.add_item(ui.Container(*items, accent_colour=card.colour))
+        # A view that is not stopped stays in the client's memory, to answer presses that our own items answer.
         view.stop()
         return view
 
@@ -149,3 +154,49 @@ def _button(one: Button, row: int | None = None) -> ui.Button[Any]:
         custom_id=one.custom_id,
         row=row,
     )
+
+
+def buttons_without(message: discord.Message, custom_id: str) -> ui.LayoutView | ui.View | None:
+    """The message's components but for one button; None where it has none of that id.
+
+    Raises ValueError or ClientException for components that the library does not know.
+    """
+    view = _view(message)
+    return view if _without(view, custom_id) else None
+
+
+def put_out(message: discord.Message, run: str, note: str) -> dict[str, Any]:
+    """The edit that ends a message in the middle of its text: no cursor, no stop button, `note` below it."""
+    view = _view(message)
+    _without(view, custom_ids.stop(run))
+    if not isinstance(view, ui.LayoutView):
+        return {"content": f"{_bare(message.content)}\n{note}"[:2_000], "view": view}
+    texts = [one for one in view.walk_children() if isinstance(one, ui.TextDisplay)]
+    for one in texts:
+        one.content = _bare(one.content) or "…"
+    last = texts[-1].parent if texts else None
+    (last if isinstance(last, ui.Container) else view).add_item(ui.TextDisplay(note))
+    return {"view": view}
+
+
+def _view(message: discord.Message) -> ui.LayoutView | ui.View:
+    kind = ui.LayoutView if message.flags.components_v2 else ui.View
+    view = kind.from_message(message, timeout=None)
+    view.stop()  # presses come through their custom_ids: nothing has to be remembered of it
+    return view
+
+
+def _without(view: ui.LayoutView | ui.View, custom_id: str) -> bool:
+    found = next((one for one in view.walk_children() if getattr(one, "custom_id", None) == custom_id), None)
+    if found is None:
+        return False
+    row = found.parent
+    if isinstance(row, ui.ActionRow) and len(row.children) > 1:
+        row.remove_item(found)
+    else:
+        view.remove_item(row or found)
+    return True
+
+
+def _bare(text: str) -> str:
+    return text.rstrip().removesuffix(CURSOR).rstrip()

@@ -1,23 +1,27 @@
-"""A stage as it stands right now, to the messages that show it. Pure; knows no client and no channel.
+"""A stage as it stands right now, to the messages that show it; or a whole run to one. Pure; knows no client.
 
 Text fills one message after another, each so short that its plain form, without layout, holds it too. What
 stands under the text (status, notices, sources, buttons) goes with the last of them.
+
+Where the bot is a guest it may send few messages, and stages by editing one (`folded`): earlier stages shrink to a
+line each, and what does not fit becomes a file.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
 from bot.adapters.buttons_row import Offer, controls, offers
 from bot.adapters.citations import SourceList
-from bot.adapters.discord.text.inline import inline, literal, size
-from bot.adapters.discord.text.markdown import divided, pieces
+from bot.adapters.discord.text.markdown import divided, inline, literal, pieces, size
 from bot.adapters.discord.text.page import (
     ALT,
     ANSWER,
     CONTENT,
+    CURSOR,
     FAILED,
     STOPPED,
     TEXT,
@@ -28,9 +32,9 @@ from bot.adapters.discord.text.page import (
     Rule,
     Shown,
 )
-from bot.adapters.draft import Piece, clean, pack, shortened
+from bot.adapters.draft import Piece, clean, pack, shortened, split
 from bot.adapters.sheet import Facts, Sheet
-from bot.events import Picture, Status
+from bot.events import Attachment, Citation, Picture, Status
 from bot.words import Words
 
 BODY = 1_850
@@ -45,7 +49,6 @@ SOURCES = 1_900
 LABEL = 80
 """Units of a button's label (Discord's documentation, "Button")."""
 
-CURSOR = "▍"
 BAR = 10
 
 FILES = 10
@@ -271,3 +274,103 @@ def _as_fit(lines: list[str], room: int) -> list[str]:
 
 def _joined(texts: list[str]) -> str:
     return "\n".join(one for one in texts if one)
+
+
+LINE = 120
+"""Characters of an earlier stage's line."""
+SHORT = 400
+"""An earlier stage's text up to this long is not missed; more of it is worth a file."""
+ROOMS = (1_400, 1_000, 600, 200)
+"""Characters of text to try, the largest first: what else stands in the message is not known beforehand."""
+
+
+def folded(sheets: Sequence[Sheet], facts: Facts) -> Page:
+    """The stages as one page."""
+    *earlier, last = sheets
+    whole = replace(
+        last,
+        links=[*map(_line, earlier), *(link for one in sheets for link in one.links)],
+        notices=[notice for one in sheets for notice in one.notices],
+        citations=[cited for one in sheets for cited in one.citations],
+        choices=[group for one in sheets for group in one.choices],
+        files=[file for one in sheets for file in one.files],
+        first_choice=sheets[0].first_choice,
+    )
+    made = pages(whole, facts)
+    if len(made) == 1 and not any(len(one.text) > SHORT for one in earlier):
+        return made[0]
+    if not last.growing and not facts.no_files:
+        whole.files.insert(0, whole_file(sheets, facts))
+        whole.notices.append(facts.say("thread.in_file"))
+        kept = _for_one_message(whole.files)
+        if left := len(whole.files) - len(kept):
+            whole.files = kept
+            whole.notices.append(facts.say("page.more", n=left))
+        made = pages(whole, facts)
+    for room in ROOMS:
+        if len(made) == 1:
+            break
+        whole.text = (split(last.text, room) or [""])[0] + " …"
+        made = pages(whole, facts)
+    return made[-1]
+
+
+def whole_file(sheets: Sequence[Sheet], facts: Facts) -> Attachment:
+    """All that the stages say, with what their sources are."""
+    parts = []
+    for one in sheets:
+        parts += [f"# {one.title}" if one.title else "", one.text, *one.notices, one.failed]
+    cited = {source.n: source for one in sheets for source in one.citations}
+    sources = [_source(cited[n], facts.say) for n in sorted(cited)]
+    text = "\n\n".join(part.strip() for part in [*parts, "\n".join(sources)] if part.strip())
+    return Attachment(f"{facts.run[:8]}.md", "text/markdown", text.encode("utf-8", errors="replace"))
+
+
+def beside(page: Page, sheets: Sequence[Sheet], facts: Facts, note: str, *, file: bool) -> Page:
+    """The page's own text, which goes no further than that: `note` says where all of it is.
+
+    With the file there is everything in it; the buttons are those of the last stage.
+    """
+    body = next((part for card in page.cards for part in card.parts if isinstance(part, str)), "")
+    said = f"-# ⓘ {note}"
+    others = [other for one in sheets for other in one.files]
+    kept = _for_one_message([whole_file(sheets, facts), *others]) if file else []
+    attached = uploads(replace(sheets[-1], files=kept))[:1]
+    rows = pages(sheets[-1], replace(facts, no_files=""))[-1].rows
+    parts: list[Part] = [body, *(one for batch in attached for one in batch), Rule(), said]
+    plain = shortened(body, CONTENT - SPARE - size(said), size)
+    cards = [Card(tuple(part for part in parts if part), ANSWER), *(Card((row,)) for row in rows)]
+    return Page(tuple(cards), f"{plain}\n{said}")
+
+
+def without_buttons(page: Page) -> Page:
+    """The same for where they would lead nowhere."""
+    cards = (
+        Card(tuple(part for part in card.parts if not isinstance(part, tuple)), card.colour)
+        for card in page.cards
+    )
+    return replace(page, cards=tuple(card for card in cards if card.parts))
+
+
+def _source(cited: Citation, say: Words) -> str:
+    leaf = f", {say('page.leaf', n=cited.page)}" if cited.page is not None else ""
+    return f"[{cited.n}] {cited.source} › {cited.heading}{leaf}: “{' '.join(cited.quote.split())}”"
+
+
+def _for_one_message(files: Sequence[Picture | Attachment]) -> list[Picture | Attachment]:
+    """The first files that one message takes, and those that none does, which the page will say."""
+    kept: list[Picture | Attachment] = []
+    count = weight = 0
+    for one in files:
+        length = len(one.png if isinstance(one, Picture) else one.data)
+        if length <= FILE_BYTES:
+            if count == FILES or weight + length > REQUEST_BYTES:
+                continue
+            count, weight = count + 1, weight + length
+        kept.append(one)
+    return kept
+
+
+def _line(sheet: Sheet) -> str:
+    text = clean(sheet.title or sheet.text).strip().partition("\n")[0]
+    return f"-# ✓ {literal(text, LINE)}"

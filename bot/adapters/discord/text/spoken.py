@@ -1,8 +1,7 @@
-"""Commands by the names that each person's Discord shows: the catalogue's sentences, and the lines that people type,
-call them as the table does.
+"""Commands by the names that each person's Discord shows: in sentences, in the lines that people type, in /help.
 
-Pure. In a sentence a command stands as code, `/library add`, and so does an option: the option `replace`. Other words
-are let be, so that a book's or a model's text may come by.
+Pure. In a sentence of the catalogue a command stands as code, `/library add`, and so does an option: the option
+`replace`. Other words are let be, so that a book's or a model's text may come by.
 """
 
 from __future__ import annotations
@@ -10,14 +9,17 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from bot.adapters.discord.received.verbs import slots
-from bot.adapters.discord.text.help import ONLY_HERE, path_of
-from bot.commands import HELP, TABLE
+from bot.adapters.discord.received.commands import FILES, Slot, path_of, slots, wants_text
+from bot.command_line import parse
+from bot.commands import HELP, TABLE, WORKS
+from bot.verb import Verb
 from bot.words import LOCALES, Words, words
 
 _COMMAND = re.compile(r"`/([^`\n]+)`")
 _OPTION = re.compile(r"\b(option|opção) `(\w+)`")
 _DASHES = re.compile("^[—–]")
+ONLY_HERE = ("setup", "free_chat")
+"""Commands that are Discord's own, and in no row of the table."""
 
 
 def shown(say: Words, sentence: str) -> str:
@@ -64,3 +66,48 @@ def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
     paths = {row.path: path_of(say, row) for row in TABLE}
     paths |= {name.replace("_", "-"): say(f"names.{name}") for name in ONLY_HERE}
     return paths, {slot.name: say(f"names.option_{slot.name}") for row in TABLE for slot in slots(row)}
+
+
+def help_text(say: Words, topic: str = "") -> str:
+    """Markdown: every command, those of one work, or one command with its options and an example."""
+    path = " ".join(topic.strip().lstrip("/").lower().split())
+    exact = [row for row in TABLE if path in (row.path, row.name, path_of(say, row))] if path else []
+    if exact:
+        return "\n\n".join(_one(say, row) for row in exact)
+    works = [work for work in WORKS if path in (work, say(f"names.group_{work}"))]
+    shown = [(path_of(say, row), row.summary) for row in TABLE if row.work in works or not works]
+    if not works:
+        shown += [(say(f"names.{name}"), f"welcome.{name}") for name in ONLY_HERE]
+    lines = [f"- **/{path}**  {say(summary)}" for path, summary in shown]
+    return "\n".join([*lines, "", say("discord.help_more"), say("discord.help_talk")])
+
+
+def _one(say: Words, row: Verb) -> str:
+    lines = [f"**/{path_of(say, row)}**", say(row.summary), ""]
+    lines += [_option(say, row, slot) for slot in slots(row) if slot.name not in FILES[1:]]
+    return "\n".join([*lines, "", f"{say('verbs.example')} `{_example(say, row)}`"])
+
+
+def _option(say: Words, row: Verb, slot: Slot) -> str:
+    line = f"- `{_name(say, slot.name)}`  {say(slot.summary)}"
+    if row.argument is not None and slot.name == row.argument.name and wants_text(row):
+        line += f" ({say('discord.help_window')})"
+    return line
+
+
+def _example(say: Words, row: Verb) -> str:
+    """The row's example as Discord shows it while it is filled in."""
+    given = parse(row.example)
+    parts = [f"/{path_of(say, row)}"]
+    if row.argument is not None and row.argument.many:
+        parts.append(f"{_name(say, FILES[0])}:")
+    elif row.argument is not None and given.text:
+        parts.append(f"{_name(say, row.argument.name.split()[0])}:{given.text}")
+    for name, value in given.options.items():
+        if row.option(name) is not None:
+            parts.append(f"{_name(say, name)}:{value}")
+    return " ".join(parts)
+
+
+def _name(say: Words, option: str) -> str:
+    return say(f"names.option_{option}")

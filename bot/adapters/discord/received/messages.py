@@ -1,6 +1,6 @@
-"""Which messages are for the bot, and what they say once its own name is taken out.
+"""What people write, edit and delete on Discord, and what becomes of their threads and servers.
 
-Hands them to the reception; knows no command and no work.
+Hands what is for the bot to the intake, and has the application forget and reword. Knows no command and no work.
 """
 
 from __future__ import annotations
@@ -8,21 +8,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import discord
 
-from bot.adapters.discord.installed.welcome import Welcome
-from bot.adapters.discord.received.deletions import Deletions
-from bot.adapters.discord.received.mentions import heard
-from bot.adapters.discord.received.placing import spot_of
+from bot.adapters.discord.installed.invite import welcome
+from bot.adapters.discord.received.placing import PLATFORM, spot_of
+from bot.adapters.discord.received.request import heard
 from bot.adapters.discord.text.spoken import typed
 from bot.adapters.turns import Turns
+from bot.command_line import parse
+from bot.events import Place, Sorry
 from bot.readers.kinds import readable
+from bot.requests import event_id
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.installed.client import Sutradhar
+    from bot.adapters.discord.installed.client import Client
 
 ASIDE = ("//", "((")
 """What a message in a thread with free chat begins with that is not meant for the bot."""
@@ -35,30 +38,27 @@ _SPOKEN = (discord.MessageType.default, discord.MessageType.reply)
 _log = logging.getLogger(__name__)
 
 
-async def load(client: Sutradhar) -> None:
-    """Everything that the bot hears besides interactions."""
-    turns = Turns()
-    listener, deletions, welcome = Listener(client, turns), Deletions(client, turns), Welcome(client)
-    for hears in (
-        listener.on_message,
-        deletions.on_raw_message_edit,
-        deletions.on_raw_message_delete,
-        deletions.on_raw_bulk_message_delete,
-        deletions.on_raw_thread_delete,
-        deletions.on_guild_remove,
-        welcome.on_guild_join,
-    ):
-        client.add_listener(hears)
-
-
 class Listener:
-    """Takes in what people say to the bot; one per client."""
+    """All that the bot hears besides interactions; one per client."""
 
-    def __init__(self, client: Sutradhar, turns: Turns) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._turns = turns
+        self._turns = Turns()
         self._typing: set[asyncio.Task[None]] = set()
         self._typed: dict[int, float] = {}
+
+    def listen(self) -> None:
+        """Have the client tell of all this."""
+        for hears in (
+            self.on_message,
+            self.on_raw_message_edit,
+            self.on_raw_message_delete,
+            self.on_raw_bulk_message_delete,
+            self.on_raw_thread_delete,
+            self.on_guild_join,
+            self.on_guild_remove,
+        ):
+            self._client.add_listener(hears)
 
     async def on_message(self, message: discord.Message) -> None:
         if message.author.bot or message.webhook_id is not None or message.type not in _SPOKEN:
@@ -67,6 +67,47 @@ class Listener:
             return
         async with self._turns.of(message.channel.id):
             await self._listen(message)
+
+    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
+        await self._forget(payload.guild_id, payload.channel_id, [payload.message_id])
+
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        await self._forget(payload.guild_id, payload.channel_id, sorted(payload.message_ids))
+
+    async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
+        """Other words for what was asked. Discord also reports links that it has unfolded; those are no edits."""
+        message = payload.message
+        if message.author.bot or message.edited_at is None or not message.content:
+            return
+        try:
+            text = parse(typed(heard(message, self._me))).text
+        except Sorry:  # not a line that could be asked: what was asked stands
+            return
+        guild = payload.guild_id
+        space = str(guild) if guild is not None else f"user:{message.author.id}"
+        if text:
+            await self._turns.after(payload.channel_id)
+            await self._client.app.reword(space, event_id(PLATFORM, space, str(message.id)), text)
+
+    async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
+        """Its conversation goes to the archive, and what still runs there stops: nobody could read it."""
+        house, space, real = self._client.app.house, str(payload.guild_id), str(payload.thread_id)
+        held = await house.threads.held(space, real)
+        # A thread that somebody else opened is its conversation's name itself.
+        channel, thread = (held.channel, held.thread) if held else (str(payload.parent_id), real)
+        await self._client.app.stop(Place(PLATFORM, space, channel, thread))
+        if session := await house.sessions.active(space, PLATFORM, channel, thread):
+            await house.owned.archive(space, session.author_id, session.id)
+        await house.threads.forget(space, real)
+
+    async def on_guild_join(self, guild: discord.Guild) -> None:
+        await welcome(self._client.app.house.marks, guild)
+
+    async def on_guild_remove(self, guild: discord.Guild) -> None:
+        """What runs for a server that has put the bot out stops. Its data stays: it may come back."""
+        space, app = str(guild.id), self._client.app
+        for row in await app.house.inbox.unfinished():
+            await app.stop_run(space, row.id)  # which leaves other spaces' alone
 
     async def _listen(self, message: discord.Message) -> None:
         if message.guild is None:
@@ -109,10 +150,10 @@ class Listener:
 
     async def _hear(self, message: discord.Message) -> None:
         text, books = heard(message, self._me), _books(message)
-        say = self._client.reception.words_of(message)
-        reception = self._client.reception
+        intake = self._client.intake
+        say = intake.words_of(message)
         hint = "books" if books and not _reads_files(text) else "" if text else "short"
-        if hint and reception.cool(message.author.id, spot_of(message).space):
+        if hint and intake.cool(message.author.id, spot_of(message).space):
             hint = ""  # nobody gets the bot to talk without end
         if hint == "books":
             await _tell(message, say("welcome.books", file=books[0]), "b")
@@ -120,7 +161,7 @@ class Listener:
             await _tell(message, say("welcome.short", name=self._name(message)), "h")
         if text:
             self._type(message)
-            await reception.message(message, text)
+            await intake.message(message, text)
 
     def _type(self, message: discord.Message) -> None:
         """Show that the bot is at it, unless Discord still shows it from the message before."""
@@ -139,9 +180,29 @@ class Listener:
         if await threads.held(space, thread) is None or await threads.explained(space, thread):
             await _tell(
                 message,
-                self._client.reception.words_of(message)("welcome.unheard", name=self._name(message)),
+                self._client.intake.words_of(message)("welcome.unheard", name=self._name(message)),
                 "e",
             )
+
+    async def _forget(self, guild: int | None, channel: int, messages: Iterable[int]) -> None:
+        # What was written a moment ago may be on its way in, and would come in after all.
+        await self._turns.after(channel)
+        space = str(guild) if guild is not None else await self._space_of_dm(channel)
+        for message in messages if space is not None else ():
+            assert space is not None
+            await self._client.app.forget(space, event_id(PLATFORM, space, str(message)))
+
+    async def _space_of_dm(self, channel: int) -> str | None:
+        """Discord does not say whose DM it was that lost a message."""
+        try:
+            found = self._client.get_channel(channel)
+            if not (isinstance(found, discord.DMChannel) and found.recipient):
+                found = await self._client.fetch_channel(channel)
+        except discord.HTTPException as fault:
+            _log.info("a message was deleted in a DM that cannot be looked up: %s", fault)
+            return None
+        person = found.recipient if isinstance(found, discord.DMChannel) else None
+        return f"user:{person.id}" if person is not None else None
 
     @property
     def _me(self) -> int:
