@@ -163,19 +163,21 @@ def well_formed(data: object) -> bool:
 
 
 def _options(options: object) -> bool:
-    return isinstance(options, list) and all(_option(one) for one in options)
-
-
-def _option(option: object) -> bool:
-    if not isinstance(option, dict) or not isinstance(option.get("name"), str):
+    if not isinstance(options, list):
         return False
-    if option.get("type") in _GROUPS:
-        return _options(option.get("options", []))
-    kind, value = option.get("type"), option.get("value")
-    # What is being typed is a text, whatever it will become.
-    return isinstance(kind, int) and isinstance(
-        value, str if option.get("focused") else _VALUES.get(kind, str)
-    )
+    for one in options:
+        if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+            return False
+        kind, value = one.get("type"), one.get("value")
+        if kind in _GROUPS:
+            if not _options(one.get("options", [])):
+                return False
+        # What is being typed is a text, whatever it will become.
+        elif not isinstance(kind, int) or not isinstance(
+            value, str if one.get("focused") else _VALUES.get(kind, str)
+        ):
+            return False
+    return True
 
 
 def _guarded(event: str, parse: Parser) -> Parser:

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import discord
@@ -69,6 +70,7 @@ def wants_text(row: Verb) -> bool:
     return argument is not None and argument.required and not argument.many and not argument.completes
 
 
+@cache
 def slots(row: Verb) -> tuple[Slot, ...]:
     """A row's options on Discord: what names a file is an attachment, a free text may be left out.
 

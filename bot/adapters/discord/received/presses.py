@@ -26,6 +26,7 @@ from bot.events import Sorry
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
+    from bot.adapters.discord.received.intake import Intake
 
     Press: TypeAlias = discord.Interaction[Client]
 
@@ -86,13 +87,7 @@ async def show_sources(press: Press, run: str) -> None:
     pages = await _in_time(press, _source_pages(press, run))
     if not pages:
         return await stale(press)
-    opened = _page(press, run, pages, 0)
-    none = discord.AllowedMentions.none()
-    if press.response.is_done():
-        await press.followup.send(view=opened, ephemeral=True, allowed_mentions=none)
-    else:
-        await press.response.send_message(view=opened, ephemeral=True, allowed_mentions=none)
-    return None
+    return await telling.alone(press, view=_page(press, run, pages, 0))
 
 
 async def turn(press: Press, run: str, page: str) -> None:
@@ -280,24 +275,20 @@ def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicIte
             return cls(item, match.groupdict())
 
         async def callback(self, interaction: discord.Interaction[Any]) -> None:
-            await _answered(interaction, act(interaction, **self.found))
+            """Nobody presses in vain: what goes wrong is told."""
+            intake: Intake = interaction.client.intake
+            try:
+                await act(interaction, **self.found)
+            except Sorry as sorry:
+                await intake.failed(interaction, sorry)
+            except discord.NotFound:  # the press is older than Discord lets us answer
+                _log.info("a press came too late to be answered")
+            except Exception:
+                _log.exception("a press went wrong")
+                with suppress(discord.HTTPException):
+                    await telling.tell(interaction, intake.words(interaction)("buttons.broken"))
 
     return Pressed
-
-
-async def _answered(press: Press, act: Awaitable[None]) -> None:
-    """Nobody presses in vain: what goes wrong is told."""
-    intake = press.client.intake
-    try:
-        await act
-    except Sorry as sorry:
-        await intake.failed(press, sorry)
-    except discord.NotFound:  # the press is older than Discord lets us answer
-        _log.info("a press came too late to be answered")
-    except Exception:
-        _log.exception("a press went wrong")
-        with suppress(discord.HTTPException):
-            await telling.tell(press, intake.words(press)("buttons.broken"))
 
 
 _ACTS: dict[str, Callable[..., Awaitable[None]]] = {

@@ -158,9 +158,13 @@ def spot_in(message: discord.Message, held: ThreadRow | None) -> Spot:
 
 def files_of(attached: Sequence[discord.Attachment | None]) -> tuple[File, ...]:
     """As a request carries them; a work refuses those that it can't read, one by one. Raises Sorry."""
-    if not all(isinstance(one, discord.Attachment | None) for one in attached):
-        raise Sorry("discord.outdated")  # named, but not sent along
-    return tuple(File(one.filename, "", one.size, one.url) for one in attached if one is not None)
+    found: list[File] = []
+    for one in attached:
+        if isinstance(one, discord.Attachment):
+            found.append(File(one.filename, "", one.size, one.url))
+        elif one is not None:
+            raise Sorry("discord.outdated")  # named, but not sent along
+    return tuple(found)
 
 
 def heard(message: discord.Message, me: int) -> str:

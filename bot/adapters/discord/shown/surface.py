@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import io
 import time
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -74,11 +74,6 @@ def fault_of(status: int, code: int) -> Exception:
     return Refused(f"HTTP {status}, code {code}")
 
 
-def nonce(mark: Mark) -> str:
-    """For `enforce_nonce`: within minutes, the same message is not posted twice (at most 25 characters)."""
-    return _digest(mark)[:24]
-
-
 def component(mark: Mark) -> int:
     """The id of the message's first component, above those that Discord gives by itself."""
     return 1 << 30 | int(_digest(mark)[:7], 16)
@@ -128,12 +123,8 @@ class Channel:
         """`reply_to`: the message there that the first new one answers."""
         self._client = client
         self._reply_to = reply_to
-        self._id = channel
+        self.key = channel
         self._channel = client.get_partial_messageable(channel, guild_id=guild)
-
-    @property
-    def key(self) -> int:
-        return self._id
 
     async def post(self, page: Page, mark: Mark, form: Form) -> str:
         with in_our_words():
@@ -152,10 +143,13 @@ class Channel:
             said["files"] = files
         if self._reply_to is not None:
             said["reference"] = discord.MessageReference(
-                message_id=self._reply_to, channel_id=self._id, fail_if_not_exists=False
+                message_id=self._reply_to, channel_id=self.key, fail_if_not_exists=False
             )
         message = await self._channel.send(
-            **said, nonce=nonce(mark), allowed_mentions=discord.AllowedMentions.none()
+            **said,
+            # For `enforce_nonce`: within minutes, the same message is not posted twice (at most 25 characters).
+            nonce=_digest(mark)[:24],
+            allowed_mentions=discord.AllowedMentions.none(),
         )
         self._reply_to = None
         return str(message.id)
@@ -180,7 +174,7 @@ class Channel:
         """Wake up an archived thread; raises `fault` if it was another one."""
         if fault.code != ARCHIVED:
             raise fault
-        thread = await self._client.fetch_channel(self._id)
+        thread = await self._client.fetch_channel(self.key)
         if isinstance(thread, discord.Thread):
             await thread.edit(archived=False)
 
@@ -267,16 +261,12 @@ class Response:
         self._webhook = discord.Webhook.partial(origin.application, origin.token, client=client)
         # What an interaction's token opens is of this kind, and only this kind may send to one person alone.
         self._webhook.type = discord.WebhookType.application
-        self._run = run
+        self.key = run
         self._private = origin.private
         self._until = origin.until - EARLY_S
         self.answered = False
         """Whether the response says something already, so that every message is a follow-up."""
         self._hangs_s = hangs_s
-
-    @property
-    def key(self) -> Hashable:
-        return self._run
 
     @property
     def alive(self) -> bool:

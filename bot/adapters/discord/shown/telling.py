@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from typing import Any
 
 import discord
 from discord import app_commands
@@ -41,30 +42,28 @@ def sentence(say: Words, error: Exception, run: str = "") -> str:
 
 
 async def tell(interaction: discord.Interaction, text: str) -> None:
-    """To the person alone, whether or not the interaction has been answered before."""
+    """A sentence to the person alone; never raises."""
     if interaction.type is discord.InteractionType.autocomplete:
         return  # nothing but choices can be said there
-    nobody = discord.AllowedMentions.none()
-    said = neutralise(clean(text))[:MESSAGE_CHARS]
     try:
-        if interaction.response.is_done():
-            await interaction.followup.send(said, ephemeral=True, allowed_mentions=nobody)
-        else:
-            await interaction.response.send_message(said, ephemeral=True, allowed_mentions=nobody)
+        await alone(interaction, content=neutralise(clean(text))[:MESSAGE_CHARS])
     except (discord.DiscordException, OSError) as fault:  # nobody is there to be told any more
         _log.warning("interaction %s could not be answered: %s", interaction.id, type(fault).__name__)
 
 
 async def at_length(interaction: discord.Interaction, text: str) -> None:
     """The same for what is longer than a sentence. Raises what discord.py raises."""
-    nobody = discord.AllowedMentions.none()
     view = LayoutView(timeout=None)
     view.add_item(TextDisplay(text[:LAYOUT_CHARS]))
     view.stop()  # it has no buttons, so the client need not keep it
-    if interaction.response.is_done():
-        await interaction.followup.send(view=view, ephemeral=True, allowed_mentions=nobody)
-    else:
-        await interaction.response.send_message(view=view, ephemeral=True, allowed_mentions=nobody)
+    await alone(interaction, view=view)
+
+
+async def alone(interaction: discord.Interaction, **said: Any) -> None:
+    """To the person alone, whether or not the interaction has been answered before. Raises what discord.py raises."""
+    done = interaction.response.is_done()
+    send: Any = interaction.followup.send if done else interaction.response.send_message
+    await send(**said, ephemeral=True, allowed_mentions=discord.AllowedMentions.none())
 
 
 async def reply(message: discord.Message, text: str) -> None:

@@ -70,6 +70,7 @@ class Opening:
         self._outbox = outbox
         self._response = response
         self._say = say
+        self._name = origin.title[:NAME_CHARS] or say("thread.untitled")
 
     async def thread(self, since: datetime | None) -> int:
         """The thread's id. `since`: one may have been made since then.
@@ -144,7 +145,9 @@ class Opening:
         """Have the response say where it goes on."""
         if self._response is not None:
             self._response.answered = True
-            message = await self._asked_row() or ORIGINAL  # a forum has no line above its posts
+            row = await self._outbox.get(self._space, self._run, ASKED)
+            # A forum has no line above its posts.
+            message = (row.message_id if row is not None else None) or ORIGINAL
             mark, page = Mark(self._run, ASKED), self._page(thread)
             await self._response.edit(message, page, mark, Form.LAYOUT, files=False, reset=False)
 
@@ -155,16 +158,8 @@ class Opening:
             if isinstance(found, discord.Thread) and not found.archived:  # by somebody, meanwhile
                 await found.add_user(discord.Object(self._origin.user))
 
-    async def _asked_row(self) -> str | None:
-        row = await self._outbox.get(self._space, self._run, ASKED)
-        return row.message_id if row is not None else None
-
     def _page(self, link: int | None) -> Page:
         return render.asked(self._origin.asked, self._origin.user, link, self._say)
-
-    @property
-    def _name(self) -> str:
-        return self._origin.title[:NAME_CHARS] or self._say("thread.untitled")
 
 
 async def tidy(client: discord.Client, thread_id: int, title: str, archived: bool) -> None:

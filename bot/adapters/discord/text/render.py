@@ -34,7 +34,7 @@ from bot.adapters.discord.text.page import (
 )
 from bot.adapters.draft import Piece, clean, pack, shortened, split
 from bot.adapters.sheet import Facts, Sheet
-from bot.events import Attachment, Citation, Picture, Status
+from bot.events import Attachment, Citation, Picture
 from bot.words import Words
 
 BODY = 1_850
@@ -59,6 +59,13 @@ FILE_BYTES = 10 * 1024 * 1024
 
 REQUEST_BYTES = 24 * 1024 * 1024
 
+LINE = 120
+"""Characters of an earlier stage's line."""
+SHORT = 400
+"""An earlier stage's text up to this long is not missed; more of it is worth a file."""
+ROOMS = (1_400, 1_000, 600, 200)
+"""Characters of text to try, the largest first: what else stands in the message is not known beforehand."""
+
 _SOURCE_LIST = SourceList(literal, size, number="-# `[{}]`", quote="> -# ", more="-# ")
 
 
@@ -72,7 +79,10 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
     body = _body(sheet, growing)
     notes = _notes(sheet, facts)
     failed = _failed(sheet, facts)
-    offered = [] if growing else _offered(sheet, facts.run)
+    offered = [
+        replace(one, prompt=one.prompt and f"-# {literal(one.prompt, 120)}")
+        for one in (() if growing else offers(sheet, facts.run, LABEL, size))
+    ]
     fixed = [*failed, *(one.prompt for one in offered)]
     room = CONTENT - SPARE - sum(size(one) + 1 for one in fixed if one)
     lasting = "\n".join(notes)
@@ -82,14 +92,9 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
     if size(body[-1]) > room:
         body.append("")
     batches = [] if growing or facts.no_files else uploads(sheet)
-    full_pages = [_text_page(one) for one in body[:-1]]
+    full_pages = [Page((Card((one,), ANSWER),), one) for one in body[:-1]]
     last = _last(sheet, facts, body[-1], lasting, failed, offered, batches[-1] if batches else [])
     return [*full_pages, *(_file_page(one) for one in batches[:-1]), last]
-
-
-def _offered(sheet: Sheet, run: str) -> list[Offer]:
-    found = offers(sheet, run, LABEL, size)
-    return [replace(one, prompt=one.prompt and f"-# {literal(one.prompt, 120)}") for one in found]
 
 
 def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Page:
@@ -103,16 +108,6 @@ def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Pa
         lines.append(f"-# {say('page.goes_on', where=f'<#{link}>')}")
     text = "\n".join(lines)
     return Page((Card((text,)),), text)
-
-
-def progress(status: Status) -> str:
-    """The passing line, with a bar where the total is known."""
-    text = shortened(_one_line(status.text), PASSING - 40, size)
-    if status.done is None or not status.total:
-        return f"-# {text}"
-    share = min(max(status.done / status.total, 0.0), 1.0)
-    filled = int(share * BAR)
-    return f"-# {text}  {'▰' * filled}{'▱' * (BAR - filled)} {status.done}/{status.total}"
 
 
 def _body(sheet: Sheet, growing: bool) -> list[str]:
@@ -161,11 +156,17 @@ def _failed(sheet: Sheet, facts: Facts) -> list[str]:
 
 
 def _passing(sheet: Sheet, facts: Facts) -> str:
+    """The line that goes away again, with a bar where the total is known."""
     if not sheet.growing or facts.ended:
         return ""
-    if sheet.status is not None:
-        return progress(sheet.status)
-    return "" if sheet.text.strip() else f"-# {facts.say('page.working')}"
+    status = sheet.status
+    if status is None:
+        return "" if sheet.text.strip() else f"-# {facts.say('page.working')}"
+    text = shortened(_one_line(status.text), PASSING - 40, size)
+    if status.done is None or not status.total:
+        return f"-# {text}"
+    filled = int(min(max(status.done / status.total, 0.0), 1.0) * BAR)
+    return f"-# {text}  {'▰' * filled}{'▱' * (BAR - filled)} {status.done}/{status.total}"
 
 
 def _last(
@@ -178,9 +179,9 @@ def _last(
     files: list[Shown],
 ) -> Page:
     passing = _passing(sheet, facts)
-    under = "\n".join(one for one in (notes, passing) if one)
-    rest = [text, notes, *failed, *(one.prompt for one in offered)]
-    used = sum(size(one) + 1 for one in rest if one) + SPARE
+    under = _joined([notes, passing])
+    prompts = [one.prompt for one in offered]
+    used = sum(size(one) + 1 for one in (text, notes, *failed, *prompts) if one) + SPARE
     found = _SOURCE_LIST.sources(sheet.citations, sheet.text, facts.say)
     listed, hidden = _SOURCE_LIST.fitting(found, min(SOURCES, TEXT - PASSING - used), facts.say, quotes=True)
     plain_passing = passing if size(passing) < CONTENT - used else ""
@@ -201,7 +202,11 @@ def _last(
         chosen += [one.prompt, one.buttons] if one.prompt else [one.buttons]
     if chosen and parts:
         chosen.insert(0, Rule())
-    cards = [Card((*parts, *chosen), _colour(sheet, facts))] if parts or chosen else []
+    if sheet.growing and not facts.ended:
+        colour = WORKING
+    else:
+        colour = STOPPED if facts.last and facts.ended == "stopped" else ANSWER
+    cards = [Card((*parts, *chosen), colour)] if parts or chosen else []
     if failed:
         cards.append(Card(("\n".join(failed),), FAILED))
     row = controls(sheet, facts, more=bool(hidden or left_out))
@@ -209,18 +214,8 @@ def _last(
         cards.append(Card((row,)))
     alts = [f"-# {literal(one.alt, ALT)}" for one in files if one.picture and one.alt]
     words = [one for one in parts if isinstance(one, str) and one not in (listed, under)]
-    says = [*words, plainly, notes, plain_passing, *failed, *(one.prompt for one in offered)]
+    says = [*words, plainly, notes, plain_passing, *failed, *prompts]
     return Page(tuple(cards), _joined([*says, *_as_fit(alts, CONTENT - size(_joined(says)) - SPARE)]))
-
-
-def _colour(sheet: Sheet, facts: Facts) -> int:
-    if sheet.growing and not facts.ended:
-        return WORKING
-    return STOPPED if facts.last and facts.ended == "stopped" else ANSWER
-
-
-def _text_page(text: str) -> Page:
-    return Page((Card((text,), ANSWER),), text)
 
 
 def _file_page(files: list[Shown]) -> Page:
@@ -273,15 +268,7 @@ def _as_fit(lines: list[str], room: int) -> list[str]:
 
 
 def _joined(texts: list[str]) -> str:
-    return "\n".join(one for one in texts if one)
-
-
-LINE = 120
-"""Characters of an earlier stage's line."""
-SHORT = 400
-"""An earlier stage's text up to this long is not missed; more of it is worth a file."""
-ROOMS = (1_400, 1_000, 600, 200)
-"""Characters of text to try, the largest first: what else stands in the message is not known beforehand."""
+    return "\n".join(filter(None, texts))
 
 
 def folded(sheets: Sequence[Sheet], facts: Facts) -> Page:
