@@ -17,6 +17,7 @@ import discord
 from bot.adapters.discord.installed.invite import welcome
 from bot.adapters.discord.received.placing import PLATFORM, spot_of
 from bot.adapters.discord.received.request import heard
+from bot.adapters.discord.shown import telling
 from bot.adapters.discord.text.spoken import typed
 from bot.adapters.turns import Turns
 from bot.command_line import parse
@@ -156,9 +157,9 @@ class Listener:
         if hint and intake.cool(message.author.id, spot_of(message).space):
             hint = ""  # nobody gets the bot to talk without end
         if hint == "books":
-            await _tell(message, say("welcome.books", file=books[0]), "b")
+            await telling.reply(message, say("welcome.books", file=books[0]), "b")
         elif hint:
-            await _tell(message, say("welcome.short", name=self._name(message)), "h")
+            await telling.reply(message, say("welcome.short", name=self._name(message)), "h")
         if text:
             self._type(message)
             await intake.message(message, text)
@@ -178,7 +179,7 @@ class Listener:
         threads, space = self._client.app.house.threads, spot_of(message).space
         thread = str(message.channel.id)
         if await threads.held(space, thread) is None or await threads.explained(space, thread):
-            await _tell(
+            await telling.reply(
                 message,
                 self._client.intake.words_of(message)("welcome.unheard", name=self._name(message)),
                 "e",
@@ -245,20 +246,3 @@ def _may_answer(message: discord.Message) -> bool:
 async def _type(message: discord.Message) -> None:
     with suppress(discord.HTTPException):  # a courtesy, no more
         await message.channel.typing()
-
-
-async def _tell(message: discord.Message, text: str, nonce: str) -> None:
-    """A sentence in answer to the message; the nonce makes it one when Discord delivers the message twice."""
-    none = discord.AllowedMentions.none()
-    try:
-        await message.channel.send(
-            text,
-            reference=message.to_reference(fail_if_not_exists=False),
-            allowed_mentions=none,
-            nonce=f"{nonce}{message.id}",
-        )
-    except discord.Forbidden:  # answering to a message takes a permission that plain ones do not
-        with suppress(discord.HTTPException):
-            await message.channel.send(text, allowed_mentions=none, nonce=f"{nonce}{message.id}")
-    except discord.HTTPException as fault:
-        _log.info("a message could not be answered: %s", fault)

@@ -66,16 +66,18 @@ async def alone(interaction: discord.Interaction, **said: Any) -> None:
     await send(**said, ephemeral=True, allowed_mentions=discord.AllowedMentions.none())
 
 
-async def reply(message: discord.Message, text: str) -> None:
-    """Under the message; the nonce makes it one reply when Discord delivers the message twice."""
-    nobody = discord.AllowedMentions.none()
-    said = neutralise(clean(text))[:MESSAGE_CHARS]
+async def reply(message: discord.Message, text: str, kind: str = "r") -> None:
+    """Under the message; never raises. It is one reply of its kind when Discord delivers the message twice."""
+    send = partial(
+        message.channel.send,
+        neutralise(clean(text))[:MESSAGE_CHARS],
+        allowed_mentions=discord.AllowedMentions.none(),
+        nonce=f"{kind}{message.id}",
+    )
     try:
-        await message.channel.send(
-            said,
-            reference=message.to_reference(fail_if_not_exists=False),
-            allowed_mentions=nobody,
-            nonce=f"r{message.id}",
-        )
+        try:
+            await send(reference=message.to_reference(fail_if_not_exists=False))
+        except discord.Forbidden:  # answering to a message takes a permission that plain ones do not
+            await send()
     except (discord.DiscordException, OSError) as fault:
         _log.warning("message %s could not be answered: %s", message.id, type(fault).__name__)
