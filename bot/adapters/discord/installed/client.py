@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 LEAVE_S = 3.0
 """How long the gateway is waited for when we leave: a dead line never says goodbye."""
 
+LAST_GUILD_S = 0.5
+"""How long no server may be named any more before the bot says that it is there. discord.py waits 2 s, to fill caches
+that we do not keep; servers that come later are known as well."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -32,11 +36,6 @@ def intents_of(free_chat: bool) -> discord.Intents:
     intents.guilds = intents.guild_messages = intents.dm_messages = True
     intents.message_content = free_chat
     return intents
-
-
-LAST_GUILD_S = 0.5
-"""How long no server may be named any more before the bot says that it is there. discord.py waits 2 s, to fill caches
-that we do not keep; servers that come later are known as well."""
 
 
 class Client(commands.AutoShardedBot):

@@ -81,8 +81,14 @@ class Intake:
                 title = f"/{path_of(say, row)}"
                 await self.open(interaction, asked, title=title, label=label, hint=parse(row.example).text)
             else:
-                named = await self._whole(interaction, row, text or "", options)
-                await self._take(interaction, row, named, options, request.files_of(attached))
+                files, named = request.files_of(attached), text or ""
+                if row.argument is not None and row.argument.completes in ("section", "book"):
+                    space, shelf = placing.spot(interaction).space, options.get("shelf")
+                    # It may have been too long to be offered whole.
+                    named = await self.autocomplete.whole(
+                        space, row.argument.completes, named, str(shelf) if shelf else None
+                    )
+                await self._take(interaction, row, named, options, files)
 
     async def again(self, interaction: discord.Interaction, run: str) -> None:
         """Ask a run's question once more, here, as whoever pressed the button."""
@@ -275,16 +281,6 @@ class Intake:
                 await interaction.response.defer()
 
         await self._app.perform(made, acknowledge)
-
-    async def _whole(
-        self, interaction: discord.Interaction, row: Verb, text: str, options: Mapping[str, OptionValue]
-    ) -> str:
-        """A name that was too long to be offered whole."""
-        if row.argument is None or row.argument.completes not in ("section", "book"):
-            return text
-        space, shelf = placing.spot(interaction).space, options.get("shelf")
-        kind = row.argument.completes
-        return await self.autocomplete.whole(space, kind, text, str(shelf) if shelf else None)
 
     async def _held(self, here: Spot) -> ThreadRow | None:
         """What the bot holds in the thread that this is, if it is one: it is called as it was opened."""

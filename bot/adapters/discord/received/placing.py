@@ -17,6 +17,16 @@ from bot.events import Place, Sorry
 
 PLATFORM = "discord"
 
+TOKEN_SECONDS = 15 * 60
+"""How long an interaction's token lives (Discord's documentation, "Receiving and Responding")."""
+
+Home = Literal["thread", "here", "response"]
+"""Where a run's messages stand.
+
+"thread": in a thread (or forum post) that is opened for it. "here": in `channel`, as the bot's own messages.
+"response": as the answer to the interaction itself, which `private` ones and the bot's guests have to be.
+"""
+
 _OPENS_THREADS = {ChannelType.text, ChannelType.news, ChannelType.forum, ChannelType.media}
 _THREADS = {ChannelType.public_thread, ChannelType.private_thread, ChannelType.news_thread}
 
@@ -50,6 +60,37 @@ class Spot:
     def direct(self) -> bool:
         """A DM with the bot."""
         return self.guild is None and self.member
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """`channel` is where the person was, `message` what they wrote (a mention, a reply, a DM), if they wrote.
+
+    `token` is the interaction's, "" for a message; it dies at `until` (seconds since the epoch).
+    `member` is False where the bot is only a guest (user install): nothing but the token works there.
+    `title` is what a thread that is opened gets as its name; `asked` is what the person asked, to be shown.
+    """
+
+    home: Home
+    channel: int
+    application: int
+    guild: int | None = None
+    user: int = 0
+    message: int | None = None
+    token: str = field(default="", repr=False)
+    until: float = 0.0
+    member: bool = True
+    private: bool = False
+    title: str = ""
+    asked: str = ""
+
+    def kept(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+
+def origin_of(kept: str) -> Origin:
+    """The origin that `kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+    return Origin(**json.loads(kept))
 
 
 def spot(interaction: discord.Interaction) -> Spot:
@@ -122,45 +163,3 @@ def place(spot: Spot, *, event: int, goes: Home, held: str | None = None, privat
     else:
         thread = str(event) if goes == "thread" else ""
     return Place(PLATFORM, spot.space, str(spot.parent or spot.channel), thread)
-
-
-TOKEN_SECONDS = 15 * 60
-"""How long an interaction's token lives (Discord's documentation, "Receiving and Responding")."""
-
-Home = Literal["thread", "here", "response"]
-"""Where a run's messages stand.
-
-"thread": in a thread (or forum post) that is opened for it. "here": in `channel`, as the bot's own messages.
-"response": as the answer to the interaction itself, which `private` ones and the bot's guests have to be.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """`channel` is where the person was, `message` what they wrote (a mention, a reply, a DM), if they wrote.
-
-    `token` is the interaction's, "" for a message; it dies at `until` (seconds since the epoch).
-    `member` is False where the bot is only a guest (user install): nothing but the token works there.
-    `title` is what a thread that is opened gets as its name; `asked` is what the person asked, to be shown.
-    """
-
-    home: Home
-    channel: int
-    application: int
-    guild: int | None = None
-    user: int = 0
-    message: int | None = None
-    token: str = field(default="", repr=False)
-    until: float = 0.0
-    member: bool = True
-    private: bool = False
-    title: str = ""
-    asked: str = ""
-
-    def kept(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
-
-
-def origin_of(kept: str) -> Origin:
-    """The origin that `kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
-    return Origin(**json.loads(kept))

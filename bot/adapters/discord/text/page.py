@@ -97,7 +97,9 @@ class Page:
 
     @property
     def files(self) -> tuple[tuple[str, bytes], ...]:
-        return tuple((one.name, one.data) for one in self._shown_files)
+        return tuple(
+            (part.name, part.data) for card in self.cards for part in card.parts if isinstance(part, Shown)
+        )
 
     @property
     def text(self) -> str:
@@ -113,14 +115,10 @@ class Page:
             for part in card.parts:
                 known = f"{part.name}:{part.alt}" if isinstance(part, Shown) else repr(part)
                 made.update(f"{type(part).__name__}:{known};".encode())
-        for one in self._shown_files:
-            made.update(blake2b(one.data).digest())
+        for _, data in self.files:
+            made.update(blake2b(data).digest())
         made.update(self.plain.encode())
         return made.hexdigest()
-
-    @property
-    def _shown_files(self) -> list[Shown]:
-        return [part for card in self.cards for part in card.parts if isinstance(part, Shown)]
 
 
 def _items(parts: Sequence[Part]) -> list[ui.Item[Any]]:
