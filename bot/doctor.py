@@ -238,7 +238,7 @@ def _discord(settings: Config, say: Words) -> Iterator[Finding]:
         return
     import asyncio
 
-    from bot.adapters.discord.doctor import examine
+    from bot.adapters.discord.installed.doctor import examine
 
     for well, text in asyncio.run(examine(settings, token, say)):
         yield Finding(well, text)

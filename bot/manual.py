@@ -1,6 +1,6 @@
 """The table of verbs in words: /help, and docs/commands.md (`python -m bot.manual > docs/commands.md`).
 
-Knows no platform; Discord, where commands are forms, words its own (`bot.adapters.discord.help`).
+Knows no platform; Discord, where commands are forms, words its own (`bot.adapters.discord.text.spoken`).
 """
 
 from __future__ import annotations

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discord import app_commands
+
+from bot.adapters.discord.installed.connection import guard
+from bot.adapters.discord.received.commands import command, group, said
+from bot.commands import BARE, WORKS
+from cogs.free_chat import FreeChat
+from cogs.setup import Setup
+
 if TYPE_CHECKING:
-    from bot.adapters.discord.client import Sutradhar
+    from bot.adapters.discord.installed.client import Client
 
 
-async def load(bot: Sutradhar) -> None:
-    """Every command into the bot's tree, with the listener for windows and the answer to faults."""
-    from bot.adapters.discord import malformed, repeated
-    from bot.adapters.discord.menus import about_message
-    from bot.adapters.discord.verbs import command, group
-    from bot.commands import BARE, WORKS
-    from cogs import free_chat, setup
-
-    reception = bot.reception
-    offer = reception.autocomplete.choices
+async def load(client: Client) -> None:
+    """Every command into the client's tree, with the listener for windows and the answer to faults."""
+    intake, tree = client.intake, client.tree
+    offer = intake.autocomplete.choices
     for work in WORKS:
-        bot.tree.add_command(group(work, reception.slash, offer))
+        tree.add_command(group(work, intake.slash, offer))
     for row in BARE:
-        bot.tree.add_command(command(row, reception.slash, offer))
-    await setup.load(bot)
-    await free_chat.load(bot)
-    bot.tree.add_command(about_message(reception))
-    repeated.guard(bot)
-    malformed.guard(bot)
-    bot.tree.error(reception.failed)
-    bot.add_listener(reception.finish, "on_interaction")
+        tree.add_command(command(row, intake.slash, offer))
+    await client.add_cog(Setup(client))
+    await client.add_cog(FreeChat(client))
+    tree.add_command(app_commands.ContextMenu(name=said("edge.about"), callback=intake.about))
+    guard(client)
+    tree.error(intake.failed)
+    client.add_listener(intake.finish, "on_interaction")

@@ -9,17 +9,17 @@ from discord import app_commands
 from discord.app_commands import locale_str
 from discord.ext import commands
 
-from bot.adapters.discord.placing import PLATFORM, Spot, spot
-from bot.adapters.discord.translator import said
-from bot.adapters.discord.verbs import named
+from bot.adapters.discord.received.commands import named, said
+from bot.adapters.discord.received.placing import PLATFORM, Spot, spot
+from bot.adapters.discord.shown import telling
 
 if TYPE_CHECKING:
-    from bot.adapters.discord.client import Sutradhar
+    from bot.adapters.discord.installed.client import Client
     from storage.threads import ThreadRow
 
 
 class FreeChat(commands.Cog):
-    def __init__(self, client: Sutradhar) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
 
     @app_commands.command(
@@ -29,17 +29,16 @@ class FreeChat(commands.Cog):
     @app_commands.rename(on=named("on", "option"))
     @app_commands.allowed_installs(guilds=True, users=False)
     @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
-    async def free_chat(self, interaction: discord.Interaction[Sutradhar], on: bool) -> None:
-        reception = self._client.reception
-        say, here = reception.words(interaction), spot(interaction)
+    async def free_chat(self, interaction: discord.Interaction[Client], on: bool) -> None:
+        say, here = self._client.intake.words(interaction), spot(interaction)
         threads = self._client.app.house.threads
         held = await threads.held(here.space, str(here.channel)) if here.thread else None
         if held is None:
-            await reception.tell(interaction, say("welcome.free_chat_where"))
+            await telling.tell(interaction, say("welcome.free_chat_where"))
         elif not await self._may(interaction, here, held):
-            await reception.tell(interaction, say("welcome.free_chat_who"))
+            await telling.tell(interaction, say("welcome.free_chat_who"))
         elif on and not self._client.intents.message_content:
-            await reception.tell(interaction, say("welcome.free_chat_intent"))
+            await telling.tell(interaction, say("welcome.free_chat_intent"))
         else:
             await threads.set_free_chat(here.space, held.real, on)
             who = discord.utils.escape_markdown(interaction.user.display_name)
@@ -49,14 +48,10 @@ class FreeChat(commands.Cog):
                 allowed_mentions=discord.AllowedMentions.none(),
             )
 
-    async def _may(self, interaction: discord.Interaction[Sutradhar], here: Spot, held: ThreadRow) -> bool:
+    async def _may(self, interaction: discord.Interaction[Client], here: Spot, held: ThreadRow) -> bool:
         """Who may manage threads, and whose conversation it is."""
         if interaction.permissions.manage_threads:
             return True
         sessions = self._client.app.house.sessions
         session = await sessions.active(here.space, PLATFORM, held.channel, held.thread)
         return session is not None and session.author_id == str(interaction.user.id)
-
-
-async def load(client: Sutradhar) -> None:
-    await client.add_cog(FreeChat(client))

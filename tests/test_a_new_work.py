@@ -177,7 +177,8 @@ def test_it_has_its_help_and_its_names_in_both_languages(tree: Path) -> None:
     assert "Say it again." in python(tree, "-c", told, "en")
     assert "Diz de novo." in python(tree, "-c", told, "pt-BR")
     named = (
-        "from bot.adapters.discord.help import path_of; from bot.commands import verb; from bot.words import words;"
+        "from bot.adapters.discord.received.commands import path_of; from bot.commands import verb;"
+        " from bot.words import words;"
         " print(path_of(words('pt-BR'), verb('echo', 'say')))"
     )
     assert python(tree, "-c", named).strip() == "eco dizer"

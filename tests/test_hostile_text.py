@@ -15,8 +15,7 @@ import pytest
 
 from bot import command_line, fence, members, prompts
 from bot.adapters import blocks, draft, rolling
-from bot.adapters.discord import inline as discord_inline
-from bot.adapters.discord import markdown as discord_markdown
+from bot.adapters.discord.text import markdown as discord_markdown
 from bot.adapters.links import misleads
 from bot.adapters.quoted import quotation
 from bot.adapters.slack import heard, mrkdwn, neutral, written
@@ -114,8 +113,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "where a text rolls over": lambda text: rolling.cut(text, "a", overdue=False),
     "a link's label": lambda text: misleads(text, text),
     "the terminal": terminal,
-    "Discord, a line": discord_inline.inline,
-    "Discord, literally": discord_inline.literal,
+    "Discord, a line": discord_markdown.inline,
+    "Discord, literally": discord_markdown.literal,
     "Discord, a text": lambda text: discord_markdown.pieces(text, 1_900),
     "Slack, a line": slack_inline.inline,
     "Slack, spoken": slack_inline.spoken,

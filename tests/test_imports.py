@@ -136,7 +136,7 @@ def test_imports_run_one_way() -> None:
     ("module", "name"),
     [
         ("storage.inbox", "bot.events.Request"),
-        ("bot.adapters.screen", "bot.adapters.discord.render.pages"),
+        ("bot.adapters.screen", "bot.adapters.discord.text.render.pages"),
         ("bot.works.rules.work", "bot.app.App"),
         ("bot.strategies.single", "bot.works.rules.asking.Asking"),
         ("bot.retrieval.shelf", "bot.adapters.terminal"),

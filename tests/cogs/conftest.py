@@ -8,10 +8,7 @@ import pytest
 import pytest_asyncio
 import simcord
 
-import cogs
-from bot.adapters.discord.client import Sutradhar
-from bot.adapters.discord.reception import Reception
-from bot.adapters.discord.translator import Translator
+from bot.adapters.discord.service import Sutradhar
 from bot.app import App
 from bot.platforms import Platform
 from tests.cogs.table import Client, Record, Table, World
@@ -54,7 +51,5 @@ async def client(tmp_path: Path) -> Sutradhar:
     """The client with its commands, as it is before it logs in."""
     app: Any = NoApplication()
     made = Sutradhar(app, config(tmp_path))
-    made.reception = Reception(app, made, made.config)
-    await cogs.load(made)
-    await made.tree.set_translator(Translator())
+    await made.furnish()
     return made

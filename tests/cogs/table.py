@@ -16,12 +16,8 @@ from simcord.enums import InteractionType
 from simcord.interactions import base_payload
 from simcord.results import InteractionResult
 
-import cogs
-from bot.adapters.discord import buttons, listen
-from bot.adapters.discord.client import Sutradhar
-from bot.adapters.discord.origin import Origin, origin_of
-from bot.adapters.discord.reception import Reception
-from bot.adapters.discord.translator import Translator
+from bot.adapters.discord.received.placing import Origin, origin_of
+from bot.adapters.discord.service import Sutradhar
 from bot.app import App
 from bot.config import Config
 from bot.events import Request, View
@@ -45,11 +41,7 @@ class Client(Sutradhar):
     """The real client but for its views."""
 
     async def setup_hook(self) -> None:
-        self.reception = Reception(self.app, self, self.config)
-        await self.tree.set_translator(Translator())
-        await cogs.load(self)
-        await listen.load(self)
-        self.add_dynamic_items(*buttons.ITEMS)
+        await self.furnish()
         await self.tree.sync()
 
 

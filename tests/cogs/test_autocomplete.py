@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.discord.autocomplete import CHARS, CHOICES, FRESH_S, Autocomplete, fitting
+from bot.adapters.discord.received.commands import CHARS, CHOICES, FRESH_S, Autocomplete, fitting
 from bot.commands import TABLE
 from bot.events import Citation
 from bot.retrieval.intake import Item
@@ -102,7 +102,7 @@ async def test_what_a_council_can_research_and_show_is_offered(table: Table) -> 
 async def test_where_names_cannot_be_had_nothing_is_offered(
     table: Table, fault: Exception, logged: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    autocomplete = table.world.client.reception.autocomplete
+    autocomplete = table.world.client.intake.autocomplete
     usual = autocomplete._names
 
     async def broken(
@@ -122,7 +122,7 @@ async def test_where_names_cannot_be_had_nothing_is_offered(
 async def test_in_a_library_of_ten_thousand_sections_names_come_while_one_types(table: Table) -> None:
     titles = [f"{word} {n}" for n in range(100) for word in (f"Word{m}x" for m in range(100))]
     await put(table.world, table.space, *titles)
-    autocomplete = table.world.client.reception.autocomplete
+    autocomplete = table.world.client.intake.autocomplete
     await autocomplete.names(table.space, "section", "w", None, "")
     took = []
     for n in range(200):

@@ -10,7 +10,7 @@ import pytest
 from simcord.enums import InteractionType
 from simcord.interactions import base_payload
 
-from bot.adapters.discord import malformed
+from bot.adapters.discord.installed.connection import well_formed
 from bot.app import Acknowledge, Ticket
 from bot.events import Request, Sorry
 from tests.cogs.table import Table, command, said
@@ -41,7 +41,7 @@ class Failing:
 @pytest.fixture
 def failing(table: Table) -> Iterator[Any]:
     """Put an application that fails in the place of the real one."""
-    usual, world = table.world.client.reception, table.world
+    usual, world = table.world.client.intake, table.world
 
     def put(fault: Exception, *, acknowledged: bool) -> None:
         app: Any = Failing(table, fault, acknowledged=acknowledged)
@@ -91,8 +91,8 @@ async def test_whatever_is_missing_or_odd_in_an_interaction_it_is_answered_or_dr
                 del inner[path[-1]]
             else:
                 inner[path[-1]] = odd
-            table.world.client.reception._asks._counts.clear()
-            table.world.client.reception._looks._counts.clear()
+            table.world.client.intake._asks._counts.clear()
+            table.world.client.intake._looks._counts.clear()
             table.env.backend.emit("INTERACTION_CREATE", changed)
     await table.env.settle()
     assert TRACE not in "\n".join(
@@ -155,9 +155,9 @@ async def test_a_connection_that_does_not_begin_well_is_not_taken_for_one(table:
     ],
 )
 async def test_data_of_another_shape_is_no_command(data: object) -> None:
-    assert not malformed.well_formed(data)
+    assert not well_formed(data)
 
 
 async def test_the_data_of_a_command_is_one() -> None:
-    assert malformed.well_formed(command("rules ask", question="What?", k=2, private=True))
-    assert malformed.well_formed(command("stop"))
+    assert well_formed(command("rules ask", question="What?", k=2, private=True))
+    assert well_formed(command("stop"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.discord.help import help_text, path_of
+from bot.adapters.discord.received.commands import path_of
+from bot.adapters.discord.text.spoken import help_text
 from bot.commands import TABLE
 from bot.verb import Verb
 from bot.words import LOCALES, words

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from discord import AppCommandOptionType, AppCommandType, app_commands
 
-from bot.adapters.discord.client import Sutradhar
-from bot.adapters.discord.sync import payload
-from bot.adapters.discord.verbs import FILES
+from bot.adapters.discord.installed.sync import payload
+from bot.adapters.discord.received.commands import FILES
+from bot.adapters.discord.service import Sutradhar
 from bot.commands import TABLE
 from bot.verb import Verb
 

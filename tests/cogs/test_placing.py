@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from discord import ChannelType
 
-from bot.adapters.discord.origin import Home
-from bot.adapters.discord.placing import Spot, home, place
+from bot.adapters.discord.received.placing import Home, Spot, home, place
 from bot.adapters.draft import TITLE_CHARS, title
 
 ANA, CHANNEL, THREAD, GUILD, EVENT = 1, 20, 21, 30, 40

@@ -10,7 +10,7 @@ from simcord.builders import ChannelHandle
 
 from bot.adapters import custom_ids
 from bot.adapters.cooldown import LOOKS
-from bot.adapters.discord.origin import origin_of
+from bot.adapters.discord.received.placing import origin_of
 from bot.commands import FOLLOW_UP
 from bot.requests import event_id
 from tests.cogs.table import Table, said

@@ -10,9 +10,9 @@ import discord
 import pytest_asyncio
 from discord.app_commands import TranslationContext, TranslationContextLocation, locale_str
 
-from bot.adapters.discord.client import Sutradhar
-from bot.adapters.discord.sync import payload
-from bot.adapters.discord.translator import Translator, said
+from bot.adapters.discord.installed.sync import payload
+from bot.adapters.discord.received.commands import Translator, said
+from bot.adapters.discord.service import Sutradhar
 from bot.words import words
 
 NAME = re.compile(r"[-_'\w]{1,32}")

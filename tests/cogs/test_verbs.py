@@ -9,7 +9,7 @@ import discord
 import pytest
 from discord import app_commands
 
-from bot.adapters.discord.verbs import command, read, slots
+from bot.adapters.discord.received.commands import command, read, slots
 from bot.commands import verb
 from bot.events import Sorry
 from bot.verb import Verb

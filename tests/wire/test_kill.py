@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.discord.render import CURSOR
+from bot.adapters.discord.text.page import CURSOR
 from tests.fakes.reply import Reply
 from tests.kill.instants import ALL, sequences
 from tests.kill.process import PATIENCE_S

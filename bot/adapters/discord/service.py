@@ -5,13 +5,42 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from bot.adapters.discord.client import Sutradhar
-from bot.adapters.discord.faults import in_words
+import cogs
+from bot.adapters import unfinished
+from bot.adapters.discord.installed.client import Client
+from bot.adapters.discord.installed.connection import in_words
+from bot.adapters.discord.installed.sync import sync
+from bot.adapters.discord.received import presses
+from bot.adapters.discord.received.commands import Translator
+from bot.adapters.discord.received.intake import Intake
+from bot.adapters.discord.received.messages import Listener
+from bot.adapters.discord.received.request import Attachments
+from bot.adapters.discord.shown.view import view_factory
+from bot.platforms import Platform
 
 if TYPE_CHECKING:
     from bot.app import App
     from bot.config import Config
     from bot.words import Words
+
+
+class Sutradhar(Client):
+    """The client with all that it hears and answers."""
+
+    async def setup_hook(self) -> None:
+        """Logged in, and not yet connected: everything that answers events is put in its place."""
+        self.app.attach(Platform("discord", view_factory(self), Attachments(self.settings).fetch))
+        await self.furnish()
+        await self.app.house.offers.sweep(unfinished.KIND, unfinished.KEPT)
+        await sync(self.tree, self.app.house.marks, self.settings.sync_guilds)
+
+    async def furnish(self) -> None:
+        """The commands and buttons, who takes them in, and who hears what people write."""
+        self.intake = Intake(self.app, self, self.config)
+        await self.tree.set_translator(Translator())
+        await cogs.load(self)
+        Listener(self).listen()
+        self.add_dynamic_items(*presses.ITEMS)
 
 
 class Discord:
@@ -44,7 +73,7 @@ class Discord:
         if self._begun:
             await self._client.close()
 
-    def _welcome(self, client: Sutradhar) -> None:
+    def _welcome(self, client: Client) -> None:
         """Tell whoever started it that it is there."""
         n = len(client.guilds)
         print(self._say("discord_run.ready", who=client.user, n=n), file=sys.stderr, flush=True)

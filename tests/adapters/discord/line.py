@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bot.adapters.discord.client import Sutradhar
+from bot.adapters.discord.service import Sutradhar
 from bot.app import App
 from bot.config import DiscordConfig, load
 from tests.adapters.discord.wire import soon_ready

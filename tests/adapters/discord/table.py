@@ -1,4 +1,4 @@
-"""A bot at a simulated table: the real client's ears, reception and buttons, the real application and storage.
+"""A bot at a simulated table: the real client's ears, intake and buttons, the real application and storage.
 
 The works are scripts and what runs show is recorded, so that these tests are about what people press and write.
 """
@@ -17,16 +17,18 @@ from discord.ui import ActionRow, Button, LayoutView, TextDisplay
 from simcord.builders import ChannelHandle
 from simcord.results import InteractionResult, ResponseMessage
 
-import cogs.free_chat
-import cogs.setup
-from bot.adapters.discord import buttons, listen, sync
-from bot.adapters.discord.client import Sutradhar
-from bot.adapters.discord.reception import Reception
-from bot.adapters.discord.sharing import said
-from bot.adapters.discord.translator import Translator
+from bot.adapters.discord.installed import sync
+from bot.adapters.discord.received import presses
+from bot.adapters.discord.received.commands import Translator
+from bot.adapters.discord.received.intake import Intake
+from bot.adapters.discord.received.messages import Listener
+from bot.adapters.discord.received.presses import said
+from bot.adapters.discord.service import Sutradhar
 from bot.app import App
 from bot.config import Config, DiscordConfig, load
 from bot.platforms import Platform
+from cogs.free_chat import FreeChat
+from cogs.setup import Setup
 from tests.fakes import migrated
 from tests.fakes.house import Recorder, Script, open_scripted
 
@@ -35,12 +37,12 @@ class Client(Sutradhar):
     """The bot without its views; `/show` posts an answer as a view would."""
 
     async def setup_hook(self) -> None:
-        self.reception = Reception(self.app, self, self.config)
+        self.intake = Intake(self.app, self, self.config)
         await self.tree.set_translator(Translator())
-        await cogs.setup.load(self)
-        await cogs.free_chat.load(self)
-        await listen.load(self)
-        self.add_dynamic_items(*buttons.ITEMS)
+        await self.add_cog(Setup(self))
+        await self.add_cog(FreeChat(self))
+        Listener(self).listen()
+        self.add_dynamic_items(*presses.ITEMS)
         self.tree.add_command(show)
         await sync.sync(self.tree, self.app.house.marks)
 

@@ -13,8 +13,8 @@ import pytest
 import simcord
 
 from bot.adapters import custom_ids
-from bot.adapters.discord.origin import Origin
-from bot.adapters.discord.sharing import said
+from bot.adapters.discord.received.placing import Origin
+from bot.adapters.discord.received.presses import said
 from bot.events import Author, Choice, Citation, Event, Place, Request, Run, Text
 from bot.requests import event_id
 from tests.adapters.discord.table import Table, labels, table, told

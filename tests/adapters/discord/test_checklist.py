@@ -11,9 +11,9 @@ import discord
 import pytest
 from simcord.actors import MemberActor
 
-from bot.adapters.discord.checklist import examine, listed
-from bot.adapters.discord.invite import PERMISSIONS
-from bot.adapters.discord.sync import note_of
+from bot.adapters.discord.installed.checklist import examine, listed
+from bot.adapters.discord.installed.invite import PERMISSIONS
+from bot.adapters.discord.installed.sync import note_of
 from bot.config import DiscordConfig, ProviderConfig, RolesConfig
 from bot.words import words
 from tests.adapters.discord.table import Table, table, told

@@ -14,8 +14,8 @@ import discord
 import pytest
 
 from bot.adapters import unfinished
-from bot.adapters.discord.client import Sutradhar
-from bot.adapters.discord.faults import in_words
+from bot.adapters.discord.installed.connection import in_words
+from bot.adapters.discord.service import Sutradhar
 from bot.app import App
 from bot.config import Config, DiscordConfig, load
 from bot.events import Sorry

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.adapters.discord.global_limit import GlobalLimit
+from discord.http import Route
+
+from bot.adapters.discord.installed.limits import GlobalLimit
 from bot.adapters.pen import urgency
 
 
@@ -66,7 +68,5 @@ async def test_a_request_is_made_in_its_turn_with_what_it_was_given() -> None:
         return given, more
 
     limited = limit.limiting(request)
-    assert [await limited("route", json=1), await limited("other")] == [
-        (("route",), {"json": 1}),
-        (("other",), {}),
-    ]
+    route, other = Route("GET", "/gateway/bot"), Route("GET", "/users/@me")
+    assert [await limited(route, json=1), await limited(other)] == [((route,), {"json": 1}), ((other,), {})]

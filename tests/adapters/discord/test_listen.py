@@ -13,8 +13,7 @@ from simcord.builders import ChannelHandle
 from simcord.enums import MessageType
 
 from bot.adapters.cooldown import LOOKS, SLIPS
-from bot.adapters.discord.listen import Listener
-from bot.adapters.turns import Turns
+from bot.adapters.discord.received.messages import Listener
 from bot.config import DiscordConfig
 from bot.events import Event, Run, Text
 from tests.adapters.discord.table import Table, table
@@ -209,7 +208,7 @@ async def test_where_the_bot_may_not_write_it_takes_nothing_in(at: Table) -> Non
 
 async def test_the_same_message_delivered_twice_is_asked_once(at: Table) -> None:
     message = await at.ana.send(at.channel, f"{me(at)} what is prone?")
-    await Listener(at.client, Turns()).on_message(message)
+    await Listener(at.client).on_message(message)
     assert await at.asked() == ["/rules ask what is prone?"]
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.discord.inline import inline, literal, size
-from bot.adapters.discord.markdown import pieces
+from bot.adapters.discord.text.markdown import inline, literal, pieces, size
 from bot.adapters.draft import pack, shortened
 
 LIMIT = 1_000

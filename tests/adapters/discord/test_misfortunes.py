@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.discord.origin import origin_of
-from bot.adapters.discord.render import pages
-from bot.adapters.discord.surface_response import Response
-from bot.adapters.discord.threads import missing, tidy
+from bot.adapters.discord.received.placing import origin_of
+from bot.adapters.discord.shown.surface import Response
+from bot.adapters.discord.shown.threads import missing, tidy
+from bot.adapters.discord.text.render import pages
 from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import Form, Later, Mark
 from bot.events import Attachment, Event, Run, Stage, Text

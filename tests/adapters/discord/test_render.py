@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.discord import render
-from bot.adapters.discord.inline import size
-from bot.adapters.discord.page import ANSWER, FAILED, STOPPED, WORKING, Page
+from bot.adapters.discord.text import render
+from bot.adapters.discord.text.markdown import size
+from bot.adapters.discord.text.page import ANSWER, FAILED, STOPPED, WORKING, Page
 from bot.adapters.sheet import Facts, Sheet
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bot.adapters import custom_ids
 from bot.adapters.buttons_row import Button
-from bot.adapters.discord.page import ANSWER, Card, Page
-from bot.adapters.discord.sharing import texts
+from bot.adapters.discord.received.presses import texts
+from bot.adapters.discord.text.page import ANSWER, Card, Page
 
 RUN = "0" * 32
 CHOICE = Button(custom_ids.choice(RUN, 0), "Burdens")

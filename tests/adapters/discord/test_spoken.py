@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.discord.spoken import shown, typed
+from bot.adapters.discord.text.spoken import shown, typed
 from bot.command_line import parse
 from bot.words import words
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from discord.ui import LayoutView
 
-from bot.adapters.discord import surface
-from bot.adapters.discord.origin import origin_of
-from bot.adapters.discord.render import pages
-from bot.adapters.discord.threads import Opening, missing
+from bot.adapters.discord.received.placing import origin_of
+from bot.adapters.discord.shown import surface
+from bot.adapters.discord.shown.threads import Opening, missing
+from bot.adapters.discord.text.render import pages
 from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import Form, Mark
 from bot.events import Elsewhere, Failed, Stage, Status, Text

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.discord.origin import Origin
-from bot.adapters.discord.page import Page
-from bot.adapters.discord.view import discord_view
+from bot.adapters.discord.received.placing import Origin
+from bot.adapters.discord.shown.view import discord_view
+from bot.adapters.discord.text.page import Page
 from bot.adapters.pen import Clock, Pace, Pens
 from bot.adapters.staged_view import StagedView
 from bot.adapters.surface import Form, Full, Later, Refused, Shut

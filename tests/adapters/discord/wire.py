@@ -1,4 +1,4 @@
-"""The real client, reception, views and storage, at a Discord on loopback; only the works are scripts."""
+"""The real client, intake, views and storage, at a Discord on loopback; only the works are scripts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 
 import discord
 
-from bot.adapters.discord.client import Sutradhar, intents_of
-from bot.adapters.discord.home import DiscordHome
-from bot.adapters.discord.origin import Home, Origin, origin_of
-from bot.adapters.discord.pace import PACE
-from bot.adapters.discord.page import Page
-from bot.adapters.discord.shards import redirect
-from bot.adapters.discord.surface import HANGS_S
-from bot.adapters.discord.view import discord_view
+from bot.adapters.discord.installed.client import intents_of
+from bot.adapters.discord.installed.connection import redirect
+from bot.adapters.discord.installed.limits import HANGS_S, PACE
+from bot.adapters.discord.received.placing import Home, Origin, origin_of
+from bot.adapters.discord.service import Sutradhar
+from bot.adapters.discord.shown.home import DiscordHome
+from bot.adapters.discord.shown.view import Overflow, discord_view
+from bot.adapters.discord.text.page import Page
 from bot.adapters.pen import Pens
 from bot.adapters.staged_view import StagedView
 from bot.app import App
@@ -98,7 +98,7 @@ class Bench:
     async def ask(
         self, user: User, channel: Channel, home: Home, *, question: str = "Who?", **told: Any
     ) -> tuple[Asked, Request]:
-        """Ask, and get the request as the reception would have kept it."""
+        """Ask, and get the request as the intake would have kept it."""
         private, guest = bool(told.get("private")), not told.get("member", True)
         asked = await self.fake.slash(user, channel, "ask", question=question, private=private, guest=guest)
         interaction = self._asked[asked.id]
@@ -126,8 +126,9 @@ class Bench:
         """A view as the factory makes it, also a second one as after a crash."""
         origin = origin_of(request.origin)
         home = DiscordHome(self.client, request, origin, self.outbox, self.threads, free_chat=free_chat)
+        overflow = Overflow(self.client, request, origin, self.outbox, home.response)
         return discord_view(
-            request.id, request, origin, self.outbox, self.offers, home, self.pens, overflow=home.overflow
+            request.id, request, origin, self.outbox, self.offers, home, self.pens, overflow=overflow
         )
 
     async def run(self, request: Request, *events: Shown, status: Ended = "done") -> None:

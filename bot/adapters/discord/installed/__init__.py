@@ -1,0 +1,1 @@
+"""What keeps the bot on Discord alive, and what its operator asks."""

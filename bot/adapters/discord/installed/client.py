@@ -1,0 +1,132 @@
+"""Who we are on Discord, what we want to be told, and how we come and go there. Knows no command and no work."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import discord
+from discord.ext import commands
+from yarl import URL
+
+from bot.adapters.discord.installed.connection import Plan, Turnstile, plan, redirect
+from bot.adapters.discord.installed.limits import HANGS_S, PACE, GlobalLimit, InvalidRequests
+from bot.adapters.pen import Pens
+
+if TYPE_CHECKING:
+    from bot.adapters.discord.received.intake import Intake
+    from bot.app import App
+    from bot.config import Config
+
+LEAVE_S = 3.0
+"""How long the gateway is waited for when we leave: a dead line never says goodbye."""
+
+LAST_GUILD_S = 0.5
+"""How long no server may be named any more before the bot says that it is there. discord.py waits 2 s, to fill caches
+that we do not keep; servers that come later are known as well."""
+
+_log = logging.getLogger(__name__)
+
+
+def intents_of(free_chat: bool) -> discord.Intents:
+    """The fewest that will do: servers, and messages. Their content is privileged, but for mentions and DMs."""
+    intents = discord.Intents.none()
+    intents.guilds = intents.guild_messages = intents.dm_messages = True
+    intents.message_content = free_chat
+    return intents
+
+
+class Client(commands.AutoShardedBot):
+    """One per process. `login`, then `App.start`, then `connect`."""
+
+    intake: Intake
+
+    def __init__(
+        self,
+        app: App,
+        config: Config,
+        *,
+        on_first_ready: Callable[[Client], None] | None = None,
+        hangs_s: float = HANGS_S,
+    ) -> None:
+        """`hangs_s`: after so long without an answer a request is given up, and its connection with it."""
+        self.app = app
+        self.config = config
+        self.settings = config.discord
+        self.pens = Pens(PACE)
+        self.refused = InvalidRequests()
+        self._on_first_ready = on_first_ready
+        self._plan: Plan | None = None
+        self._turnstile = Turnstile()
+        self._starting: list[asyncio.Task[None]] = []
+        redirect(self.settings)
+        # The voice release brings what these two warn about.
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
+        super().__init__(
+            command_prefix=commands.when_mentioned,
+            help_command=None,
+            intents=intents_of(self.settings.free_chat),
+            allowed_mentions=discord.AllowedMentions.none(),
+            allowed_installs=discord.app_commands.AppInstallationType(guild=True, user=True),
+            allowed_contexts=discord.app_commands.AppCommandContext(
+                guild=True, dm_channel=True, private_channel=True
+            ),
+            member_cache_flags=discord.MemberCacheFlags.none(),
+            chunk_guilds_at_startup=False,
+            guild_ready_timeout=LAST_GUILD_S,
+            max_messages=None,
+            http_trace=self.refused.trace(),
+        )
+        # discord.py only minds this limit once it has been hit.
+        self.http.request = GlobalLimit().limiting(self.http.request, hangs_s)  # type: ignore[method-assign]
+
+    async def on_message(self, message: discord.Message) -> None:
+        """Not a prefix command: messages are listened to elsewhere."""
+
+    async def on_ready(self) -> None:
+        """Discord says this again after long absences; people are told once."""
+        if self._on_first_ready is not None:
+            tell, self._on_first_ready = self._on_first_ready, None
+            tell(self)
+
+    async def launch_shards(self) -> None:
+        """Begin, and go on in the background, so that what befalls the first shard is heard of at once."""
+        if self.is_closed():
+            return
+        made = await plan(self.http, self.settings)
+        self._plan = made
+        self.shard_count = self._connection.shard_count = made.count
+        self._connection.shard_ids = list(made.ids)
+        self._starting = [
+            asyncio.create_task(self._launch(made.gateway, bucket), name="shards") for bucket in made.buckets
+        ]
+
+    async def _launch(self, gateway: URL, shards: Sequence[int]) -> None:
+        for shard in shards:
+            await self.launch_shard(gateway, shard)
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        concurrency = self._plan.concurrency if self._plan is not None else 1
+        await self._turnstile.through((shard_id or 0) % concurrency)
+
+    async def on_shard_connect(self, shard_id: int) -> None:
+        """A session is resumed through the configured gateway, too, not where READY would lead it."""
+        if self.settings.gateway_url is not None and (shard := self.get_shard(shard_id)) is not None:
+            shard._parent.ws.gateway = URL(self.settings.gateway_url)
+
+    async def quiet(self) -> None:
+        """Leave the gateway: no more events come, while requests can still be sent."""
+        leaving: list[Any] = [shard.disconnect() for shard in self.shards.values()]
+        for task in self._starting:
+            task.cancel()
+        try:
+            async with asyncio.timeout(LEAVE_S):
+                await asyncio.gather(*self._starting, *leaving, return_exceptions=True)
+        except TimeoutError:
+            _log.info("left the gateway without its goodbye")
+
+    async def close(self) -> None:
+        self.pens.close()
+        await super().close()

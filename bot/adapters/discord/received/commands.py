@@ -1,0 +1,292 @@
+"""The table of verbs as Discord's typed commands: their names in each language, what is offered while somebody fills
+one in, and what comes in by it.
+
+Names, descriptions, kinds, choices and completions are the row's. A string of the tree brings its key in `bot/words`
+along; Discord shows English where a language has none.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+import discord
+from discord import app_commands
+from discord.app_commands import Choice, TranslationContextTypes, locale_str
+
+from bot.adapters.discord.received.placing import spot
+from bot.adapters.draft import clean
+from bot.commands import KINDS, TABLE
+from bot.events import OptionValue, Sorry
+from bot.verb import Verb
+from bot.words import Words, words
+from storage.faults import StorageFault
+
+FILES = ("file", "file2", "file3", "file4", "file5")
+"""The attachments of a verb that takes a list of files; Discord has no option of many values."""
+
+CHOICES = 25
+CHARS = 100
+"""Of a choice's name and value, and how many choices there may be: Discord's limits."""
+FRESH_S = 3.0
+"""How long an answer is good for: a few keystrokes, and a new book shows up at once."""
+KEPT = 2_048
+
+_TYPES = {"text": str, "number": int, "flag": bool, "file": discord.Attachment}
+_VALUES = {"text": str, "number": int, "flag": bool}
+
+_TRANSLATED = {discord.Locale.brazil_portuguese: "pt-BR"}
+_log = logging.getLogger(__name__)
+
+Perform = Callable[[discord.Interaction, Verb, Mapping[str, Any]], Coroutine[Any, Any, None]]
+"""Intake.slash."""
+Offer = Callable[[discord.Interaction, str, str], Coroutine[Any, Any, list[Choice[str]]]]
+"""Autocomplete.choices: names of a kind that begin like what was typed."""
+Names = Callable[..., Coroutine[Any, Any, list[str]]]
+"""App.complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One option of a slash command, as the row wants it."""
+
+    name: str
+    summary: str
+    kind: Literal["text", "number", "flag", "file"] = "text"
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    completes: str = ""
+    most: int | None = None
+
+
+def wants_text(row: Verb) -> bool:
+    """Whether the verb needs a free text, which a modal asks for where the command was sent without it."""
+    argument = row.argument
+    return argument is not None and argument.required and not argument.many and not argument.completes
+
+
+@cache
+def slots(row: Verb) -> tuple[Slot, ...]:
+    """A row's options on Discord: what names a file is an attachment, a free text may be left out.
+
+    Of an argument of two words ("name text") only the first is an option; a modal asks for the second.
+    """
+    found: list[Slot] = []
+    argument = row.argument
+    if argument is not None and argument.many:
+        found += [
+            Slot(name, "discord.option_more" if n else "discord.option_file", "file", required=not n)
+            for n, name in enumerate(FILES)
+        ]
+    elif argument is not None:
+        first = argument.name.split()[0]
+        summary = argument.summary if first == argument.name else f"discord.option_{first}"
+        required = argument.required and not wants_text(row)
+        found.append(
+            Slot(first, summary, required=required, completes=argument.completes, most=argument.most)
+        )
+    for option in row.options:
+        if option.completes == "path":
+            found.append(Slot(option.name, option.summary, "file"))
+        else:
+            found.append(
+                Slot(
+                    option.name,
+                    option.summary,
+                    option.kind,
+                    option.required,
+                    option.choices,
+                    option.completes,
+                    option.most if option.kind == "number" else None,
+                )
+            )
+    return tuple(found)
+
+
+def command(row: Verb, perform: Perform, offer: Offer) -> app_commands.Command[Any, ..., None]:
+    """The slash command of a row, in all languages; what it was given goes to `perform` by the options' names."""
+    wanted = slots(row)
+
+    async def given(interaction: discord.Interaction, **values: Any) -> None:
+        await perform(interaction, row, values)
+
+    who = inspect.Parameter("interaction", inspect.Parameter.POSITIONAL_ONLY, annotation=discord.Interaction)
+    given.__signature__ = inspect.Signature([who, *map(_parameter, wanted)])  # type: ignore[attr-defined]
+    for slot in wanted:
+        app_commands.describe(**{slot.name: said(slot.summary)})(given)
+        app_commands.rename(**{slot.name: named(slot.name, "option")})(given)
+        if slot.choices:
+            offered = [Choice(name=named(one, slot.name), value=one) for one in slot.choices]
+            app_commands.choices(**{slot.name: offered})(given)
+    key = row.name if row.bare else f"{row.work}_{row.name}"
+    made: app_commands.Command[Any, ..., None] = app_commands.Command(
+        name=locale_str(row.name, key=f"names.{key}"), description=said(row.summary), callback=given
+    )
+    for slot in wanted:
+        if slot.completes and not slot.choices:
+            made.autocomplete(slot.name)(_completion(slot.completes, offer))
+    return made
+
+
+def group(work: str, perform: Perform, offer: Offer) -> app_commands.Group:
+    """The commands of a work, as one."""
+    kind = KINDS[work]
+    rights = discord.Permissions(manage_guild=True) if kind.for_admins else None
+    made = app_commands.Group(
+        name=named(work, "group"), description=said(f"discord.group_{work}"), default_permissions=rights
+    )
+    for row in kind.verbs:
+        made.add_command(command(row, perform, offer))
+    return made
+
+
+def _parameter(slot: Slot) -> inspect.Parameter:
+    kind: Any = _TYPES[slot.kind]
+    if slot.most is not None and slot.kind in ("text", "number"):
+        kind = app_commands.Range[kind, 1, slot.most]
+    default: object = inspect.Parameter.empty
+    if slot.kind == "flag":
+        default = False
+    elif not slot.required:
+        kind, default = kind | None, None
+    return inspect.Parameter(slot.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def read(
+    row: Verb, given: Mapping[str, Any]
+) -> tuple[str | None, dict[str, OptionValue], tuple[discord.Attachment | None, ...]]:
+    """The text, the options and the attachments of what Discord sent; None for a free text that was left out.
+
+    A flag left at False is one that was not typed. Raises Sorry for values of another kind, which come only from
+    commands that Discord has kept too long.
+    """
+    argument = row.argument
+    text = given.get(argument.name.split()[0]) if argument is not None and not argument.many else ""
+    if text is None and not wants_text(row):
+        text = ""
+    if not isinstance(text, str | None):
+        raise Sorry("discord.outdated")
+    files = [slot.name for slot in slots(row) if slot.kind == "file"]
+    options: dict[str, OptionValue] = {}
+    for option in row.options:
+        value = given.get(option.name)
+        if option.name in files or value is None or value is False:
+            continue
+        if type(value) is not _VALUES[option.kind]:
+            raise Sorry("discord.outdated")
+        options[option.name] = given[option.name]
+    return text, options, tuple(given.get(name) for name in files)
+
+
+def path_of(say: Words, row: Verb) -> str:
+    """What is typed after the slash, in the person's language: "rules ask", "regras perguntar"."""
+    if row.bare:
+        return say(f"names.{row.name}")
+    return f"{say(f'names.group_{row.work}')} {say(f'names.{row.work}_{row.name}')}"
+
+
+def named(name: str, kind: str) -> locale_str:
+    """A name of the table with the key of its translations: an "option", a "group", or a choice of the option
+    called `kind`.
+    """
+    return locale_str(name, key=f"names.{kind}_{name.replace('-', '_')}")
+
+
+def _completion(
+    kind: str, offer: Offer
+) -> Callable[[discord.Interaction, str], Coroutine[Any, Any, list[Choice[str]]]]:
+    """What offers names of this kind while somebody types."""
+
+    async def offered(interaction: discord.Interaction, current: str) -> list[Choice[str]]:
+        return await offer(interaction, kind, current)
+
+    return offered
+
+
+def said(key: str) -> locale_str:
+    """The English sentence of the catalogue as a string that the translator knows again."""
+    return locale_str(words("en")(key), key=key)
+
+
+class Translator(app_commands.Translator):
+    async def translate(
+        self, string: locale_str, locale: discord.Locale, context: TranslationContextTypes
+    ) -> str | None:
+        key = string.extras.get("key")
+        if key is None or locale not in _TRANSLATED:
+            return None
+        return words(_TRANSLATED[locale])(key)
+
+
+class Autocomplete:
+    """What is offered while somebody types an option: names of their space, quickly, and never an error."""
+
+    def __init__(self, names: Names, clock: Callable[[], float] = time.monotonic) -> None:
+        self._names = names
+        self._clock = clock
+        self._kept: dict[tuple[str, str, str, str | None, str], tuple[float, list[str]]] = {}
+
+    async def choices(
+        self, interaction: discord.Interaction, kind: str, typed: str
+    ) -> list[app_commands.Choice[str]]:
+        """At most 25, of the space that the interaction comes from; none where anything goes wrong."""
+        try:
+            here = spot(interaction)
+            if kind == "command":
+                return _commands(words(f"{interaction.locale.value}"), str(typed))
+            shelf = getattr(interaction.namespace, "shelf", None) if kind != "shelf" else None
+            shelf = shelf if isinstance(shelf, str) and shelf else None
+            found = await self.names(here.space, kind, str(typed)[:CHARS], shelf, str(here.user))
+        except (Sorry, StorageFault) as fault:
+            _log.warning("nothing offered for %s: %s", kind, fault)
+            return []
+        except Exception:  # a person who types gets no list rather than a fault
+            _log.exception("nothing offered for %s", kind)
+            return []
+        values = dict.fromkeys(fitting(name) for name in found)
+        return [
+            app_commands.Choice(name=clean(value).strip() or value, value=value) for value in values if value
+        ][:CHOICES]
+
+    async def names(self, space: str, kind: str, typed: str, shelf: str | None, author: str) -> list[str]:
+        """Names that begin like `typed`; a person's own where the kind is personal."""
+        key = (space, kind, typed, shelf, author if kind == "session" else "")
+        now = self._clock()
+        if (kept := self._kept.get(key)) is not None and kept[0] > now:
+            return kept[1]
+        found = await self._names(space, kind, typed, shelf, author)
+        if len(self._kept) >= KEPT:
+            self._kept = {one: was for one, was in self._kept.items() if was[0] > now}
+            if len(self._kept) >= KEPT:
+                self._kept.clear()
+        self._kept[key] = (now + FRESH_S, found)
+        return found
+
+    async def whole(self, space: str, kind: str, value: str, shelf: str | None) -> str:
+        """The name that a value stands for where it had to be cut, else the value as it is."""
+        if len(value) <= CHARS // 2:
+            return value
+        found = await self._names(space, kind, value, shelf)
+        return next((name for name in found if fitting(name) == value), value)
+
+
+def _commands(say: Words, typed: str) -> list[app_commands.Choice[str]]:
+    """Commands by the names that the person sees."""
+    wanted = typed.strip().lstrip("/").lower()
+    named = [(path_of(say, row), row.path) for row in TABLE]
+    found = [one for one in named if any(wanted in name for name in one)]
+    return [app_commands.Choice(name=shown, value=path) for shown, path in found][:CHOICES]
+
+
+def fitting(name: str) -> str:
+    """The name as a choice's value, cut after a word in its second half where it is too long; see `whole`."""
+    name = name.strip()
+    if len(name) <= CHARS:
+        return name
+    cut = name.rfind(" ", CHARS // 2, CHARS)
+    return name[: cut if cut > 0 else CHARS].rstrip()

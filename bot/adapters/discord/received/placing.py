@@ -1,0 +1,165 @@
+"""Which conversation an interaction or a message belongs to, and where its answer goes.
+
+Decides by plain values alone: asks neither the network nor the storage. Where a request came from is kept with it, as
+JSON, so that a run which a crash cut off finds its messages again after a restart.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+import discord
+from discord import ChannelType
+
+from bot.events import Place, Sorry
+
+PLATFORM = "discord"
+
+TOKEN_SECONDS = 15 * 60
+"""How long an interaction's token lives (Discord's documentation, "Receiving and Responding")."""
+
+Home = Literal["thread", "here", "response"]
+"""Where a run's messages stand.
+
+"thread": in a thread (or forum post) that is opened for it. "here": in `channel`, as the bot's own messages.
+"response": as the answer to the interaction itself, which `private` ones and the bot's guests have to be.
+"""
+
+_OPENS_THREADS = {ChannelType.text, ChannelType.news, ChannelType.forum, ChannelType.media}
+_THREADS = {ChannelType.public_thread, ChannelType.private_thread, ChannelType.news_thread}
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a person is. `channel` is what they look at; for a thread, `parent` is the channel it hangs from.
+
+    `installed`: the guild itself has installed the bot, or this is a DM with the bot. `member`: the bot
+    can post here by itself, not only as an answer to an interaction.
+    """
+
+    user: int
+    channel: int
+    kind: ChannelType
+    parent: int | None = None
+    guild: int | None = None
+    installed: bool = True
+    member: bool = True
+
+    @property
+    def space(self) -> str:
+        """The tenant: the guild, or the person alone where only they brought the bot along."""
+        return str(self.guild) if self.guild is not None and self.installed else f"user:{self.user}"
+
+    @property
+    def thread(self) -> bool:
+        return self.kind in _THREADS
+
+    @property
+    def direct(self) -> bool:
+        """A DM with the bot."""
+        return self.guild is None and self.member
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """`channel` is where the person was, `message` what they wrote (a mention, a reply, a DM), if they wrote.
+
+    `token` is the interaction's, "" for a message; it dies at `until` (seconds since the epoch).
+    `member` is False where the bot is only a guest (user install): nothing but the token works there.
+    `title` is what a thread that is opened gets as its name; `asked` is what the person asked, to be shown.
+    """
+
+    home: Home
+    channel: int
+    application: int
+    guild: int | None = None
+    user: int = 0
+    message: int | None = None
+    token: str = field(default="", repr=False)
+    until: float = 0.0
+    member: bool = True
+    private: bool = False
+    title: str = ""
+    asked: str = ""
+
+    def kept(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+
+def origin_of(kept: str) -> Origin:
+    """The origin that `kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+    return Origin(**json.loads(kept))
+
+
+def spot(interaction: discord.Interaction) -> Spot:
+    """Where the interaction happened. Raises Sorry where it does not say."""
+    channel, user = interaction.channel, interaction.user
+    if channel is None or not isinstance(user, discord.User | discord.Member):
+        raise Sorry("discord.nowhere")
+    guild = interaction.guild_id
+    if guild is None:
+        context = interaction.context
+        direct = channel.type is ChannelType.private and (context.dm_channel or not context.private_channel)
+        return Spot(user.id, channel.id, channel.type, installed=direct, member=direct)
+    present = interaction.client.get_guild(guild) is not None
+    # An interaction that names no installation at all is the guild's where the bot is one of its members.
+    installed = interaction.is_guild_integration() or (present and not interaction.is_user_integration())
+    may = interaction.app_permissions
+    thread = channel.type in _THREADS
+    posts = may.view_channel and (may.send_messages_in_threads if thread else may.send_messages)
+    return Spot(
+        user.id,
+        channel.id,
+        channel.type,
+        parent=getattr(channel, "parent_id", None),
+        guild=guild,
+        installed=installed,
+        member=installed and present and (posts or not may.value),
+    )
+
+
+def spot_of(message: discord.Message) -> Spot:
+    """Where the message stands; the bot reads only what its own installation lets it read."""
+    channel = message.channel
+    guild = message.guild.id if message.guild else None
+    kind = channel.type or ChannelType.text  # a channel that is not known has none
+    return Spot(message.author.id, channel.id, kind, parent=getattr(channel, "parent_id", None), guild=guild)
+
+
+def manages(interaction: discord.Interaction, spot: Spot) -> bool:
+    """Whether the person is in charge: of the guild, or of the space that is theirs alone."""
+    may = interaction.permissions
+    return spot.space.startswith("user:") or may.manage_guild or may.administrator
+
+
+def manages_of(message: discord.Message) -> bool:
+    if message.guild is None:
+        return True
+    may = message.author.guild_permissions if isinstance(message.author, discord.Member) else None
+    return may is not None and (may.manage_guild or may.administrator)
+
+
+def home(
+    spot: Spot, *, ordered: bool, private: bool = False, written: bool = False, threads: bool = True
+) -> Home:
+    """Where the answer stands. `written`: asked by a message, so there is no response to give."""
+    if private or not spot.member:
+        return "response"
+    if not ordered:
+        return "here" if written else "response"
+    if spot.thread or spot.direct or spot.kind not in _OPENS_THREADS:
+        return "here"
+    return "thread" if threads else "here"
+
+
+def place(spot: Spot, *, event: int, goes: Home, held: str | None = None, private: bool = False) -> Place:
+    """The conversation. `held` is what a real thread that the bot opened is called; `event` names a new one."""
+    if private:
+        thread = f"private:{spot.user}"
+    elif spot.thread:
+        thread = held or str(spot.channel)
+    else:
+        thread = str(event) if goes == "thread" else ""
+    return Place(PLATFORM, spot.space, str(spot.parent or spot.channel), thread)

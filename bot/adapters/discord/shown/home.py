@@ -1,0 +1,211 @@
+"""Where a run's messages stand on Discord: the thread made for it, the channel, or the interaction's response.
+
+Where one of them closes, the run goes on in the next, and is told a sentence that says so. Knows no events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import chain, repeat
+from typing import TYPE_CHECKING
+
+import discord
+
+from bot.adapters.backoff import patiently
+from bot.adapters.beside import Beside
+from bot.adapters.discord.shown.surface import (
+    NO_ACCESS,
+    NO_PERMISSION,
+    UNKNOWN_CHANNEL,
+    Channel,
+    Response,
+    direct,
+)
+from bot.adapters.discord.shown.threads import THREAD, Opening, Refusal, missing, tidy
+from bot.adapters.pen import Rank
+from bot.adapters.surface import Form, Gone, Refused, Shut, Surface, SurfaceFault
+from bot.words import words
+
+if TYPE_CHECKING:
+    from bot.adapters.discord.received.placing import Origin
+    from bot.adapters.discord.text.page import Page
+    from bot.events import Place, Request
+    from storage.outbox import Outbox
+    from storage.threads import Threads
+
+_log = logging.getLogger(__name__)
+
+
+INVITE_AFTER_S = 2.0
+"""After a thread was opened: with one call more at once, half of ten who ask together waited .5 s for first words."""
+
+
+class DiscordHome:
+    """One run's. `tell` is how the run hears of a sentence to stand beside its answer."""
+
+    tell: Callable[[str], None]
+
+    def __init__(
+        self,
+        client: discord.Client,
+        request: Request,
+        origin: Origin,
+        outbox: Outbox,
+        threads: Threads,
+        *,
+        free_chat: bool = False,
+    ) -> None:
+        self._client = client
+        self._run = request.id
+        self._place = request.place
+        self._origin = origin
+        self._outbox = outbox
+        self._threads = threads
+        self._free_chat = free_chat
+        self._say = words(request.locale)
+        self._beside = Beside(request.id)
+        self._later = Beside(request.id, Rank.PASSING)
+        """What may wait until others' first words are out."""
+        self._asking: asyncio.Task[None] | None = None
+        self._moving = asyncio.Lock()
+        self.response = Response(client, origin, request.id) if origin.token else None
+        self._opening = Opening(client, request, origin, outbox, self.response, self._say)
+        here = Channel(client, origin.channel, origin.guild, reply_to=origin.message)
+        self.surface: Surface[Page] = self.response if origin.home == "response" and self.response else here
+        self._lost: list[Surface[Page]] = []
+        self.form = Form.LAYOUT
+        self.messages: set[str] = set()
+        self.hint = ""
+
+    async def open(self) -> None:
+        """Find or make the place; whatever cannot be made, there is a surface afterwards."""
+        if self._origin.home == "thread":
+            await self._open_thread()
+        elif self._origin.home == "here" and self.response is not None:
+            self._asking = self._beside.do(patiently(self._opening.asked))
+
+    async def put_out(self, messages: Sequence[str], note: str) -> None:
+        """End the messages that a crash cut off; `note` says why there is no more. What cannot be reached stays."""
+        await self.open()
+        surface = self.surface
+        if not isinstance(surface, Channel):
+            return
+        for message in messages:
+            with suppress(SurfaceFault):
+                await patiently(partial(surface.put_out, message, self._run, f"-# ⏹ {note}"))
+
+    async def _open_thread(self) -> None:
+        space, run = self._place.space, self._run
+        row = await self._outbox.claim(space, run, THREAD)
+        here, why, opening = self._origin.channel, "", self._opening
+        if row.message_id is not None:  # opened, or found impossible, before a crash
+            here, why = int(row.message_id), row.shown or ""
+        else:
+            tries = chain([None if row.fresh else row.created_at], repeat(row.created_at))
+            try:
+                here = await patiently(lambda: opening.thread(next(tries)))
+            except Refusal as refusal:
+                why = refusal.key
+            except SurfaceFault as fault:
+                _log.warning("run %s: no thread was opened: %s", run, fault)
+                why = "thread.not_here"
+            else:
+                place = self._place
+                await self._threads.bind(
+                    place.space, place.channel, place.thread, str(here), free_chat=self._free_chat
+                )
+            await self._outbox.sent(space, run, THREAD, str(here), why)
+        self.surface = Channel(self._client, here, self._origin.guild)
+        if not why:
+            self._beside.do(patiently(lambda: opening.point(here)))
+            self._later.do(self._invite(opening, here))
+        elif self.response and isinstance(self._client.get_channel(here), discord.ForumChannel):
+            self.surface = self.response  # a forum takes no messages
+        if why:
+            lacks = missing(self._client, here, "create_public_threads") or "create_public_threads"
+            self.tell(self._say(why, permission=self._say(f"discord_doctor.perm_{lacks}")))
+        elif not self._free_chat:
+            self.hint = self._say("thread.hint")
+
+    def recall(self, message: str) -> None:
+        """A message of the run was there before a crash: the response is not free for another."""
+        self.messages.add(message)
+        if self.response is not None:
+            self.response.answered = True
+
+    def lost(self, surface: Surface[Page]) -> bool:
+        """Whether what stands on that surface can no longer be edited."""
+        return surface in self._lost
+
+    async def _invite(self, opening: Opening, thread: int) -> None:
+        """Once the answer's first words are out: the calls of a second are few."""
+        await asyncio.sleep(INVITE_AFTER_S)
+        await patiently(lambda: opening.invite(thread))
+
+    async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
+        """Go on elsewhere, since `surface` is shut; False if there is nowhere else. Raises Gone."""
+        async with self._moving:
+            if surface is not self.surface:  # another message of the run has been here before
+                return True
+            if surface is self.response:
+                return await self._beyond_response(shut)
+            if shut.code == UNKNOWN_CHANNEL:  # deleted by somebody who does not want to see it again
+                raise Gone
+            if self._origin.home == "response" or self.response is None or not self.response.alive:
+                return False
+            if self._asking is not None:  # the response says who asked; the answer follows it
+                await self._asking
+            self._move(self.response, self._why(shut))
+            return True
+
+    async def _beyond_response(self, shut: Shut) -> bool:
+        origin = self._origin
+        if not shut.expired or not origin.member or origin.home != "response":
+            return False
+        if not origin.private:  # by its id, the bot may edit it still
+            self.surface = Channel(self._client, origin.channel, origin.guild)
+            return True
+        try:
+            between_us = await direct(self._client, origin.user)
+        except (Shut, Refused, Gone):
+            return False
+        self._move(between_us, self._say("thread.to_dm"))
+        return True
+
+    def _move(self, surface: Surface[Page], why: str) -> None:
+        self._lost.append(self.surface)
+        self.surface = surface
+        self.tell(why)
+
+    def _why(self, shut: Shut) -> str:
+        if shut.code not in (NO_PERMISSION, NO_ACCESS) or not isinstance(self.surface, Channel):
+            return self._say("thread.closed")
+        thread = isinstance(self._client.get_channel(self.surface.key), discord.Thread)
+        write = "send_messages_in_threads" if thread else "send_messages"
+        lacks = missing(self._client, self.surface.key, "view_channel", write)
+        if lacks is None:  # locked by somebody, perhaps
+            return self._say("thread.closed")
+        return self._say("thread.may_not_write", permission=self._say(f"discord_doctor.perm_{lacks}"))
+
+    @property
+    def no_files(self) -> str:
+        """The permission that the bot lacks to send files here, or ""."""
+        at = self.surface
+        lacks = missing(self._client, at.key, "attach_files") if isinstance(at, Channel) else None
+        return self._say(f"discord_doctor.perm_{lacks}") if lacks else ""
+
+    async def real(self, place: Place) -> int | None:
+        """The thread, or else the channel, that a conversation of the same space is in."""
+        if (place.platform, place.space) != (self._place.platform, self._place.space):
+            return None
+        real = await self._threads.real(place.space, place.channel, place.thread)
+        real = real or place.thread or place.channel
+        return int(real) if real.isdecimal() else None
+
+    def tidy(self, thread: int, title: str, archived: bool) -> None:
+        """Give a thread its name, and archive it or wake it up."""
+        self._beside.do(tidy(self._client, thread, title, archived))

@@ -1,0 +1,339 @@
+"""Where messages stand on Discord: a channel, thread or DM where the bot owns what it writes; an interaction's answer.
+
+With it, what both share: how a page is sent, and what goes wrong, in the words of `bot.adapters.surface`.
+Knows no run and no stage.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, cast
+
+import aiohttp
+import discord
+
+from bot.adapters.discord.installed.limits import HANGS_S, UPLOAD_S
+from bot.adapters.discord.text.page import put_out
+from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused, Shut
+
+if TYPE_CHECKING:
+    from bot.adapters.discord.received.placing import Origin
+    from bot.adapters.discord.text.page import Page
+
+CLOCKS_APART = timedelta(minutes=1)
+"""How far our clock and Discord's may differ when we look for what we sent."""
+LOOK_BACK = 300
+"""Messages that are looked through for one of ours."""
+ORIGINAL = "@original"
+"""The response's own name where a message's id is wanted (Discord's documentation, "Edit Original Interaction
+Response")."""
+EARLY_S = 5.0
+"""So much before its time a token is taken for dead: a request on its way would come too late."""
+
+# Discord's documentation, "JSON Error Codes".
+UNKNOWN_MESSAGE, OLD_EDITS, ARCHIVED = 10008, 30046, 50083
+UNKNOWN_CHANNEL, NO_ACCESS, NO_PERMISSION, NO_DM = 10003, 50001, 50013, 50007
+UNKNOWN_WEBHOOK, UNKNOWN_INTERACTION, BAD_WEBHOOK_TOKEN, FOLLOW_UPS_SPENT = 10015, 10062, 50027, 40094
+NO_HISTORY = 160002
+_EXPIRED = frozenset({UNKNOWN_WEBHOOK, UNKNOWN_INTERACTION, BAD_WEBHOOK_TOKEN})
+
+
+@contextmanager
+def in_our_words() -> Iterator[None]:
+    """Turn what discord.py and the network raise into a surface's faults, and Later.
+
+    Without the cause: its text holds the address, and an interaction's address holds its token.
+    """
+    try:
+        yield
+    except discord.HTTPException as fault:
+        raise fault_of(fault.status, fault.code) from None
+    except discord.RateLimited as fault:
+        raise Later(f"rate limited for {fault.retry_after:.0f} s") from None
+    except (aiohttp.ClientError, OSError, TimeoutError) as fault:
+        raise Later(type(fault).__name__) from None
+
+
+def fault_of(status: int, code: int) -> Exception:
+    if code == UNKNOWN_MESSAGE:
+        return Gone()
+    if code == OLD_EDITS:
+        return Full()
+    if code in _EXPIRED:
+        return Shut(code, expired=True)
+    if status >= 500 or status == 429:
+        return Later(f"HTTP {status}, code {code}")
+    if status in (401, 403, 404) or code in (ARCHIVED, NO_DM, FOLLOW_UPS_SPENT):
+        return Shut(code)
+    return Refused(f"HTTP {status}, code {code}")
+
+
+def component(mark: Mark) -> int:
+    """The id of the message's first component, above those that Discord gives by itself."""
+    return 1 << 30 | int(_digest(mark)[:7], 16)
+
+
+def _digest(mark: Mark) -> str:
+    return sha256(f"{mark.run}:{mark.key}:{mark.turn}".encode()).hexdigest()
+
+
+def sent_as(page: Page, mark: Mark, form: Form) -> dict[str, Any]:
+    """The page's content and components, as discord.py's methods take them."""
+    if form is Form.LAYOUT:
+        layout = page.layout()
+        layout.children[0].id = component(mark)
+        return {"view": layout}
+    buttons = page.plain_buttons()
+    return {"content": page.plain} | ({"view": buttons} if buttons is not None else {})
+
+
+def attached(page: Page, form: Form) -> list[discord.File]:
+    if form is Form.BARE:
+        return []
+    return [discord.File(io.BytesIO(data), filename=name) for name, data in page.files]
+
+
+def changes(page: Page, mark: Mark, form: Form, *, files: bool, reset: bool) -> dict[str, Any]:
+    """What an edit says: only what may differ from what is there."""
+    changed = sent_as(page, mark, form)
+    if reset:
+        changed = {"content": None, "view": None} | changed
+    if files:
+        changed["attachments"] = attached(page, form)
+    return changed
+
+
+class Channel:
+    """A channel, thread or DM where the bot's messages are its own, and outlive any token."""
+
+    def __init__(
+        self,
+        client: discord.Client,
+        channel: int,
+        guild: int | None = None,
+        *,
+        reply_to: int | None = None,
+    ) -> None:
+        """`reply_to`: the message there that the first new one answers."""
+        self._client = client
+        self._reply_to = reply_to
+        self.key = channel
+        self._channel = client.get_partial_messageable(channel, guild_id=guild)
+
+    async def post(self, page: Page, mark: Mark, form: Form) -> str:
+        with in_our_words():
+            try:
+                return await self._post(page, mark, form)
+            except discord.HTTPException as fault:
+                if fault.code == NO_HISTORY:  # which answering somebody's message needs
+                    self._reply_to = None
+                else:
+                    await self._wake(fault)
+                return await self._post(page, mark, form)
+
+    async def _post(self, page: Page, mark: Mark, form: Form) -> str:
+        said: dict[str, Any] = sent_as(page, mark, form)
+        if files := attached(page, form):
+            said["files"] = files
+        if self._reply_to is not None:
+            said["reference"] = discord.MessageReference(
+                message_id=self._reply_to, channel_id=self.key, fail_if_not_exists=False
+            )
+        message = await self._channel.send(
+            **said,
+            # For `enforce_nonce`: within minutes, the same message is not posted twice (at most 25 characters).
+            nonce=_digest(mark)[:24],
+            allowed_mentions=discord.AllowedMentions.none(),
+        )
+        self._reply_to = None
+        return str(message.id)
+
+    async def edit(
+        self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+    ) -> None:
+        async def edit() -> None:
+            changed = changes(page, mark, form, files=files, reset=reset)
+            await self._channel.get_partial_message(int(message)).edit(
+                **changed, allowed_mentions=discord.AllowedMentions.none()
+            )
+
+        with in_our_words():
+            try:
+                await edit()
+            except discord.HTTPException as fault:
+                await self._wake(fault)
+                await edit()
+
+    async def _wake(self, fault: discord.HTTPException) -> None:
+        """Wake up an archived thread; raises `fault` if it was another one."""
+        if fault.code != ARCHIVED:
+            raise fault
+        thread = await self._client.fetch_channel(self.key)
+        if isinstance(thread, discord.Thread):
+            await thread.edit(archived=False)
+
+    async def put_out(self, message: str, run: str, note: str) -> None:
+        """End a message that a crash cut off. Raises Later, and the faults of a surface."""
+        with in_our_words():
+            there = await self._channel.fetch_message(int(message))
+            await there.edit(**put_out(there, run, note), allowed_mentions=discord.AllowedMentions.none())
+
+    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+        me = self._client.user
+        likely = None
+        try:
+            with in_our_words():
+                history = self._channel.history(
+                    limit=LOOK_BACK, after=since - CLOCKS_APART, oldest_first=True
+                )
+                async for message in history:
+                    if me is None or message.author.id != me.id or str(message.id) in known:
+                        continue
+                    ids, custom_ids = named(message.components)
+                    if component(mark) in ids:
+                        return str(message.id)
+                    if (
+                        likely is None
+                        and max(ids, default=0) < 1 << 30
+                        and any(mark.run in one for one in custom_ids)
+                    ):
+                        likely = str(message.id)
+        except (Shut, Gone, Refused):  # then it is posted, if need be twice
+            return None
+        return likely
+
+    async def delete(self, message: str) -> None:
+        with in_our_words():
+            await self._channel.get_partial_message(int(message)).delete()
+
+
+async def direct(client: discord.Client, user_id: int) -> Channel:
+    """Somebody's direct messages with the bot, which they may have closed all the same.
+
+    Raises the faults of a surface.
+    """
+    with in_our_words():
+        user = client.get_user(user_id) or await client.fetch_user(user_id)
+        dm = user.dm_channel or await user.create_dm()
+    return Channel(client, dm.id)
+
+
+def named(components: Any) -> tuple[set[int], list[str]]:
+    """The ids and custom_ids of components, however deep."""
+    ids: set[int] = set()
+    custom_ids: list[str] = []
+    waiting = list(components)
+    while waiting:
+        one = waiting.pop()
+        if (own := getattr(one, "id", None)) is not None:
+            ids.add(own)
+        if custom := getattr(one, "custom_id", None):
+            custom_ids.append(custom)
+        waiting += getattr(one, "children", None) or []
+        if (accessory := getattr(one, "accessory", None)) is not None:
+            waiting.append(accessory)
+    return ids, custom_ids
+
+
+class Response:
+    """An interaction's own answer: its response first, then follow-ups, as long as its token lives.
+
+    The one way to speak where the bot is a guest, and the only one to speak to somebody alone in a channel.
+    """
+
+    files = True
+
+    def __init__(
+        self,
+        client: discord.Client,
+        origin: Origin,
+        run: str,
+        *,
+        hangs_s: float = HANGS_S,
+    ) -> None:
+        """`hangs_s`: an edit that takes longer is given up. A follow-up is not: nothing makes a second one the same."""
+        self._webhook = discord.Webhook.partial(origin.application, origin.token, client=client)
+        # What an interaction's token opens is of this kind, and only this kind may send to one person alone.
+        self._webhook.type = discord.WebhookType.application
+        self.key = run
+        self._private = origin.private
+        self._until = origin.until - EARLY_S
+        self.answered = False
+        """Whether the response says something already, so that every message is a follow-up."""
+        self._hangs_s = hangs_s
+
+    @property
+    def alive(self) -> bool:
+        return time.time() < self._until
+
+    async def post(self, page: Page, mark: Mark, form: Form) -> str:
+        self._must_live()
+        with in_our_words():
+            if not self.answered:
+                changed = changes(page, mark, form, files=bool(page.files), reset=False)
+                id = await self._edit(ORIGINAL, changed)
+                self.answered = True
+                return str(id)
+            return await self._follow_up(page, mark, form, ephemeral=self._private)
+
+    async def whisper(self, page: Page, mark: Mark, form: Form) -> str:
+        """Say it to the asker alone, also where the response would have been for everybody."""
+        self._must_live()
+        with in_our_words():
+            if self._private and not self.answered:
+                return await self.post(page, mark, form)
+            if not self.answered:
+                # Or the first follow-up would take the response's place, and be as public as that.
+                with suppress(discord.NotFound):  # done before a crash
+                    await self._webhook.delete_message(_id(ORIGINAL))
+                self.answered = True
+            return await self._follow_up(page, mark, form, ephemeral=True)
+
+    async def _follow_up(self, page: Page, mark: Mark, form: Form, *, ephemeral: bool) -> str:
+        files = attached(page, form)
+        said: dict[str, Any] = sent_as(page, mark, form) | ({"files": files} if files else {})
+        message = await self._webhook.send(
+            **said, ephemeral=ephemeral, wait=True, allowed_mentions=discord.AllowedMentions.none()
+        )
+        return str(message.id)
+
+    async def edit(
+        self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+    ) -> None:
+        self._must_live()
+        changed = changes(page, mark, form, files=files, reset=reset)
+        with in_our_words():
+            await self._edit(message, changed)
+
+    async def _edit(self, message: str, changed: dict[str, Any]) -> int:
+        # The library waits for a limit here, too, but for less than this.
+        uploads = bool(changed.get("attachments"))
+        async with asyncio.timeout(max(self._hangs_s, UPLOAD_S) if uploads else self._hangs_s):
+            edited = await self._webhook.edit_message(
+                _id(message), **changed, allowed_mentions=discord.AllowedMentions.none()
+            )
+        return edited.id
+
+    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+        """Nothing: the response is edited again, and a follow-up for one person stands in no history."""
+        return None
+
+    async def delete(self, message: str) -> None:
+        self._must_live()
+        with in_our_words():
+            await self._webhook.delete_message(_id(message))
+
+    def _must_live(self) -> None:
+        if not self.alive:
+            raise Shut(expired=True)
+
+
+def _id(message: str) -> int:
+    """As the library types it, which puts the response's name into the address, too."""
+    return int(message) if message != ORIGINAL else cast("int", message)

@@ -1,0 +1,201 @@
+"""Opens the thread or forum post in which a run is answered, and finds it again after a crash.
+
+Knows no events and no stages.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import discord
+
+from bot.adapters.discord.shown.surface import (
+    CLOCKS_APART,
+    NO_ACCESS,
+    NO_PERMISSION,
+    ORIGINAL,
+    Channel,
+    component,
+    in_our_words,
+    named,
+    sent_as,
+)
+from bot.adapters.discord.text import render
+from bot.adapters.draft import clean
+from bot.adapters.surface import Form, Gone, Later, Mark, Refused, Shut
+
+if TYPE_CHECKING:
+    from bot.adapters.discord.received.placing import Origin
+    from bot.adapters.discord.shown.surface import Response
+    from bot.adapters.discord.text.page import Page
+    from bot.events import Request
+    from bot.words import Words
+    from storage.outbox import Outbox
+
+ASKED, THREAD = "asked", "thread"
+"""The outbox's keys for the line that says who asked what, and for the thread below it."""
+ARCHIVE_MINUTES: Literal[1440] = 1440
+NAME_CHARS = 100
+"""Of a thread's name (Discord's documentation, "Start Thread from Message")."""
+HAS_THREAD, TOO_MANY_THREADS = 160004, 160006
+"""Discord's documentation, "JSON Error Codes"."""
+
+
+class Refusal(Exception):
+    """No thread can be opened here; `key` is the sentence that says so."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+class Opening:
+    """Opens one run's thread. Every step may be taken again after a crash."""
+
+    def __init__(
+        self,
+        client: discord.Client,
+        request: Request,
+        origin: Origin,
+        outbox: Outbox,
+        response: Response | None,
+        say: Words,
+    ) -> None:
+        self._client = client
+        self._run = request.id
+        self._space = request.place.space
+        self._origin = origin
+        self._outbox = outbox
+        self._response = response
+        self._say = say
+        self._name = origin.title[:NAME_CHARS] or say("thread.untitled")
+
+    async def thread(self, since: datetime | None) -> int:
+        """The thread's id. `since`: one may have been made since then.
+
+        Raises Refusal where there can be none, and the faults of a surface.
+        """
+        origin = self._origin
+        with in_our_words():
+            channel = self._client.get_channel(origin.channel)
+            channel = channel or await self._client.fetch_channel(origin.channel)
+        if isinstance(channel, discord.ForumChannel):
+            return await self._post(channel, since)
+        asked = origin.message or await self.asked()
+        if not isinstance(channel, discord.TextChannel):
+            raise Refusal("thread.not_here")
+        with in_our_words():
+            try:
+                thread = await channel.get_partial_message(asked).create_thread(
+                    name=self._name, auto_archive_duration=ARCHIVE_MINUTES
+                )
+            except discord.HTTPException as fault:
+                if fault.code == HAS_THREAD:  # made before a crash; it bears its message's id
+                    return asked
+                raise _refusal(fault) from None
+        return thread.id
+
+    async def _post(self, forum: discord.ForumChannel, since: datetime | None) -> int:
+        with in_our_words():
+            me = self._client.user.id if self._client.user else None
+            mark = Mark(self._run, THREAD)
+            for thread in await forum.guild.active_threads() if since is not None else ():
+                ours = thread.parent_id == forum.id and thread.owner_id == me
+                made = thread.created_at
+                if ours and thread.name == self._name and made and since and made > since - CLOCKS_APART:
+                    with suppress(discord.NotFound):  # somebody may have asked the same just now
+                        if component(mark) in named((await thread.fetch_message(thread.id)).components)[0]:
+                            return thread.id
+            said: dict[str, Any] = sent_as(self._page(None), mark, Form.LAYOUT)
+            try:
+                post = await forum.create_thread(
+                    name=self._name,
+                    auto_archive_duration=ARCHIVE_MINUTES,
+                    allowed_mentions=discord.AllowedMentions.none(),
+                    **said,
+                )
+            except discord.HTTPException as fault:
+                raise _refusal(fault) from None
+        return int(post.thread.id)
+
+    async def asked(self) -> int:
+        """The message that says who asked what: the interaction's response, else one of the bot's own."""
+        row = await self._outbox.claim(self._space, self._run, ASKED)
+        if row.message_id is not None:
+            if self._response is not None:
+                self._response.answered = True
+            return int(row.message_id)
+        mark, page = Mark(self._run, ASKED), self._page(None)
+        message = None
+        if self._response is not None:
+            with suppress(Shut, Refused, Gone):
+                message = await self._response.post(page, mark, Form.LAYOUT)
+        if message is None and self._origin.home == "thread":
+            own = Channel(self._client, self._origin.channel, self._origin.guild)
+            message = None if row.fresh else await own.find(mark, row.created_at, ())
+            message = message or await own.post(page, mark, Form.LAYOUT)
+        if message is None:
+            raise Shut
+        await self._outbox.sent(self._space, self._run, ASKED, message, page.shown)
+        return int(message)
+
+    async def point(self, thread: int) -> None:
+        """Have the response say where it goes on."""
+        if self._response is not None:
+            self._response.answered = True
+            row = await self._outbox.get(self._space, self._run, ASKED)
+            # A forum has no line above its posts.
+            message = (row.message_id if row is not None else None) or ORIGINAL
+            mark, page = Mark(self._run, ASKED), self._page(thread)
+            await self._response.edit(message, page, mark, Form.LAYOUT, files=False, reset=False)
+
+    async def invite(self, thread: int) -> None:
+        """Have whoever asked among the thread's members, or their Discord would not list it for them."""
+        with in_our_words():
+            found = self._client.get_channel(thread) or await self._client.fetch_channel(thread)
+            if isinstance(found, discord.Thread) and not found.archived:  # by somebody, meanwhile
+                await found.add_user(discord.Object(self._origin.user))
+
+    def _page(self, link: int | None) -> Page:
+        return render.asked(self._origin.asked, self._origin.user, link, self._say)
+
+
+async def tidy(client: discord.Client, thread_id: int, title: str, archived: bool) -> None:
+    """Give a thread its name, and archive it or wake it up."""
+    with in_our_words():
+        thread = client.get_channel(thread_id) or await client.fetch_channel(thread_id)
+        if not isinstance(thread, discord.Thread):
+            return
+        name = " ".join(clean(title).split())[:NAME_CHARS].rstrip()
+        renamed = bool(name) and name != thread.name
+        if thread.archived and (renamed or not archived):  # an archived thread keeps its name
+            await thread.edit(archived=False)
+        if renamed:  # Discord lets two new names pass in ten minutes, so none is sent in vain
+            await thread.edit(name=name)
+        if archived:
+            await thread.edit(archived=True)
+
+
+def missing(client: discord.Client, channel_id: int, *needed: str) -> str | None:
+    """The first of these permissions that the bot lacks in a channel, as far as it knows."""
+    channel = client.get_channel(channel_id)
+    if not isinstance(channel, discord.abc.GuildChannel | discord.Thread) or channel.guild.me is None:
+        return None
+    try:
+        may = channel.permissions_for(channel.guild.me)
+    except discord.ClientException:  # a thread whose channel is not known
+        return None
+    return next((name for name in needed if not getattr(may, name)), None)
+
+
+def _refusal(fault: discord.HTTPException) -> Exception:
+    """Why there is no thread; or that another try may bring one."""
+    if fault.status >= 500 or fault.status == 429:
+        return Later(f"HTTP {fault.status}, code {fault.code}")
+    if fault.code == TOO_MANY_THREADS:
+        return Refusal("thread.too_many")
+    if fault.code in (NO_PERMISSION, NO_ACCESS):
+        return Refusal("thread.may_not_open")
+    return Refusal("thread.not_here")

@@ -1,0 +1,253 @@
+"""Markdown as Discord is to have it, in pieces that fit a message. Pure; knows no page and no client.
+
+Discord draws headings to ###, lists, quotes of one line and code between backticks; no tables, no rules,
+no ~~~, no HTML. What a stranger wrote can't ping, hide, unfurl or swallow what comes after it: links keep their
+words and their address but unfurl nothing; HTML, pictures and spoilers do nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from html import unescape
+
+from bot.adapters.blocks import Kind, blocks, fence
+from bot.adapters.draft import Piece, clean, cut, neutralise, shortened
+from bot.adapters.links import LINK, misleads
+from bot.adapters.tables import tables
+
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(.*))?$")
+_QUOTE = re.compile(r"^\s*(?:>[ \t]*)+(?![=<-])")
+_RULE = re.compile(r"^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
+_ITEM = re.compile(r"^(\s*)(?:[+](?=\s)|(\d{1,9})\)(?=\s))")
+_LANGUAGE = re.compile(r"[\w+#.-]{1,20}", re.ASCII)
+_OPENING = re.compile(r"^(?=#{1,3} |-# |>|[-*] |\d{1,9}\. )")
+_RULED = "─" * 24
+_KEPT = 8_000
+ADDED = len("> ")
+"""What a piece may get in front of it."""
+
+
+def pieces(markdown: str, limit: int) -> list[Piece]:
+    """What the text says, in pieces of at most `limit` units.
+
+    The blocks that are finished are rendered once, however often a growing text is.
+    """
+    found = blocks(clean(markdown))
+    made: list[Piece] = []
+    for at, block in enumerate(found):
+        source = block.source.rstrip()
+        if not source:
+            continue
+        finished = at + 1 < len(found) and len(source) < _KEPT
+        texts = (_kept if finished else _rendered)(block.kind, source, limit)
+        made += [Piece(one, "\n") for one in texts]
+        if texts:
+            leads = block.kind == "heading"
+            apart = block.source.count("\n", len(source)) > 1 and not leads
+            made[-1] = Piece(texts[-1], "\n\n" if apart else "\n", leads)
+    return made
+
+
+def _rendered(kind: Kind, source: str, limit: int) -> tuple[str, ...]:
+    match kind:
+        case "fence":
+            marker, code = _fenced(source)
+            shown = [*([marker] if marker else []), *cut(code, limit, size)]
+        case "table":
+            made = tables(source, limit - ADDED, size, code=coded, prose=inline)
+            shown = [one for part in made for one in _cut_lines(part, limit)]
+        case _:
+            shown = _cut_lines("\n".join(map(_line, source.split("\n"))), limit)
+    return tuple(one.rstrip() for one in shown if one.strip())
+
+
+_kept = lru_cache(1024)(_rendered)
+
+
+def _fenced(source: str) -> tuple[str, str]:
+    """A list's marker before the block, and the block between three backticks, closed if it is not yet."""
+    first, *lines = source.split("\n")
+    opened = fence(first)
+    if opened is None:
+        return "", source
+    if lines and opened.closed_by(lines[-1]):
+        lines = lines[:-1]
+    indent = len(opened.before) - len(opened.before.lstrip(" ")) if not opened.before.strip() else 0
+    if ">" in opened.before:
+        lines = [re.sub(r"^\s*(?:> ?)+", "", line) for line in lines]
+    elif indent:
+        lines = [line[indent:] if not line[:indent].strip() else line for line in lines]
+    language = _LANGUAGE.match(opened.info)
+    said = f"{opened.info}\n" if opened.info and not (language and language[0] == opened.info) else ""
+    code = neutralise(unfenced(said + "\n".join(lines)))
+    marker = opened.before.replace(">", " ").strip()
+    return marker, f"```{language[0] if language and not said else ''}\n{code or ' '}\n```"
+
+
+def _line(line: str) -> str:
+    if _RULE.match(line):
+        return _RULED
+    if heading := _HEADING.match(line):
+        words = inline((heading[2] or "").rstrip("# \t"))
+        if not words:
+            return ""
+        return f"{heading[1]} {words}" if len(heading[1]) <= 3 else f"**{words.replace('**', '')}**"
+    if quote := _QUOTE.match(line):
+        # One mark: Discord nests no quotes, and three would swallow all that follows.
+        return "\n".join(f"> {one}" for one in _line(line[quote.end() :].lstrip("> \t")).split("\n"))
+    if item := _ITEM.match(line):
+        line = f"{item[1]}{item[2] + '.' if item[2] else '-'}{line[item.end() :]}"
+    return inline(line)
+
+
+def _cut_lines(text: str, limit: int) -> list[str]:
+    """Text cut to pieces, none of which begins as something that it is not, or leaves its quote."""
+    whole = cut(text, limit - ADDED, size)
+    for at in range(1, len(whole)):
+        whole[at] = _resumed(whole[at - 1], whole[at])
+    return whole
+
+
+def _resumed(before: str, text: str) -> str:
+    if before.endswith("\n"):
+        return text
+    if before.rsplit("\n", 1)[-1].startswith("> "):
+        return "> " + text
+    return _OPENING.sub(r"\\", text)
+
+
+def divided(text: str, room: int) -> tuple[str, str]:
+    """A piece that is longer than `room` in two, the first as long as can be; code stays whole."""
+    if text.startswith("```"):
+        return "", text
+    head = cut(text, room, size)[0]
+    return head.rstrip(), _resumed(head, text[len(head) :])
+
+
+_TAGS = (
+    "a|abbr|b|big|blockquote|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|"
+    "iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|script|section|small|span|strike|strong|style|sub|summary|sup|"
+    "table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
+)
+# Every repetition is bounded or cannot backtrack: the text is a stranger's.
+_INLINE = re.compile(
+    r"(?P<escape>\\[!-/:-@\[-_{-~])"  # a backslash before any punctuation but the backtick
+    r"|(?P<code>(?<!`)`[^`\n]+`(?!`)|(?<!`)``(?!`)[^\n]{1,300}?(?<!`)``(?!`)|(?<!`)`{3,9}(?!`)[^`\n]+`{3,9}(?!`))"
+    r"|" + LINK.pattern + r"|(?P<auto><https?://[^\s<>]+>)"
+    r"|(?P<bare>https?://[^\s<>`|]+)"
+    r"|(?P<marks>\[\d{1,3}\](?: ?\[\d{1,3}\]){0,20})"
+    r"|(?P<html><!--[^\n]{0,500}?-->|</?(?:" + _TAGS + r")(?:\s[^<>\n]{0,500})?/?>)"
+    r"|(?P<br><br\s{0,9}/?>)"
+    r"|(?P<entity>&(?:nbsp|amp|lt|gt|quot|apos|mdash|ndash|hellip|#39);)"
+    r"|(?P<pipes>\|\|+)",
+    re.IGNORECASE,
+)
+_EMPHASIS = re.compile(r"\*\*|~~|`|(?<![\w*])\*(?=[^\s*][^*\n]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])")
+_MARKUP = re.compile(r"[\\*_~`|\[\]]|^[#>]|<(?=/|id:)")
+_CLOSING = ".,;:!?'\"*_~]"
+_RUN = "`" * 3
+
+
+def inline(text: str) -> str:
+    """The line as Discord is to have it, without what only begins a line: headings, quotes and lists."""
+    if not _SPECIAL.search(text):
+        return text
+    return neutralise(unfenced(_INLINE.sub(_shown, text)))
+
+
+def unfenced(text: str) -> str:
+    """The text without three backticks in a row, which Discord takes for a fence wherever they stand."""
+    return re.sub("`(?=``)", "`\u200b", text) if _RUN in text else text
+
+
+def literal(text: str, most: int = 0) -> str:
+    """A document's or a person's words as they stand, in one line: nothing in them is markup.
+
+    Their asterisks of emphasis go, since a book's bold is noise in a quotation. `most` cuts the words.
+    """
+    words = " ".join(text.replace("**", "").split())
+    words = shortened(words, most, size) if most else words
+    return neutralise(_LITERAL.sub(lambda found: _address(found[0]) or f"\\{found[0]}", words))
+
+
+def coded(text: str) -> str:
+    """A line of Markdown as plain words for a code block, where markup would show."""
+    words = _INLINE.sub(_spoken, text) if _SPECIAL.search(text) else text
+    return neutralise(_EMPHASIS.sub("", words).replace("\n", " "))
+
+
+def size(text: str) -> int:
+    """How long Discord may hold the text to be: UTF-16 units, the most of what has been observed.
+
+    Its API counts code points (discord-api-docs, issue 1315), its clients UTF-16. Beyond 10,170 bytes of UTF-8
+    in a message's text displays it answers 500 (issue 8554), so 4,000 here are never more than 10,000 bytes.
+    """
+    if text.isascii():
+        return len(text)
+    return max(len(text.encode("utf-16-le")) // 2, -(-len(text.encode()) * 2 // 5))
+
+
+_LITERAL = re.compile(r"https?://[^\s<>`|]+|" + _MARKUP.pattern, re.IGNORECASE)
+_SPECIAL = re.compile(r"[\\`\[<&@|]|://")
+
+
+def _shown(found: re.Match[str]) -> str:
+    whole = found[0]
+    match found.lastgroup:
+        case "escape" | "auto":
+            return whole
+        case "code":
+            return whole if not whole.startswith(_RUN) else f"`{whole.strip('`').strip()}`"
+        case "url" | "title":
+            return _link(found["label"], found["url"], (found["title"] or "").rstrip())
+        case "bare":
+            return _address(whole)
+        case "marks":
+            return f"`{whole}`"
+        case "html":
+            return ""
+        case "br":
+            return "\n"
+        case "entity":
+            return unescape(whole).replace("\xa0", " ")
+        case _:  # pipes, of which two would hide what follows
+            return "\\|" * len(whole)
+
+
+def _spoken(found: re.Match[str]) -> str:
+    whole = found[0]
+    match found.lastgroup:
+        case "escape":
+            return whole[1:]
+        case "code":
+            return whole.strip("`")
+        case "url" | "title":
+            return f"{found['label']} ({found['url']})"
+        case "html":
+            return ""
+        case "br":
+            return " "
+        case "entity":
+            return unescape(whole).replace("\xa0", " ")
+        case _:
+            return whole
+
+
+def _address(url: str) -> str:
+    """A bare address that unfurls nothing; what closes the sentence is not part of it. "" for no address."""
+    if "://" not in url:
+        return ""
+    address = url.rstrip(_CLOSING)
+    while address.endswith(")") and address.count(")") > address.count("("):
+        address = address[:-1].rstrip(_CLOSING)
+    return f"<{address}>{url[len(address) :]}"
+
+
+def _link(label: str, url: str, title: str) -> str:
+    words = _INLINE.sub(_shown, label).strip()
+    if not url.lower().startswith(("http://", "https://")):
+        return f"{words} ({url}{title})" if words else f"({url}{title})"
+    if not words or misleads(label, url):
+        return f"{words} (<{url}>{title})" if words else f"<{url}>{title}"
+    return f"[{words}](<{url}>{title})"

@@ -1,0 +1,363 @@
+"""A stage as it stands right now, to the messages that show it; or a whole run to one. Pure; knows no client.
+
+Text fills one message after another, each so short that its plain form, without layout, holds it too. What
+stands under the text (status, notices, sources, buttons) goes with the last of them.
+
+Where the bot is a guest it may send few messages, and stages by editing one (`folded`): earlier stages shrink to a
+line each, and what does not fit becomes a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+from bot.adapters.buttons_row import Offer, controls, offers
+from bot.adapters.citations import SourceList
+from bot.adapters.discord.text.markdown import divided, inline, literal, pieces, size
+from bot.adapters.discord.text.page import (
+    ALT,
+    ANSWER,
+    CONTENT,
+    CURSOR,
+    FAILED,
+    STOPPED,
+    TEXT,
+    WORKING,
+    Card,
+    Page,
+    Part,
+    Rule,
+    Shown,
+)
+from bot.adapters.draft import Piece, clean, pack, shortened, split
+from bot.adapters.sheet import Facts, Sheet
+from bot.events import Attachment, Citation, Picture
+from bot.words import Words
+
+BODY = 1_850
+"""Units of a message's text: with the cursor it is sure to fit a plain message."""
+
+SPARE = 12
+"""Units kept free of each limit, for line ends between the parts."""
+
+NOTE = 600
+PASSING = 240
+SOURCES = 1_900
+LABEL = 80
+"""Units of a button's label (Discord's documentation, "Button")."""
+
+BAR = 10
+
+FILES = 10
+"""Files of a message (Discord's documentation, "Create Message")."""
+
+FILE_BYTES = 10 * 1024 * 1024
+"""Of one file, where the guild has no boosts (Discord's documentation, "Uploading Files")."""
+
+REQUEST_BYTES = 24 * 1024 * 1024
+
+LINE = 120
+"""Characters of an earlier stage's line."""
+SHORT = 400
+"""An earlier stage's text up to this long is not missed; more of it is worth a file."""
+ROOMS = (1_400, 1_000, 600, 200)
+"""Characters of text to try, the largest first: what else stands in the message is not known beforehand."""
+
+_SOURCE_LIST = SourceList(literal, size, number="-# `[{}]`", quote="> -# ", more="-# ")
+
+
+def pages(sheet: Sheet, facts: Facts) -> list[Page]:
+    """The stage's messages in order, at least one.
+
+    While the text grows, the pages before the last stay as they are, but for a block, or its end, that moves over to
+    the next one as it gets too long, or the heading that it belongs to.
+    """
+    growing = sheet.growing and not facts.ended
+    body = _body(sheet, growing)
+    notes = _notes(sheet, facts)
+    failed = _failed(sheet, facts)
+    offered = [
+        replace(one, prompt=one.prompt and f"-# {literal(one.prompt, 120)}")
+        for one in (() if growing else offers(sheet, facts.run, LABEL, size))
+    ]
+    fixed = [*failed, *(one.prompt for one in offered)]
+    room = CONTENT - SPARE - sum(size(one) + 1 for one in fixed if one)
+    lasting = "\n".join(notes)
+    if size(body[-1]) + size(lasting) + 1 > room:
+        body = [one for one in body if one] + pack([Piece(one, "\n") for one in notes], BODY, size)
+        lasting = ""
+    if size(body[-1]) > room:
+        body.append("")
+    batches = [] if growing or facts.no_files else uploads(sheet)
+    full_pages = [Page((Card((one,), ANSWER),), one) for one in body[:-1]]
+    last = _last(sheet, facts, body[-1], lasting, failed, offered, batches[-1] if batches else [])
+    return [*full_pages, *(_file_page(one) for one in batches[:-1]), last]
+
+
+def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Page:
+    """Who asked what, and the thread or channel where the answer is."""
+    lines = [say("page.asked", who=f"<@{author_id}>")]
+    words = clean(origin_asked).strip()
+    if words:
+        shown = [literal(line) for line in words.split("\n") if line.strip()]
+        lines += [f"> {line}" for line in shortened("\n".join(shown), BODY, size).split("\n")]
+    if link is not None:
+        lines.append(f"-# {say('page.goes_on', where=f'<#{link}>')}")
+    text = "\n".join(lines)
+    return Page((Card((text,)),), text)
+
+
+def _body(sheet: Sheet, growing: bool) -> list[str]:
+    """The title and the text, a string a message."""
+    found = pieces(sheet.text, BODY)
+    title = literal(clean(sheet.title), 200)
+    if title:
+        found.insert(0, Piece(f"### {title}", "\n", leads=True))
+    body = pack(found, BODY, size, divided) or [""]
+    if growing and sheet.text.strip():
+        body[-1] += f"\n{CURSOR}" if body[-1].endswith("```") else f" {CURSOR}"
+    return body
+
+
+def _notes(sheet: Sheet, facts: Facts) -> list[str]:
+    """What stands under the text and stays."""
+    say = facts.say
+    notes = [f"-# ↻ {say('page.replaces')}"] if sheet.replaces else []
+    notes += [shortened(one, NOTE, size) for one in sheet.links]
+    notes += [f"-# ⓘ {shortened(_one_line(one), NOTE, size)}" for one in sheet.notices]
+    if sheet.files and facts.no_files:
+        names = shortened(", ".join(literal(clean(one.name), 100) for one in sheet.files), NOTE // 2, size)
+        notes.append(f"-# ⓘ {say('page.no_files', names=names, permission=facts.no_files)}")
+    for one in sheet.files:
+        data = one.png if isinstance(one, Picture) else one.data
+        if len(data) > FILE_BYTES:
+            megabytes = f"{len(data) / 1024 / 1024:.0f}"
+            name = literal(clean(one.name), 100)
+            notes.append(f"-# ⓘ {say('page.too_large', name=name, size=megabytes)}")
+    if facts.last and facts.ended == "stopped":
+        notes.append(f"-# ⏹ {say('page.stopped')}")
+    if facts.last and facts.ended and facts.hint:
+        notes.append(f"-# {shortened(_one_line(facts.hint), NOTE, size)}")
+    return notes
+
+
+def _failed(sheet: Sheet, facts: Facts) -> list[str]:
+    """The sentence of a failure and the run to ask about; nothing where nothing failed."""
+    text = sheet.failed
+    if not text and facts.last and facts.ended == "failed":
+        text = facts.say("page.failed")
+    if not text:
+        return []
+    run = facts.say("page.run", run=facts.run[:8])
+    return [shortened(_one_line(text), 2 * NOTE, size), f"-# `{run}`"]
+
+
+def _passing(sheet: Sheet, facts: Facts) -> str:
+    """The line that goes away again, with a bar where the total is known."""
+    if not sheet.growing or facts.ended:
+        return ""
+    status = sheet.status
+    if status is None:
+        return "" if sheet.text.strip() else f"-# {facts.say('page.working')}"
+    text = shortened(_one_line(status.text), PASSING - 40, size)
+    if status.done is None or not status.total:
+        return f"-# {text}"
+    filled = int(min(max(status.done / status.total, 0.0), 1.0) * BAR)
+    return f"-# {text}  {'▰' * filled}{'▱' * (BAR - filled)} {status.done}/{status.total}"
+
+
+def _last(
+    sheet: Sheet,
+    facts: Facts,
+    text: str,
+    notes: str,
+    failed: list[str],
+    offered: list[Offer],
+    files: list[Shown],
+) -> Page:
+    passing = _passing(sheet, facts)
+    under = _joined([notes, passing])
+    prompts = [one.prompt for one in offered]
+    used = sum(size(one) + 1 for one in (text, notes, *failed, *prompts) if one) + SPARE
+    found = _SOURCE_LIST.sources(sheet.citations, sheet.text, facts.say)
+    listed, hidden = _SOURCE_LIST.fitting(found, min(SOURCES, TEXT - PASSING - used), facts.say, quotes=True)
+    plain_passing = passing if size(passing) < CONTENT - used else ""
+    plainly, left_out = _SOURCE_LIST.fitting(
+        found, CONTENT - used - size(plain_passing), facts.say, quotes=False
+    )
+
+    parts: list[Part] = [text] if text else []
+    parts += files
+    if listed:
+        parts += [Rule(), listed] if parts else [listed]
+    if under:
+        parts.append(under)
+    if not parts and not failed and not offered:
+        parts.append(f"-# {facts.say('page.nothing')}")
+    chosen: list[Part] = []
+    for one in offered:
+        chosen += [one.prompt, one.buttons] if one.prompt else [one.buttons]
+    if chosen and parts:
+        chosen.insert(0, Rule())
+    if sheet.growing and not facts.ended:
+        colour = WORKING
+    else:
+        colour = STOPPED if facts.last and facts.ended == "stopped" else ANSWER
+    cards = [Card((*parts, *chosen), colour)] if parts or chosen else []
+    if failed:
+        cards.append(Card(("\n".join(failed),), FAILED))
+    row = controls(sheet, facts, more=bool(hidden or left_out))
+    if row:
+        cards.append(Card((row,)))
+    alts = [f"-# {literal(one.alt, ALT)}" for one in files if one.picture and one.alt]
+    words = [one for one in parts if isinstance(one, str) and one not in (listed, under)]
+    says = [*words, plainly, notes, plain_passing, *failed, *prompts]
+    return Page(tuple(cards), _joined([*says, *_as_fit(alts, CONTENT - size(_joined(says)) - SPARE)]))
+
+
+def _file_page(files: list[Shown]) -> Page:
+    plain = "\n".join(_as_fit([f"-# {literal(one.alt, ALT)}" for one in files if one.alt], BODY))
+    return Page((Card(tuple(files), ANSWER),), plain)
+
+
+def uploads(sheet: Sheet) -> list[list[Shown]]:
+    """What can be sent, by message. It comes once the stage is closed, so that nothing is uploaded twice."""
+    batches: list[list[Shown]] = []
+    taken: set[str] = set()
+    weight = 0
+    for one in sheet.files:
+        data = one.png if isinstance(one, Picture) else one.data
+        if len(data) > FILE_BYTES:
+            continue
+        name = _file_name(one.name, taken)
+        picture = isinstance(one, Picture)
+        alt = shortened(" ".join(clean(one.alt).split()), ALT, size) if isinstance(one, Picture) else ""
+        weight += len(data)
+        if not batches or len(batches[-1]) == FILES or weight > REQUEST_BYTES:
+            batches.append([])
+            weight = len(data)
+        batches[-1].append(Shown(name, data, picture, alt))
+    return batches
+
+
+def _file_name(name: str, taken: set[str]) -> str:
+    """A name that Discord leaves as it is, since the layout refers to it; no two of a stage are the same."""
+    path = PurePath(re.sub(r"[^A-Za-z0-9._-]+", "_", clean(name)).lstrip("._-")[-80:] or "file")
+    made, number = path.name, 2
+    while made in taken:
+        made, number = f"{path.stem}-{number}{path.suffix}", number + 1
+    taken.add(made)
+    return made
+
+
+def _one_line(text: str) -> str:
+    return " ".join(inline(" ".join(clean(text).split())).split())
+
+
+def _as_fit(lines: list[str], room: int) -> list[str]:
+    kept = []
+    for line in lines:
+        room -= size(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return kept
+
+
+def _joined(texts: list[str]) -> str:
+    return "\n".join(filter(None, texts))
+
+
+def folded(sheets: Sequence[Sheet], facts: Facts) -> Page:
+    """The stages as one page."""
+    *earlier, last = sheets
+    whole = replace(
+        last,
+        links=[*map(_line, earlier), *(link for one in sheets for link in one.links)],
+        notices=[notice for one in sheets for notice in one.notices],
+        citations=[cited for one in sheets for cited in one.citations],
+        choices=[group for one in sheets for group in one.choices],
+        files=[file for one in sheets for file in one.files],
+        first_choice=sheets[0].first_choice,
+    )
+    made = pages(whole, facts)
+    if len(made) == 1 and not any(len(one.text) > SHORT for one in earlier):
+        return made[0]
+    if not last.growing and not facts.no_files:
+        whole.files.insert(0, whole_file(sheets, facts))
+        whole.notices.append(facts.say("thread.in_file"))
+        kept = _for_one_message(whole.files)
+        if left := len(whole.files) - len(kept):
+            whole.files = kept
+            whole.notices.append(facts.say("page.more", n=left))
+        made = pages(whole, facts)
+    for room in ROOMS:
+        if len(made) == 1:
+            break
+        whole.text = (split(last.text, room) or [""])[0] + " …"
+        made = pages(whole, facts)
+    return made[-1]
+
+
+def whole_file(sheets: Sequence[Sheet], facts: Facts) -> Attachment:
+    """All that the stages say, with what their sources are."""
+    parts = []
+    for one in sheets:
+        parts += [f"# {one.title}" if one.title else "", one.text, *one.notices, one.failed]
+    cited = {source.n: source for one in sheets for source in one.citations}
+    sources = [_source(cited[n], facts.say) for n in sorted(cited)]
+    text = "\n\n".join(part.strip() for part in [*parts, "\n".join(sources)] if part.strip())
+    return Attachment(f"{facts.run[:8]}.md", "text/markdown", text.encode("utf-8", errors="replace"))
+
+
+def beside(page: Page, sheets: Sequence[Sheet], facts: Facts, note: str, *, file: bool) -> Page:
+    """The page's own text, which goes no further than that: `note` says where all of it is.
+
+    With the file there is everything in it; the buttons are those of the last stage.
+    """
+    body = next((part for card in page.cards for part in card.parts if isinstance(part, str)), "")
+    said = f"-# ⓘ {note}"
+    others = [other for one in sheets for other in one.files]
+    kept = _for_one_message([whole_file(sheets, facts), *others]) if file else []
+    attached = uploads(replace(sheets[-1], files=kept))[:1]
+    rows = pages(sheets[-1], replace(facts, no_files=""))[-1].rows
+    parts: list[Part] = [body, *(one for batch in attached for one in batch), Rule(), said]
+    plain = shortened(body, CONTENT - SPARE - size(said), size)
+    cards = [Card(tuple(part for part in parts if part), ANSWER), *(Card((row,)) for row in rows)]
+    return Page(tuple(cards), f"{plain}\n{said}")
+
+
+def without_buttons(page: Page) -> Page:
+    """The same for where they would lead nowhere."""
+    cards = (
+        Card(tuple(part for part in card.parts if not isinstance(part, tuple)), card.colour)
+        for card in page.cards
+    )
+    return replace(page, cards=tuple(card for card in cards if card.parts))
+
+
+def _source(cited: Citation, say: Words) -> str:
+    leaf = f", {say('page.leaf', n=cited.page)}" if cited.page is not None else ""
+    return f"[{cited.n}] {cited.source} › {cited.heading}{leaf}: “{' '.join(cited.quote.split())}”"
+
+
+def _for_one_message(files: Sequence[Picture | Attachment]) -> list[Picture | Attachment]:
+    """The first files that one message takes, and those that none does, which the page will say."""
+    kept: list[Picture | Attachment] = []
+    count = weight = 0
+    for one in files:
+        length = len(one.png if isinstance(one, Picture) else one.data)
+        if length <= FILE_BYTES:
+            if count == FILES or weight + length > REQUEST_BYTES:
+                continue
+            count, weight = count + 1, weight + length
+        kept.append(one)
+    return kept
+
+
+def _line(sheet: Sheet) -> str:
+    text = clean(sheet.title or sheet.text).strip().partition("\n")[0]
+    return f"-# ✓ {literal(text, LINE)}"

@@ -1,0 +1,113 @@
+"""Commands by the names that each person's Discord shows: in sentences, in the lines that people type, in /help.
+
+Pure. In a sentence of the catalogue a command stands as code, `/library add`, and so does an option: the option
+`replace`. Other words are let be, so that a book's or a model's text may come by.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from bot.adapters.discord.received.commands import FILES, Slot, path_of, slots, wants_text
+from bot.command_line import parse
+from bot.commands import HELP, TABLE, WORKS
+from bot.verb import Verb
+from bot.words import LOCALES, Words, words
+
+_COMMAND = re.compile(r"`/([^`\n]+)`")
+_OPTION = re.compile(r"\b(option|opção) `(\w+)`")
+_DASHES = re.compile("^[—–]")
+ONLY_HERE = ("setup", "free_chat")
+"""Commands that are Discord's own, and in no row of the table."""
+
+
+def shown(say: Words, sentence: str) -> str:
+    """The sentence with every command and option by its name in the person's language."""
+    paths, options = _names(say.locale)
+
+    def command(code: re.Match[str]) -> str:
+        topic = code[1].removeprefix(f"{HELP.path} ")
+        helps = f"{paths[HELP.path]} " if topic != code[1] else ""
+        return f"`/{helps}{_renamed(topic, paths)}`"
+
+    def option(code: re.Match[str]) -> str:
+        return f"{code[1]} `{options.get(code[2], code[2])}`"
+
+    return _OPTION.sub(option, _COMMAND.sub(command, sentence))
+
+
+def typed(line: str) -> str:
+    """A line as the table has it, in whichever language its command and options are named."""
+    if not line.lstrip().startswith("/"):
+        return line
+    inside = line.lstrip().removeprefix("/")
+    for locale in LOCALES:
+        paths, options = _names(locale)
+        known = _renamed(inside, {shown: path for path, shown in paths.items()})
+        if known != inside:
+            back = {f"--{shown}": f"--{name}" for name, shown in options.items()}
+            return "/" + " ".join(back.get(_DASHES.sub("--", word), word) for word in known.split(" "))
+    return line
+
+
+def _renamed(inside: str, names: dict[str, str]) -> str:
+    """What stands after a slash, with the command that it begins with by its other name."""
+    for path in sorted(names, key=len, reverse=True):
+        if re.match(rf"{re.escape(path)}(?![\w-])", inside, re.IGNORECASE):
+            return names[path] + inside[len(path) :]
+    return inside
+
+
+@cache
+def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
+    """What a language calls the table's commands and their options."""
+    say = words(locale)
+    paths = {row.path: path_of(say, row) for row in TABLE}
+    paths |= {name.replace("_", "-"): say(f"names.{name}") for name in ONLY_HERE}
+    return paths, {slot.name: say(f"names.option_{slot.name}") for row in TABLE for slot in slots(row)}
+
+
+def help_text(say: Words, topic: str = "") -> str:
+    """Markdown: every command, those of one work, or one command with its options and an example."""
+    path = " ".join(topic.strip().lstrip("/").lower().split())
+    exact = [row for row in TABLE if path in (row.path, row.name, path_of(say, row))] if path else []
+    if exact:
+        return "\n\n".join(_one(say, row) for row in exact)
+    works = [work for work in WORKS if path in (work, say(f"names.group_{work}"))]
+    shown = [(path_of(say, row), row.summary) for row in TABLE if row.work in works or not works]
+    if not works:
+        shown += [(say(f"names.{name}"), f"welcome.{name}") for name in ONLY_HERE]
+    lines = [f"- **/{path}**  {say(summary)}" for path, summary in shown]
+    return "\n".join([*lines, "", say("discord.help_more"), say("discord.help_talk")])
+
+
+def _one(say: Words, row: Verb) -> str:
+    lines = [f"**/{path_of(say, row)}**", say(row.summary), ""]
+    lines += [_option(say, row, slot) for slot in slots(row) if slot.name not in FILES[1:]]
+    return "\n".join([*lines, "", f"{say('verbs.example')} `{_example(say, row)}`"])
+
+
+def _option(say: Words, row: Verb, slot: Slot) -> str:
+    line = f"- `{_name(say, slot.name)}`  {say(slot.summary)}"
+    if row.argument is not None and slot.name == row.argument.name and wants_text(row):
+        line += f" ({say('discord.help_window')})"
+    return line
+
+
+def _example(say: Words, row: Verb) -> str:
+    """The row's example as Discord shows it while it is filled in."""
+    given = parse(row.example)
+    parts = [f"/{path_of(say, row)}"]
+    if row.argument is not None and row.argument.many:
+        parts.append(f"{_name(say, FILES[0])}:")
+    elif row.argument is not None and given.text:
+        parts.append(f"{_name(say, row.argument.name.split()[0])}:{given.text}")
+    for name, value in given.options.items():
+        if row.option(name) is not None:
+            parts.append(f"{_name(say, name)}:{value}")
+    return " ".join(parts)
+
+
+def _name(say: Words, option: str) -> str:
+    return say(f"names.option_{option}")
