@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bot import command_line, fence, members, prompts
+from bot import command_line, fence, prompts
 from bot.adapters import blocks, draft, rolling
 from bot.adapters.discord import inline as discord_inline
 from bot.adapters.discord import markdown as discord_markdown
@@ -27,6 +27,7 @@ from bot.citing.gate import CitationGate
 from bot.citing.markers import unmarked
 from bot.citing.quoting import excerpt
 from bot.citing.verbatim import Verbatim
+from bot.config import members
 from bot.events import Sorry
 from bot.llm import json_answers
 from bot.llm.thoughts import Thoughts

@@ -42,8 +42,8 @@ LAYERS = (
         "bot.tracing_settings",
     ),
     ("bot.doorway", "bot.order", "bot.patience", "storage"),
-    ("bot.config", "bot.config_file", "bot.config_roles", "bot.models", "bot.model_fetch"),
-    ("bot.config_fields", "bot.verb", "bot.config_platforms", "bot.config_text", "bot.members"),
+    ("bot.config", "bot.models"),
+    ("bot.verb", "bot.config.settings", "bot.config.members", "bot.config.text"),
     ("bot.words", "bot.events"),
     ("bot.works.ALL",),
 )

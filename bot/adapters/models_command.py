@@ -26,7 +26,5 @@ def models(config: Config, verb: str, names: Sequence[str]) -> int:
             print(folder)
     else:
         wanted = tuple(names) or files.needed(*config.wants)
-        from bot.model_fetch import bar, pull
-
-        pull(folder, wanted, progress=bar(sys.stderr))
+        files.pull(folder, wanted, progress=files.bar(sys.stderr))
     return 0

@@ -16,8 +16,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, BinaryIO
 
+from bot.config.members import model_of
 from bot.events import Sorry
-from bot.members import model_of
 from bot.words import Words, words
 
 if TYPE_CHECKING:

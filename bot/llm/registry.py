@@ -14,8 +14,9 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
-from bot import fence, members, tracing_gen_ai
+from bot import fence, tracing_gen_ai
 from bot.budget import Budget
+from bot.config import members
 from bot.events import Completion, Run, Sorry, Usage
 from bot.llm import json_answers, prices, room
 from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bot.members import Effort
+from bot.config.members import Effort
 
 TOKENS_PER_WORD: Final = 2
 """English takes 1.3, Portuguese and German up to 1.8; the JSON around words some more."""

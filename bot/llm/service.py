@@ -19,7 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from bot.budget import prompt_tokens
-from bot.config_text import address
+from bot.config.text import address
 from bot.llm.answer import Answer
 from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt
 from bot.llm.deadlines import Deadlines, Timeouts

@@ -80,9 +80,7 @@ class Embedding:
         ]
         if wanted:
             try:
-                from bot.model_fetch import pull
-
-                await asyncio.to_thread(pull, self._config.models_dir, wanted)
+                await asyncio.to_thread(models.pull, self._config.models_dir, wanted)
             except Sorry as sorry:
                 self.missing = sorry
 

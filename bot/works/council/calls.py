@@ -10,9 +10,9 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
+from bot.config.members import model_of
 from bot.events import Run, Sorry
 from bot.llm.base import ModelError, Prompt
-from bot.members import model_of
 from bot.works.council.values import Reply
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bot.config.members import Member
 from bot.events import Event, Notice, Run, Stage, Status, Text
 from bot.llm.base import Prompt
-from bot.members import Member
 from bot.words import Words
 from bot.works.council import ballot as ballots_
 from bot.works.council import likeness, rotation, tally, telling

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from bot import fence
 from bot.budget import text_tokens
+from bot.config.members import Member
 from bot.llm import room
 from bot.llm.base import Message, Prompt
-from bot.members import Member
 from bot.works.council.rotation import label, labels
 from bot.works.council.values import Ballot, Snapshot, Standing
 

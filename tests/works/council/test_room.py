@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from bot.config.members import Effort, Member
 from bot.events import Completion
 from bot.llm import room
 from bot.llm.base import ModelError, Prompt, Provider
-from bot.members import Effort, Member
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
 from tests.llm.desk import provider

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
-from bot.config_text import nearest
+from bot.config.text import nearest
 from bot.events import Sorry
 
 Effort: TypeAlias = Literal["low", "medium", "high"]

