@@ -14,7 +14,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
-from bot import fence, tracing_gen_ai
+from bot import fence
 from bot.budget import Budget
 from bot.config import members
 from bot.events import Completion, Run, Sorry, Usage
@@ -23,6 +23,7 @@ from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider
 from bot.llm.caching import CacheWatch
 from bot.llm.providers import provider_of
 from bot.llm.resting import Resting
+from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
     from bot.config import Config, ProviderConfig
@@ -240,7 +241,7 @@ class Models:
 
         def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
             pieces = provider.stream(model, sent, meter)
-            return tracing_gen_ai.called(pieces, role, settings, model, sent, meter)
+            return gen_ai.called(pieces, role, settings, model, sent, meter)
 
         async def price(usage: Usage) -> Decimal | None:
             # What the service says it took is more than any table knows.

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot import tracing_gen_ai
 from bot.events import Sorry
 from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
@@ -23,6 +22,7 @@ from bot.retrieval.lexical import fold
 from bot.retrieval.open_shelf import SEE_ALSO, OpenShelf
 from bot.retrieval.ranked import Hit, Options, Ranked
 from bot.retrieval.variety import varied
+from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
@@ -101,7 +101,7 @@ class Library:
         """The languages of a shelf's books, as ISO 639-1."""
         return (await self._editions.of(space, shelf)).shelf.languages
 
-    @tracing_gen_ai.retrieval
+    @gen_ai.retrieval
     async def search(
         self,
         space: str,

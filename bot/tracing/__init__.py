@@ -1,8 +1,11 @@
 """Traces of runs for whoever operates the bot: what took how long, what it cost, what failed, and no word of anybody.
 
 A span lies below the one that is open where it begins; where no run is traced, all of this does nothing. Knows
-OpenTelemetry only by `bot.tracing_otlp`, which is imported once an endpoint is configured. docs/tracing.md lists
+OpenTelemetry only by `bot.tracing.otlp`, which is imported once an endpoint is configured. docs/tracing.md lists
 what is sent; names under `gen_ai.` are those of OpenTelemetry's semantic conventions for generative AI.
+
+Where to is said by OpenTelemetry's own variables, or by config.toml. Sources: OpenTelemetry's specification,
+"OpenTelemetry Protocol Exporter" and "Environment Variable Specification".
 """
 
 from __future__ import annotations
@@ -14,21 +17,24 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 
 from bot.events import Ended, Request, Sorry
 from bot.patience import aside
-from bot.tracing_settings import endpoint_of, headers_of, host_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from bot.config import Config
-    from bot.tracing_otlp import Spans
+    from bot.tracing.otlp import Span, Spans
 
 T = TypeVar("T")
 Body: TypeAlias = Callable[[], Awaitable[T]]
 Value: TypeAlias = str | bool | int | float | list[str]
+
+PATH: Final = "/v1/traces"
+"""Where a collector takes them, below the base that OTEL_EXPORTER_OTLP_ENDPOINT names."""
 
 FLUSH_S = 3.0
 """How long leaving waits for the last spans to be taken."""
@@ -36,14 +42,6 @@ FLUSH_S = 3.0
 _OTHER = "_OTHER"  # error.type of what has no name, by the conventions
 
 _log = logging.getLogger(__name__)
-
-
-class Span(Protocol):
-    """The part of OpenTelemetry's span that is used here."""
-
-    def set_attributes(self, attributes: Mapping[str, Value]) -> None: ...
-
-    def end(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -90,7 +88,7 @@ class Tracing:
             return
         host = host_of(endpoint)
         try:
-            self._spans = await asyncio.to_thread(_spans, endpoint, headers_of(self._config))
+            self._spans = await asyncio.to_thread(_spans, endpoint, _headers(self._config))
         except Exception as error:
             # Not its words: they may repeat a header.
             _log.warning("no traces to %s: these settings cannot be used: %s", host, type(error).__name__)
@@ -197,7 +195,50 @@ def error_type(error: BaseException) -> str:
     return error.key if isinstance(error, Sorry) else type(error).__qualname__
 
 
-def _spans(endpoint: str, headers: str) -> Spans:
-    from bot.tracing_otlp import Spans
+def endpoint_of(config: Config) -> str | None:
+    """Where spans are sent, as a whole URL; None for nowhere. Variables come before config.toml."""
+    if (config.secret("OTEL_SDK_DISABLED") or "").strip().lower() == "true":
+        return None
+    exporters = config.secret("OTEL_TRACES_EXPORTER")
+    if exporters is not None and "otlp" not in (one.strip() for one in exporters.split(",")):
+        return None
+    whole = (config.secret("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or "").strip()
+    base = (config.secret("OTEL_EXPORTER_OTLP_ENDPOINT") or "").strip() or config.tracing.endpoint
+    url = whole or base
+    if not url:
+        return None
+    if not url.startswith(("http://", "https://")):
+        _log.warning("no traces are sent: the endpoint does not begin with http:// or https://")
+        return None
+    spoken = config.secret("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or config.secret(
+        "OTEL_EXPORTER_OTLP_PROTOCOL"
+    )
+    if spoken is not None and spoken.strip() != "http/protobuf":
+        _log.warning(
+            "no traces are sent: OTLP is spoken as http/protobuf alone, port 4318 of most collectors"
+        )
+        return None
+    return url if whole or url.rstrip("/").endswith(PATH) else url.rstrip("/") + PATH
 
-    return Spans(endpoint, headers)
+
+def host_of(url: str) -> str:
+    """The host alone, without a password; "" where there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _headers(config: Config) -> str:
+    """What is sent along, a key for example: "name=value,name=value"."""
+    return (
+        config.secret("OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+        or config.secret("OTEL_EXPORTER_OTLP_HEADERS")
+        or ""
+    )
+
+
+def _spans(endpoint: str, headers: str) -> Spans:
+    from bot.tracing.otlp import Spans
+
+    return Spans(endpoint, host_of(endpoint), headers)

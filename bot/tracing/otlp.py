@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -21,13 +20,10 @@ from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
+from opentelemetry.trace import Span as Span
+from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
 from opentelemetry.util.re import parse_env_headers
-
-from bot.tracing_settings import host_of
-
-if TYPE_CHECKING:
-    from bot import tracing
+from opentelemetry.util.types import AttributeValue
 
 NAME = "sutradhar"
 
@@ -55,8 +51,8 @@ class _Ids(RandomIdGenerator):
 class Spans:
     """Opens spans and sends them once they have ended. Raises what the SDK does for settings it cannot use."""
 
-    def __init__(self, endpoint: str, headers: str) -> None:
-        """`endpoint` is a whole URL, `headers` are as in OTEL_EXPORTER_OTLP_HEADERS.
+    def __init__(self, endpoint: str, host: str, headers: str) -> None:
+        """`endpoint` is a whole URL, `host` what its host is called, `headers` are as in OTEL_EXPORTER_OTLP_HEADERS.
 
         Everything else is what the SDK makes of its variables: sampling, batches, compression, certificates.
         """
@@ -69,11 +65,11 @@ class Spans:
             shutdown_on_exit=False,
         )
         exporter = OTLPSpanExporter(endpoint, headers=parse_env_headers(headers, liberal=True))
-        self._exporter = SaidOnce(exporter, host_of(endpoint))
+        self._exporter = SaidOnce(exporter, host)
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._tracer = self._provider.get_tracer(NAME)
 
-    def root(self, name: str, about: Mapping[str, tracing.Value], run: str, since: datetime) -> tracing.Span:
+    def root(self, name: str, about: Mapping[str, AttributeValue], run: str, since: datetime) -> Span:
         """A run's span, with the same ids wherever the same run is worked on.
 
         `since` has a part in them: two bots that read the same message have each a run of its id.
@@ -90,17 +86,13 @@ class Spans:
         finally:
             self._ids.given.reset(before)
 
-    def begin(
-        self, name: str, about: Mapping[str, tracing.Value], parent: tracing.Span, *, client: bool
-    ) -> tracing.Span:
-        assert isinstance(parent, Span)
+    def begin(self, name: str, about: Mapping[str, AttributeValue], parent: Span, *, client: bool) -> Span:
         above = set_span_in_context(parent, Context())
         kind = SpanKind.CLIENT if client else SpanKind.INTERNAL
         return self._tracer.start_span(name, above, kind, attributes=about)
 
-    def fail(self, span: tracing.Span) -> None:
+    def fail(self, span: Span) -> None:
         """Without a description, which would be what the error says."""
-        assert isinstance(span, Span)
         span.set_status(Status(StatusCode.ERROR))
 
     def close(self) -> None:

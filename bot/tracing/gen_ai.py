@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 from bot import tracing
 from bot.events import Completion
-from bot.tracing_settings import host_of
 
 if TYPE_CHECKING:
     from bot.config import ProviderConfig
@@ -97,7 +96,7 @@ async def _called(
     }
     if prompt.temperature is not None:
         about["gen_ai.request.temperature"] = prompt.temperature
-    if host := host_of(service.base_url or ""):
+    if host := tracing.host_of(service.base_url or ""):
         about["server.address"] = host
     span = here.begin(f"chat {model}", about, client=True)
     began, finish, learnt = time.monotonic(), "", dict[str, tracing.Value]()
