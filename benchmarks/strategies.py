@@ -33,7 +33,7 @@ from bot.retrieval.evaluate import Passage as Judgeable
 from bot.retrieval.evaluate import Question, Scores, score
 from bot.retrieval.found import Found, Passage
 from bot.retrieval.language import FUNCTION_WORDS
-from bot.retrieval.ranked import Options
+from bot.retrieval.ranking import Options
 from bot.strategies.base import Inquiry, Strategy
 from bot.strategies.helping import Helper
 from bot.strategies.multi_hop import MultiHop

@@ -37,7 +37,7 @@ from bot.readers.text import read_text
 from bot.retrieval import language, lexical
 from bot.retrieval.chunk import chunks
 from bot.retrieval.cognates import words_of
-from bot.retrieval.content import content_terms
+from bot.retrieval.lexical import content_terms
 from bot.retrieval.titles import aliases
 from bot.works.council.ballot import read_words
 from bot.works.council.dissent import Parting

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Sorry
-from bot.retrieval.open_shelf import OpenShelf
-from bot.retrieval.ranked import Options
+from bot.retrieval.editions import OpenShelf
+from bot.retrieval.ranking import Options
 from storage.document_rows import ChunkRow, PassageRow, SectionRow
 from storage.shelves import ShelvedRow
 

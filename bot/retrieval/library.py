@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING
 from bot.events import Sorry
 from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
-from bot.retrieval.editions import Current, Editions, Pinned
+from bot.retrieval.editions import SEE_ALSO, Current, Editions, OpenShelf, Pinned
 from bot.retrieval.found import Book, Found, Passage, SectionText
 from bot.retrieval.grow import NAME_CHARS, Rows, Stretch, grown, stretch
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
-from bot.retrieval.open_shelf import SEE_ALSO, OpenShelf
-from bot.retrieval.ranked import Hit, Options, Ranked
-from bot.retrieval.variety import varied
+from bot.retrieval.ranking import Hit, Options, Ranked, varied
 from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from bot.retrieval.attached import Attached
     from bot.retrieval.embedding import Embedding
     from bot.retrieval.nearest import Nearest
-    from bot.retrieval.reranking import Reranking
+    from bot.retrieval.rerank import Reranking
     from storage.document_rows import DocumentRow, PassageRow
     from storage.documents import Documents
     from storage.passages import Passages

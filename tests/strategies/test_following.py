@@ -10,7 +10,7 @@ from bot.readers import read
 from bot.retrieval.chunk import chunks
 from bot.retrieval.found import Found, Passage
 from bot.retrieval.lexical import Segment
-from bot.retrieval.ranked import Options
+from bot.retrieval.ranking import Options
 from bot.retrieval.shelf import Shelf, ShelvedDocument
 from bot.strategies.base import Inquiry
 from bot.strategies.factory import strategy

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from bot.retrieval.content import content_terms
 from bot.retrieval.language import FUNCTION_WORDS
+from bot.retrieval.lexical import content_terms
 from bot.works.council.values import Vote
 
 VOICE = "likeness"

@@ -16,8 +16,8 @@ from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run
 from bot.llm.base import Message, Prompt
 from bot.retrieval.attached import is_attached
 from bot.retrieval.chunk import SEPARATOR
-from bot.retrieval.content import content_terms
 from bot.retrieval.found import Found, Passage
+from bot.retrieval.lexical import content_terms
 from bot.strategies.helping import LANGUAGES
 from bot.words import Words
 from bot.works.rules.snapshot import Snapshot

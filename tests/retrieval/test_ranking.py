@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.retrieval.fuse import min_max, mmr
+from bot.retrieval.ranking import min_max, mmr
 
 KEYS = st.lists(st.integers(0, 50), unique=True, max_size=20)
 

@@ -1,18 +1,74 @@
-"""Rankings put together: min-max sums, neighbours, and variety by maximal marginal relevance.
+"""How a shelf is searched and what comes out, passages by their ids, best first; and how rankings are put together.
 
-Knows numbers only, neither texts nor models.
+Knows no text and no model: numbers, and a chunk by its terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+
+from bot.retrieval.confidence import Evidence, Likeness, Thresholds
+from bot.retrieval.titles import MatchKind
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to search; the defaults are what docs/retrieval.md measured best over all sets."""
+
+    k: int = 12
+    lookup: bool = True
+    documents: frozenset[str] | None = None  # only these
+    model_languages: frozenset[str] | None = None  # the dense model's; None = all
+    hops: int = 1  # titles named in the best passages are followed this often
+    thresholds: Thresholds | None = None  # None = those of docs/retrieval.md
+    likeness: Likeness | None = field(default_factory=Likeness)  # the dense model's; None = not known
+    k1: float = 1.2
+    b: float = 0.6
+    head_weight: float = 2.0
+    neighbour_weight: float = 0.5
+    dense_weight: float = 0.8
+    bridge_weight: float = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage: its chunk, its section's ordinal in its document, and why it is here."""
+
+    chunk_id: str
+    document_id: str
+    section: int
+    score: float
+    by: (
+        MatchKind | str
+    )  # "exact" | "alias" | "fuzzy" title, "search", "bridge" (a good passage names its title)
+
+    @property
+    def titled(self) -> bool:
+        """Whether a look-up of its title brought it."""
+        return self.by not in ("search", "bridge")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Passages, best first, and whether they may be called an answer."""
+
+    hits: tuple[Hit, ...]
+    confident: bool
+    language: str | None
+    evidence: Evidence
+
+    @property
+    def nameless(self) -> bool:
+        """Whether a bare name was asked for that no heading bears: its text stands beside where it is mentioned."""
+        return self.evidence.name and not any(hit.titled for hit in self.hits)
 
 
 def min_max(scores: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -110,3 +166,25 @@ def mmr(
         for key in left:
             closest[key] = max(closest[key], similarity(best, key))
     return chosen
+
+
+def varied(
+    hits: Sequence[Hit], terms_of: Callable[[str], frozenset[int]], limit: int, trade: float
+) -> list[Hit]:
+    """At most `limit` hits by maximal marginal relevance; what a title brought stays in front.
+
+    `trade` 1 is relevance alone. Likeness is the share of terms that two chunks, by their ids, have in common.
+    """
+    import numpy as np
+
+    front = [hit for hit in hits if hit.titled]
+    rest = {hit.chunk_id: hit for hit in hits if not hit.titled}
+    held = {chunk_id: terms_of(chunk_id) for chunk_id in rest}
+    chosen = mmr(
+        list(rest),
+        min_max(np.array([hit.score for hit in rest.values()], dtype=np.float32)).tolist(),
+        lambda one, other: jaccard(held[one], held[other]),
+        limit=max(0, limit - len(front)),
+        trade=trade,
+    )
+    return [*front, *(rest[chunk_id] for chunk_id in chosen)][:limit]
