@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from bot import fence
 from bot.events import Run, Sorry, Status
 from bot.retrieval.found import Found
-from bot.strategies.base import Inquiry, Told
-from bot.strategies.helping import Helper, failed, named
-from bot.strategies.searching import Searches, fused, queries, sure_of_any
+from bot.strategies.base import Helper, Inquiry, Searches, Told, failed, fused, named, queries, sure_of_any
 from bot.words import words
 
 NEXT = 3

@@ -18,7 +18,7 @@ from bot.retrieval.attached import is_attached
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.found import Found, Passage
 from bot.retrieval.lexical import content_terms
-from bot.strategies.helping import LANGUAGES
+from bot.strategies.base import LANGUAGES
 from bot.words import Words
 from bot.works.rules.snapshot import Snapshot
 

@@ -14,7 +14,7 @@ from bot import tracing
 from bot.events import Choice, Choices, Event, Notice, Run, Stage, Status, Text
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.found import Found, Passage
-from bot.strategies.factory import strategy
+from bot.strategies import strategy
 from bot.words import words
 from bot.works.rules.answering import Answer
 from bot.works.rules.snapshot import Snapshot
