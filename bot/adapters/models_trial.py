@@ -58,7 +58,7 @@ async def _test(
 ) -> int:
     from bot.llm.models_probe import Probe
     from bot.llm.prices import cost
-    from bot.llm.providers import provider_of
+    from bot.llm.registry import provider_of
 
     table = _Table(say)
     broken = False

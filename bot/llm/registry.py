@@ -1,28 +1,28 @@
 """Which models play which role, and the way a work asks them: durably and with the ledger around it.
 
-Knows no SDK: providers are made when first asked, each in its own file.
+Knows which file speaks which kind of service, and none of their SDKs: those are imported when a model is first asked.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from bot import fence
 from bot.budget import Budget
 from bot.config import members
 from bot.events import Completion, Run, Sorry, Usage
-from bot.llm import json_answers, prices, room
-from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider
-from bot.llm.caching import CacheWatch
-from bot.llm.providers import provider_of
-from bot.llm.resting import Resting
+from bot.llm import json_answers, prices
+from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider, more_room
+from bot.llm.faults import Resting
+from bot.llm.prices import CacheWatch
 from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ def _as_seat(prompt: Prompt, seat: members.Member) -> Prompt:
         system=system,
         temperature=prompt.temperature if seat.temperature is None else seat.temperature,
         effort=seat.effort or prompt.effort,
-        max_tokens=seat.tokens or prompt.max_tokens + room.more(prompt.effort, seat.effort),
+        max_tokens=seat.tokens or prompt.max_tokens + more_room(prompt.effort, seat.effort),
         patience=seat.timeout or prompt.patience,
     )
 
@@ -298,3 +298,37 @@ def _own_blocks(prompt: Prompt, named: str) -> Prompt:
         owner, _, blocks = message.raw.partition("\n")
         messages.append(replace(message, raw=blocks if owner == named else "") if message.raw else message)
     return replace(prompt, messages=tuple(messages))
+
+
+_WIRES: Final = {
+    "openai": ("bot.llm.openai_responses", "Responses"),
+    "anthropic": ("bot.llm.anthropic_messages", "AnthropicMessages"),
+    "openai-compatible": ("bot.llm.openai_chat", "ChatCompletions"),
+}
+
+
+def provider_of(
+    settings: ProviderConfig,
+    config: Config,
+    *,
+    timeouts: Timeouts | None,
+    sleep: Callable[[float], Awaitable[None]],
+) -> Provider:
+    """Opens nothing yet. Raises Sorry ("model.key_missing") where a key is named and not there."""
+    if settings.kind == "demo":
+        from bot.llm.demo import Demo
+
+        return Demo(config.models_dir, name=settings.name)
+    key = config.secret(settings.api_key_env) if settings.api_key_env else None
+    if settings.api_key_env and key is None:
+        raise Sorry("model.key_missing", provider=settings.name, variable=settings.api_key_env)
+    module, wire = _WIRES[settings.kind]
+    made: Provider = getattr(importlib.import_module(module), wire)(
+        settings.base_url,
+        key,
+        name=settings.name,
+        timeouts=timeouts,
+        sleep=sleep,
+        capabilities=Capabilities(settings.tools, settings.json_schema, settings.cites),
+    )
+    return made

@@ -23,8 +23,7 @@ from bot.config.text import address
 from bot.llm.answer import Answer
 from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt
 from bot.llm.deadlines import Deadlines, Timeouts
-from bot.llm.faults import RETRIED, Complaint, FaultError, complaint, safe
-from bot.llm.manners import Manners
+from bot.llm.faults import RETRIED, Complaint, FaultError, Manners, complaint, safe
 
 if TYPE_CHECKING:
     import ssl

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from bot.events import Notice, Run, Sorry, Status
-from bot.llm import room
-from bot.llm.base import Message, Prompt
+from bot.llm.base import Message, Prompt, room
 from bot.prompts import PromptText
 from bot.retrieval.found import Found, Passage
 from bot.words import words
@@ -109,7 +108,7 @@ class Helper:
         """An `of`, from the prompt `name` with `values` filled in. Raises Sorry."""
         text: PromptText = inquiry.prompts[name]
         system, user = text.fill(**values)
-        most = room.tokens(HELPER_WORDS, "low")
+        most = room(HELPER_WORDS, "low")
         prompt = Prompt(system=system, messages=(Message("user", user),), max_tokens=most, effort="low")
         return await self._models.json(run, ROLE, step, prompt, of)
 
