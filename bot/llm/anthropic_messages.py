@@ -39,6 +39,17 @@ _UNKNOWN = re.compile(
     r"not support|unsupported|not permitted|unknown|unrecognized|unexpected|expected tags", re.I
 )
 _UNREAD = re.compile(r"thinking.*cannot be modified|signature.*thinking", re.I)
+PAUSES = 5
+"""How often a turn that the service pauses is gone on with, before it counts as at the limit."""
+
+_FINISH = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool",
+    "refusal": "refusal",
+}
 
 
 class _MessagesManners(Manners):
@@ -230,19 +241,6 @@ def _mark(blocks: list[dict[str, Any]]) -> None:
         if block.get("type") not in _THOUGHTS:
             block["cache_control"] = {"type": "ephemeral"}
             break
-
-
-PAUSES = 5
-"""How often a turn that the service pauses is gone on with, before it counts as at the limit."""
-
-_FINISH = {
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool",
-    "refusal": "refusal",
-}
 
 
 class MessagesAnswer(Answer):

@@ -70,6 +70,26 @@ _STATUS = {
 }
 """What an error inside a stream, which has no status of its own, would have had."""
 
+_VALUE = re.compile(
+    r"max_?(?:completion_|output_)?tokens\W.{0,60}(?:too (?:large|high|big)|exceed|above|out of range)", re.I
+)
+"""What is said of a limit whose value is refused, and not the parameter itself."""
+
+RESTS_S = {"quota": 300.0, "auth": 300.0, "timeout": 60.0, "connection": 30.0}
+"""How long a model that failed so is tried after the others of its chain."""
+
+LONGEST_REST_S = 900.0
+"""… at the most, where the service says how long it wants to be left alone."""
+
+_PASSED = {
+    "model.key_missing": "auth",
+    "model.demo_absent": "not_found",
+    "model.demo_broken": "not_found",
+    "model.demo_runtime": "not_found",
+    "config.role_provider": "not_found",
+}
+"""What a model that could not even be asked is passed over for."""
+
 
 class FaultError(Exception):
     """A failed attempt, already without the SDK's exception, which may hold the key."""
@@ -195,12 +215,6 @@ def safe(text: str, key: str | None) -> str:
     return " ".join(shown.split())[:200]
 
 
-_VALUE = re.compile(
-    r"max_?(?:completion_|output_)?tokens\W.{0,60}(?:too (?:large|high|big)|exceed|above|out of range)", re.I
-)
-"""What is said of a limit whose value is refused, and not the parameter itself."""
-
-
 @dataclass(slots=True)
 class Manners:
     """`optional` parameters may be left out; those of `other_names` may be called otherwise, and `limits` are the
@@ -251,22 +265,6 @@ class Manners:
 
     def _bounded(self, name: str, value: Any) -> Any:
         return min(value, self._most) if name in self.limits and self._most is not None else value
-
-
-RESTS_S = {"quota": 300.0, "auth": 300.0, "timeout": 60.0, "connection": 30.0}
-"""How long a model that failed so is tried after the others of its chain."""
-
-LONGEST_REST_S = 900.0
-"""… at the most, where the service says how long it wants to be left alone."""
-
-_PASSED = {
-    "model.key_missing": "auth",
-    "model.demo_absent": "not_found",
-    "model.demo_broken": "not_found",
-    "model.demo_runtime": "not_found",
-    "config.role_provider": "not_found",
-}
-"""What a model that could not even be asked is passed over for."""
 
 
 class Resting:

@@ -24,6 +24,17 @@ from bot.llm.thoughts import Thoughts, unopened
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+_FINISH = {
+    "stop": "end",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refusal",
+    "tool_calls": "tool",
+    "function_call": "tool",
+    "error": "cut",
+}
+
 
 class ChatCompletions(Service):
     """Without a key, none is sent: a local server asks for none."""
@@ -103,18 +114,6 @@ def _messages(message: Message) -> list[dict[str, Any]]:
 def _function(call: ToolCall) -> dict[str, str]:
     """A call as it goes back: some servers parse the arguments, and refuse what a model wrote wrongly."""
     return {"name": call.name, "arguments": json.dumps(arguments_of(call.arguments), ensure_ascii=False)}
-
-
-_FINISH = {
-    "stop": "end",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "content_filter": "refusal",
-    "tool_calls": "tool",
-    "function_call": "tool",
-    "error": "cut",
-}
 
 
 @dataclass(slots=True)

@@ -21,7 +21,15 @@ from bot.llm.base import Prompt, Usage
 if TYPE_CHECKING:
     from bot.config import ProviderConfig
 
+log = logging.getLogger(__name__)
+
 FREE = Decimal(0)
+
+KEPT_S = 300.0
+"""How long services keep a prefix that nobody asks for again (all of them, at the least)."""
+
+REMEMBERED = 500
+"""Prefixes."""
 
 
 async def cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
@@ -54,14 +62,6 @@ def _cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
         except (LookupError, ValueError):
             continue
     return None
-
-
-log = logging.getLogger(__name__)
-
-KEPT_S = 300.0
-"""How long services keep a prefix that nobody asks for again (all of them, at the least)."""
-
-REMEMBERED = 500
 
 
 class CacheWatch:

@@ -34,6 +34,12 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
+_WIRES: Final = {
+    "openai": ("bot.llm.openai_responses", "Responses"),
+    "anthropic": ("bot.llm.anthropic_messages", "AnthropicMessages"),
+    "openai-compatible": ("bot.llm.openai_chat", "ChatCompletions"),
+}
+
 
 class Models:
     """The config's roles, resolved. `timeouts` and `sleep` go on to the providers, for tests."""
@@ -298,13 +304,6 @@ def _own_blocks(prompt: Prompt, named: str) -> Prompt:
         owner, _, blocks = message.raw.partition("\n")
         messages.append(replace(message, raw=blocks if owner == named else "") if message.raw else message)
     return replace(prompt, messages=tuple(messages))
-
-
-_WIRES: Final = {
-    "openai": ("bot.llm.openai_responses", "Responses"),
-    "anthropic": ("bot.llm.anthropic_messages", "AnthropicMessages"),
-    "openai-compatible": ("bot.llm.openai_chat", "ChatCompletions"),
-}
 
 
 def provider_of(
