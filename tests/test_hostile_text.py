@@ -39,9 +39,8 @@ from bot.retrieval.chunk import chunks
 from bot.retrieval.cognates import words_of
 from bot.retrieval.lexical import content_terms
 from bot.retrieval.titles import aliases
-from bot.works.council.ballot import read_words
-from bot.works.council.dissent import Parting
-from bot.works.council.json_ballot import read_json
+from bot.works.council.ballot import read_json, read_words
+from bot.works.council.ending import Parting
 
 LENGTH = 1_000_000 if os.environ.get("SUTRADHAR_KILLS") == "all" else 10_000
 SECONDS = 0.5 * max(1, LENGTH / 20_000)
