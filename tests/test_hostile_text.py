@@ -22,7 +22,7 @@ from bot.adapters.quoted import quotation
 from bot.adapters.slack import heard, mrkdwn, neutral, written
 from bot.adapters.slack import inline as slack_inline
 from bot.adapters.slack import markdown as slack_markdown
-from bot.adapters.terminal_markdown import Ink, MarkdownStream
+from bot.adapters.terminal.markdown import Ink, MarkdownStream
 from bot.citing.gate import CitationGate
 from bot.citing.markers import unmarked
 from bot.citing.quoting import excerpt

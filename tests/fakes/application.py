@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from bot.adapters.stages import Claims
+from bot.adapters.terminal.view import Claims
 from bot.commands import plain_verb, verb
 from bot.events import Ended, Event, Failed, Place, Request, Sorry, View
 from bot.words import words

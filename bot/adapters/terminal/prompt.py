@@ -23,12 +23,11 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.shortcuts import CompleteStyle, print_formatted_text
 from prompt_toolkit.styles import Style
 
-from bot.adapters.conversation import Application, Conversation, House, new_id
 from bot.adapters.draft import clean
-from bot.adapters.stages import Claims, Stages
-from bot.adapters.terminal_complete import LineCompleter
-from bot.adapters.terminal_markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream
-from bot.adapters.terminal_view import TerminalView
+from bot.adapters.terminal.complete import LineCompleter
+from bot.adapters.terminal.conversation import Application, Conversation, House, new_id
+from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream
+from bot.adapters.terminal.view import Claims, Stages, TerminalView
 from bot.command_line import Parsed, parse
 from bot.commands import verb
 from bot.events import Request, Sorry, View

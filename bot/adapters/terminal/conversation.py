@@ -18,7 +18,7 @@ from bot.manual import help_text
 from bot.words import Words, words
 
 if TYPE_CHECKING:
-    from bot.adapters.stages import Claims
+    from bot.adapters.terminal.view import Claims
 
 
 class Ticket(Protocol):

@@ -1,6 +1,6 @@
-"""`chat --json`: every event as one line of JSON, each input line ended by exactly one "done".
+"""What a pipe gets: plain text as it comes, without colours; or every event as one line of JSON.
 
-docs/json.md describes the fields. Knows no work and no terminal.
+docs/json.md describes the fields. Knows no prompt and no work.
 """
 
 from __future__ import annotations
@@ -8,14 +8,73 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
 
-from bot.adapters.stages import Claims, Stages
+from bot.adapters.draft import clean
+from bot.adapters.terminal.markdown import BOLD, RED, Ink, MarkdownStream
+from bot.adapters.terminal.view import Claims, Stages, TerminalView
 from bot.events import Ended, Event, Failed, Notice, Request, Text, View
+from bot.words import Words
 
 # JSON allows them bare inside a string, but some are line ends to who reads lines, others steer a terminal.
 _BARE = re.compile("[\x7f-\x9f\u2028\u2029]")
+
+
+class PlainScreen:
+    """Finished lines to a stream. The passing line goes to `passing` where that is a terminal."""
+
+    def __init__(self, out: TextIO, ink: Ink, passing: TextIO | None) -> None:
+        self.ink = ink
+        self._out = out
+        self._passing = passing if passing is not None and passing.isatty() else None
+
+    async def write(self, lines: Sequence[str]) -> None:
+        self._wipe()
+        self._out.write("".join(f"{line}\n" for line in lines))
+        self._out.flush()
+
+    def tail(self, run: str, text: str) -> None:
+        pass
+
+    def status(self, run: str, text: str) -> None:
+        self._wipe()
+        if self._passing is not None and text:
+            self._passing.write(text[: self.ink.width - 1])
+            self._passing.flush()
+
+    def _wipe(self) -> None:
+        if self._passing is not None:
+            self._passing.write("\r\x1b[K")
+            self._passing.flush()
+
+
+class PlainOutput:
+    """What bot.adapters.terminal.feed shows through, for a pipe."""
+
+    def __init__(self, screen: PlainScreen, say: Words, folder: Path) -> None:
+        self._screen = screen
+        self._say = say
+        self._folder = folder
+
+    def view(self, run: str, request: Request, outbox: Claims) -> View:
+        stages = Stages(outbox, request.place.space, run)
+        return TerminalView(self._screen, stages, self._say, self._folder, hold=False)
+
+    async def say(self, run: str, text: str) -> None:
+        stream = MarkdownStream(self._screen.ink)
+        await self._screen.write([*stream.feed(text), *stream.end()])
+
+    async def note(self, run: str, text: str) -> None:
+        await self._screen.write([self._screen.ink(clean(text), BOLD)])
+
+    async def fail(self, run: str, text: str) -> None:
+        await self._screen.write([self._screen.ink(f"✗ {clean(text)}", RED)])
+
+    async def done(self, run: str, status: str) -> None:
+        self._screen.status(run, "")
 
 
 def event_fields(event: Event) -> dict[str, Any]:
@@ -36,7 +95,7 @@ def _plain(value: Any) -> Any:
 
 
 class JsonLines:
-    """Writes the events of every run to one stream of bytes."""
+    """Writes the events of every run to one stream of bytes, each input line ended by exactly one "done"."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out

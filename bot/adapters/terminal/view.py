@@ -1,18 +1,20 @@
 """How one run's events look in a terminal: stages as headed blocks, text as it comes, then the sources.
 
-Knows no prompt and no work: it writes to a Screen, which is a prompt's or a pipe's.
+Knows no prompt and no work: a view writes to a Screen, which is a prompt's or a pipe's, and asks Stages whether a stage
+was shown before a crash.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Protocol, assert_never
 
 from bot.adapters.draft import clean
-from bot.adapters.stages import Stages
-from bot.adapters.terminal_markdown import BLUE, BOLD, DIM, GREEN, RED, YELLOW, Ink, MarkdownStream
+from bot.adapters.terminal.markdown import BLUE, BOLD, DIM, GREEN, RED, YELLOW, Ink, MarkdownStream
 from bot.events import (
     Attachment,
     Choices,
@@ -45,6 +47,58 @@ class Screen(Protocol):
     def status(self, run: str, text: str) -> None:
         """The passing line of a run, or "" when it is over."""
         ...
+
+
+class Claimed(Protocol):
+    @property
+    def fresh(self) -> bool: ...
+
+
+class Claims(Protocol):
+    """The part of storage.outbox.Outbox that a view without messages to edit needs."""
+
+    async def claim(self, space: str, run: str, stage: str) -> Claimed: ...
+
+    async def sent(
+        self, space: str, run: str, stage: str, message_id: str, shown: str | None = None
+    ) -> None: ...
+
+
+@dataclass(slots=True)
+class Stages:
+    """Follows one run's events: which stage is being shown, and whether it was shown before a crash.
+
+    A view asks here when a stage opens and says here what it shows when it ends. `key` is the open stage, None before
+    the first.
+    """
+
+    outbox: Claims
+    space: str
+    run: str
+    key: str | None = None
+    replaces: bool = False
+    _shown: list[str] = field(default_factory=list)
+
+    def retitles(self, event: Event) -> bool:
+        """Whether the event only gives the open stage another title."""
+        return isinstance(event, Stage) and event.key == self.key
+
+    async def enter(self, event: Event) -> None:
+        """Take note of an event before it is shown; `replaces` is then right for it."""
+        if isinstance(event, Stage) and not self.retitles(event):
+            await self.leave()
+            self.key = event.key
+            self.replaces = not (await self.outbox.claim(self.space, self.run, event.key)).fresh
+        if self.key is not None:
+            self._shown.append(repr(event))
+
+    async def leave(self) -> None:
+        """The open stage has been shown whole."""
+        if self.key is not None:
+            shown = sha256("\n".join(self._shown).encode(errors="replace")).hexdigest()[:16]
+            await self.outbox.sent(self.space, self.run, self.key, self.key, shown)
+        self.key, self.replaces = None, False
+        self._shown.clear()
 
 
 class TerminalView:

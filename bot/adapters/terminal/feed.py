@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Awaitable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-from bot.adapters.conversation import Application, Conversation, House, new_id
-from bot.adapters.stages import Claims
+from bot.adapters.terminal.conversation import Application, Conversation, House, new_id
+from bot.adapters.terminal.view import Claims
 from bot.command_line import parse
 from bot.events import Request, Sorry, View
 from bot.requests import WATCH

@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, BinaryIO
 
 from bot.adapters import leaving
-from bot.adapters.conversation import Application, Conversation
-from bot.adapters.terminal_markdown import BOLD, CYAN, DIM, Ink
+from bot.adapters.terminal.conversation import Application, Conversation
+from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, Ink
 from bot.config import DEMO
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def chat(config: Config, locale: str, thread: str | None, *, opened: Open = open
 
 
 async def _person(config: Config, locale: str, thread: str | None, opened: Open) -> int:
-    from bot.adapters.terminal_prompt import Prompt
+    from bot.adapters.terminal.prompt import Prompt
 
     conversation = Conversation(locale, thread)
     colour = coloured(sys.stdout.isatty())
@@ -71,8 +71,8 @@ async def _person(config: Config, locale: str, thread: str | None, opened: Open)
 
 
 async def _pipe(config: Config, locale: str, thread: str | None, opened: Open) -> int:
-    from bot.adapters.feed import Feed, lines
-    from bot.adapters.terminal_plain import PlainOutput, PlainScreen
+    from bot.adapters.terminal.feed import Feed, lines
+    from bot.adapters.terminal.outputs import PlainOutput, PlainScreen
 
     conversation = Conversation(locale, thread)
     tty = sys.stdout.isatty()
@@ -92,8 +92,8 @@ def chat_json(
 
 
 async def _program(config: Config, locale: str, thread: str | None, out: BinaryIO, opened: Open) -> int:
-    from bot.adapters.feed import Feed, lines
-    from bot.adapters.json_lines import JsonLines
+    from bot.adapters.terminal.feed import Feed, lines
+    from bot.adapters.terminal.outputs import JsonLines
 
     feed = Feed(Conversation(locale, thread), JsonLines(out), overtake=True)
     return await feed.run(opened(config), lines(sys.stdin.buffer))
