@@ -23,10 +23,9 @@ from bot.adapters.slack import heard, mrkdwn, neutral, written
 from bot.adapters.slack import inline as slack_inline
 from bot.adapters.slack import markdown as slack_markdown
 from bot.adapters.terminal.markdown import Ink, MarkdownStream
-from bot.citing.gate import CitationGate
+from bot.citing.gate import CitationGate, Verbatim
 from bot.citing.markers import unmarked
 from bot.citing.quoting import excerpt
-from bot.citing.verbatim import Verbatim
 from bot.config import members
 from bot.events import Sorry
 from bot.llm import json_answers

@@ -9,9 +9,8 @@ import re
 
 from bot.readers.document import Document, Section
 from bot.readers.lines import Line, blocks, split_lines
-from bot.readers.links import links
 from bot.readers.markdown import title_from_name
-from bot.readers.outline import Mark, sectioned
+from bot.readers.outline import Mark, links, sectioned
 from bot.retrieval.language import detect
 
 _NUMBERED = re.compile(

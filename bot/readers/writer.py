@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 
 from bot.readers.document import Document, Link
-from bot.readers.links import links
-from bot.readers.outline import Mark, sectioned
+from bot.readers.outline import Mark, links, sectioned
 
 PAGE = "\f"
 """Within any text given to the writer: what follows stands on the next page."""
