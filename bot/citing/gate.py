@@ -139,7 +139,7 @@ class CitationGate:
 
     def finish(self) -> str:
         """The rest, at the end of the answer."""
-        return self._pass_on(self._scanner.finish())
+        return self._pass_on(self._scanner.feed("", last=True))
 
     def _pass_on(self, parts: Sequence[str | Marker]) -> str:
         shown = []
@@ -166,7 +166,13 @@ class CitationGate:
             self._checks = {}
         kept: list[int] = []
         for n, words in marker.entries:
-            quote = self._quote(n, words, self._statement) if 0 < n <= len(self._sources) else None
+            asked = (n, words)
+            if asked not in self._checks:
+                known = 0 < n <= len(self._sources)
+                self._checks[asked] = (
+                    self._quote(self._sources[n - 1], words, self._statement) if known else None
+                )
+            quote = self._checks[asked]
             if quote is None:
                 self.dropped += 1
             elif n not in kept:
@@ -186,13 +192,7 @@ class CitationGate:
         elif statement and not (self._borne and statement.startswith(self._borne)):
             self.unborne[-1 if same else len(self.unborne) :] = [statement]
 
-    def _quote(self, n: int, words: str | None, statement: Statement) -> str | None:
-        asked = (n, words)
-        if asked not in self._checks:
-            self._checks[asked] = self._checked_quote(self._sources[n - 1], words, statement)
-        return self._checks[asked]
-
-    def _checked_quote(self, source: Source, words: str | None, statement: Statement) -> str | None:
+    def _quote(self, source: Source, words: str | None, statement: Statement) -> str | None:
         found = source.verbatim.find(words) if words is not None else None
         if words is not None and found is None:
             return None

@@ -232,11 +232,14 @@ class Manners:
 
     def fit(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters as this model takes them."""
-        return {
-            self._renamed.get(name, name): self._bounded(name, value)
-            for name, value in sent.items()
-            if name not in self.left_out
-        }
+        fitted: dict[str, Any] = {}
+        for name, value in sent.items():
+            if name in self.left_out:
+                continue
+            if name in self.limits and self._most is not None:
+                value = min(value, self._most)
+            fitted[self._renamed.get(name, name)] = value
+        return fitted
 
     def learn(self, refusal: Complaint, sent: Mapping[str, Any], once: dict[str, Any]) -> bool:
         """Mind a refused parameter of what was `sent` (as fitted). True when asking again may help.
@@ -262,9 +265,6 @@ class Manners:
                 self._renamed[name] = other
                 return True
         return False
-
-    def _bounded(self, name: str, value: Any) -> Any:
-        return min(value, self._most) if name in self.limits and self._most is not None else value
 
 
 class Resting:

@@ -243,7 +243,7 @@ class Models:
         provider = self.provider(role, named)
         seat = members.parse(named)
         model = seat.short
-        sent = _as_seat(_own_blocks(prompt, named), seat)
+        sent = _as_seat(prompt, named, seat)
 
         def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
             pieces = provider.stream(model, sent, meter)
@@ -282,28 +282,27 @@ async def _last(asked: AsyncGenerator[str | Completion, None]) -> Completion:
     return answer
 
 
-def _as_seat(prompt: Prompt, seat: members.Member) -> Prompt:
-    """The prompt with what whoever plays the role is set to; what is left open there stays as it is."""
+def _as_seat(prompt: Prompt, named: str, seat: members.Member) -> Prompt:
+    """The prompt with what whoever plays the role is set to; what is left open there stays as it is.
+
+    Of the blocks that models wrote, those of this one are kept, and those of others left out: see Completion.raw.
+    """
     system = prompt.system
     if seat.persona and prompt.schema is None:
         system = f"{system}\nWrite as {fence.data(seat.persona)}.".strip()
+    messages = []
+    for message in prompt.messages:
+        owner, _, blocks = message.raw.partition("\n")
+        messages.append(replace(message, raw=blocks if owner == named else "") if message.raw else message)
     return replace(
         prompt,
         system=system,
+        messages=tuple(messages),
         temperature=prompt.temperature if seat.temperature is None else seat.temperature,
         effort=seat.effort or prompt.effort,
         max_tokens=seat.tokens or prompt.max_tokens + more_room(prompt.effort, seat.effort),
         patience=seat.timeout or prompt.patience,
     )
-
-
-def _own_blocks(prompt: Prompt, named: str) -> Prompt:
-    """The prompt with the blocks that this model wrote, and without those of others: see Completion.raw."""
-    messages = []
-    for message in prompt.messages:
-        owner, _, blocks = message.raw.partition("\n")
-        messages.append(replace(message, raw=blocks if owner == named else "") if message.raw else message)
-    return replace(prompt, messages=tuple(messages))
 
 
 def provider_of(

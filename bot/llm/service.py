@@ -142,12 +142,12 @@ class Service:
                     opened = await self._ask(model, asked, deadlines, whole=whole)
                     answer.begin(prompt_tokens(asked))
                     if whole:
-                        for text in _read(answer, opened):
+                        for text in answer.add(opened):
                             yield text
                     else:
                         try:
                             while (event := await self._next(opened, answer, deadlines)) is not None:
-                                for text in _read(answer, event):
+                                for text in answer.add(event):
                                     yield text
                                 if answer.over:
                                     break
@@ -309,14 +309,6 @@ def _certificates() -> ssl.SSLContext:
 def _package(frame: FrameType) -> str:
     """The name of the package whose code runs in the frame."""
     return str(frame.f_globals.get("__name__")).partition(".")[0]
-
-
-def _read(answer: Answer, event: object) -> list[str]:
-    """The text to show. Raises FaultError, also for an event that is too deep to be read."""
-    try:
-        return answer.add(event)
-    except RecursionError:
-        raise FaultError("server", "the answer cannot be read") from None
 
 
 def _page(stream: Any) -> bool:

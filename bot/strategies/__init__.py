@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Final
 
 from bot.events import Run
-from bot.strategies.base import Asks, Helper, Inquiry, Searchable, Searches, Strategy, Told, sure_of_any
+from bot.strategies.base import Asks, Helper, Inquiry, Searchable, Searches, Strategy, Told, fused
 from bot.strategies.multi_hop import MultiHop
 from bot.strategies.multi_question import MultiQuestion
 from bot.strategies.rewrite import Rewriting
@@ -22,7 +22,7 @@ class Single:
         self._searches = searches
 
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
-        yield sure_of_any(await self._searches.begun(run, inquiry), inquiry)
+        yield fused(await self._searches.begun(run, inquiry), inquiry)
 
 
 SINGLE: Final = Single.name
@@ -35,9 +35,9 @@ def strategy(name: str, library: Searchable, models: Asks) -> Strategy:
     Raises KeyError for another name than NAMES.
     """
     searches, helper = Searches(library), Helper(models)
-    inner: dict[str, Strategy] = {
-        Single.name: Single(searches),
-        MultiQuestion.name: MultiQuestion(searches, helper),
-        MultiHop.name: MultiHop(searches, helper),
+    helped: dict[str, type[MultiQuestion | MultiHop]] = {
+        MultiQuestion.name: MultiQuestion,
+        MultiHop.name: MultiHop,
     }
-    return Rewriting(inner[name], searches, helper)
+    inner = Single(searches) if name == Single.name else helped[name](searches, helper)
+    return Rewriting(inner, searches, helper)

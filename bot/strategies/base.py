@@ -173,13 +173,16 @@ def queries(named: Sequence[str], known: Sequence[str], limit: int) -> list[str]
     return chosen[:limit]
 
 
-def fused(found: Sequence[Found], inquiry: Inquiry, *, confident: bool) -> Found:
+def fused(found: Sequence[Found], inquiry: Inquiry, *, confident: bool | None = None) -> Found:
     """Several findings as one: the first's scores, and a bonus for what stands high in each other one.
 
+    `confident`: whether they answer the question; None: if any of them does, as with one question in several wordings.
     Reciprocal rank fusion in equal parts pulls the stronger list down (docs/retrieval.md, "Strategies").
     As many passages as a single search gives.
     """
     first = found[0]
+    if confident is None:
+        confident = any(one.confident for one in found)
     if len(found) == 1:
         return replace(first, confident=confident and bool(first.passages))
     by_chunk: dict[str, Passage] = {}
@@ -205,11 +208,6 @@ def fused(found: Sequence[Found], inquiry: Inquiry, *, confident: bool) -> Found
         see_also=_each(some.see_also for some in found)[:SEE_ALSO],
         notices=_each(some.notices for some in found),
     )
-
-
-def sure_of_any(found: Sequence[Found], inquiry: Inquiry) -> Found:
-    """What a question found in its several wordings: an answer if any of them found one."""
-    return fused(found, inquiry, confident=any(one.confident for one in found))
 
 
 def _each(lists: Iterable[Iterable[str]]) -> list[str]:
