@@ -134,7 +134,7 @@ def test_imports_run_one_way() -> None:
         ("storage.inbox", "bot.events.Request"),
         ("bot.adapters.screen", "bot.adapters.discord.render.pages"),
         ("bot.works.rules.work", "bot.app.App"),
-        ("bot.strategies.multi_hop", "bot.works.rules.asking.Asking"),
+        ("bot.strategies.multi_hop", "bot.works.rules.work.Asking"),
         ("bot.retrieval.shelf", "bot.adapters.terminal"),
         ("bot.llm.registry", "openai"),
         ("bot.works.rules.work", "discord.Message"),

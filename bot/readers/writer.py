@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.readers.document import Document, Link
-from bot.readers.outline import Mark, links, sectioned
+from bot.readers.document import Document, Link, Mark, links, sectioned
 
 PAGE = "\f"
 """Within any text given to the writer: what follows stands on the next page."""

@@ -18,8 +18,8 @@ import pytest
 
 from bot.events import Sorry
 from bot.readers import child, frames
+from bot.readers.document import TITLE_CHARS
 from bot.readers.guarded import ROOT, Guarded, Patience
-from bot.readers.outline import TITLE_CHARS
 
 BADLY = {".pdf": "tests.readers.badly"}
 PATIENT = Patience(silent=60, whole=100)
