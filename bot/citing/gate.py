@@ -66,9 +66,12 @@ class Source:
 
     def __init__(self, text: str, heading: str, terms: Terms) -> None:
         self.text = text
-        self.verbatim = Verbatim(text)
         self._heading = heading
         self._terms = terms
+
+    @cached_property
+    def verbatim(self) -> Verbatim:
+        return Verbatim(self.text)
 
     @cached_property
     def language(self) -> str:

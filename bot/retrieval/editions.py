@@ -28,7 +28,19 @@ class OpenShelf:
 
     def __init__(self, version: int, rows: Sequence[ShelvedRow]) -> None:
         self.version = version
-        self.shelf = Shelf([_shelved(row) for row in rows])
+        self.shelf = Shelf(
+            [
+                ShelvedDocument(
+                    row.id,
+                    row.title,
+                    row.language,
+                    row.sections,
+                    row.chunk_sections,
+                    Segment.from_bytes(row.segment),
+                )
+                for row in rows
+            ]
+        )
         self.documents = frozenset(row.id for row in rows)
         self._sections = {row.id: row.sections for row in rows}
         self._links: dict[tuple[str, int], list[str]] = {}
@@ -101,9 +113,3 @@ class Pinned:
             if newest or key not in self._pinned:
                 self._pinned[key] = opened
         return self._pinned[key]
-
-
-def _shelved(row: ShelvedRow) -> ShelvedDocument:
-    return ShelvedDocument(
-        row.id, row.title, row.language, row.sections, row.chunk_sections, Segment.from_bytes(row.segment)
-    )

@@ -118,7 +118,7 @@ class Library:
         """
         limit = k or self._settings.k
         trade = self._settings.mmr_lambda if mmr_lambda is None else mmr_lambda
-        second_look = rerank and self._reranking.wanted
+        second_look = rerank and self._settings.rerank != "none"
         candidates = limit * VARIETY if trade < 1 else limit
         if second_look:  # behind those that titles brought
             candidates = max(candidates, limit + self._settings.rerank_top)
@@ -143,7 +143,7 @@ class Library:
             passages=passages,
             confident=ranked.confident and bool(passages),
             titled=ranked.evidence.title,
-            nearest=_titles(passages)[:NEAREST],
+            nearest=list(dict.fromkeys(one.heading.rsplit(SEPARATOR, 1)[-1] for one in passages))[:NEAREST],
             see_also=opened.see_also([(hit.document_id, hit.section) for hit in hits[:NEAREST]]),
             notices=notices,
         )
@@ -287,10 +287,6 @@ def _passage(found: Stretch, score: float, turns: Sequence[tuple[int, int]]) -> 
 
 def _heading(row: PassageRow) -> str:
     return SEPARATOR.join(row.path) or row.title
-
-
-def _titles(passages: Sequence[Passage]) -> list[str]:
-    return list(dict.fromkeys(one.heading.rsplit(SEPARATOR, 1)[-1] for one in passages))
 
 
 def _book(row: DocumentRow) -> Book:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import fence
@@ -49,6 +50,7 @@ class Answer:
         self._found = found
         self._say = say
         self._models = models
+        self._terms = partial(content_terms, language=snapshot.language)
         self.shown: list[str] = []
         self.cited: list[Citation] = []
 
@@ -146,9 +148,6 @@ class Answer:
             for key, names in (("rules.see_also", authors), ("rules.see_also_near", close))
             if names
         ]
-
-    def _terms(self, text: str) -> list[str]:
-        return content_terms(text, self._snapshot.language)
 
 
 def rag(snapshot: Snapshot, passages: list[Passage]) -> Prompt:
