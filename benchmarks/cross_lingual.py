@@ -19,7 +19,7 @@ from benchmarks.kept_vectors import KeptVectors
 from benchmarks.retrieval import Corpus, ask, build, handed
 from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Question, read_questions, score, summary
-from bot.retrieval.ranked import Options
+from bot.retrieval.ranking import Options
 
 SET = "cross-pt-en-cfi"
 STRANGERS = ("faquad-pt", "rules-pt-fate")

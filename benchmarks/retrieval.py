@@ -26,7 +26,7 @@ from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Passage, Question, bare, read_questions, score, summary
 from bot.retrieval.grow import NAME_CHARS, REACH
 from bot.retrieval.lexical import Segment
-from bot.retrieval.ranked import Hit, Options, Ranked
+from bot.retrieval.ranking import Hit, Options, Ranked
 from bot.retrieval.shelf import Shelf, ShelvedDocument
 
 if TYPE_CHECKING:

@@ -33,13 +33,11 @@ from bot.retrieval.evaluate import Passage as Judgeable
 from bot.retrieval.evaluate import Question, Scores, score
 from bot.retrieval.found import Found, Passage
 from bot.retrieval.language import FUNCTION_WORDS
-from bot.retrieval.ranked import Options
-from bot.strategies.base import Inquiry, Strategy
-from bot.strategies.helping import Helper
+from bot.retrieval.ranking import Options
+from bot.strategies import Single
+from bot.strategies.base import Helper, Inquiry, Searches, Strategy
 from bot.strategies.multi_hop import MultiHop
 from bot.strategies.multi_question import MultiQuestion
-from bot.strategies.searching import Searches
-from bot.strategies.single import Single
 from storage.db import Database
 from storage.ledger import Ledger
 from tests.fakes.chat_completions import ChatService, Reply

@@ -26,9 +26,8 @@ from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import score
 from bot.retrieval.grow import NAME_CHARS
 from bot.retrieval.language import may_vote
-from bot.retrieval.ranked import Hit, Options, Ranked
+from bot.retrieval.ranking import Hit, Options, Ranked, varied
 from bot.retrieval.rerank import CrossEncoder, second_look
-from bot.retrieval.variety import varied
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +47,7 @@ def plain(question: str, ranked: Ranked) -> list[Hit]:
 
 
 def reranked(corpus: Corpus, model: KeptScores, top: int, weight: float | None) -> Order:
-    """What `bot.retrieval.reranking` does, without a time limit."""
+    """What `bot.retrieval.rerank.Reranking` does, without a time limit."""
 
     def order(question: str, ranked: Ranked) -> list[Hit]:
         hits = list(ranked.hits)

@@ -184,7 +184,7 @@ def _run(asked: dict[str, Any], locale: str) -> int:
         case work if work in ON_THE_COMMAND_LINE:
             return _perform(config, locale, asked)
         case "eval":
-            from bot.adapters.evaluation import evaluate
+            from bot.adapters.terminal.one_shot import evaluate
 
             return evaluate(
                 config,
@@ -196,23 +196,21 @@ def _run(asked: dict[str, Any], locale: str) -> int:
                 json=bool(asked.get("json")),
             )
         case "models":
-            if asked["verb"] == "test":
-                from bot.adapters.models_trial import try_models
+            from bot.adapters.terminal.models import model_files, try_models
 
+            if asked["verb"] == "test":
                 return try_models(
                     config, locale, asked.get("names", []), json_stream() if asked.get("json") else None
                 )
-            from bot.adapters.models_command import models
-
-            return models(config, str(asked["verb"]), asked.get("names", []))
+            return model_files(config, str(asked["verb"]), asked.get("names", []))
         case _:
             return _chat(config, locale, asked)
 
 
 def _perform(config: Config, locale: str, asked: dict[str, Any]) -> int:
     """One verb of a work, as its row of the table says."""
-    from bot.adapters.conversation import absolute
-    from bot.adapters.one_shot import perform
+    from bot.adapters.terminal.conversation import absolute
+    from bot.adapters.terminal.one_shot import perform
     from bot.commands import verb
 
     row = verb(asked["command"], asked["verb"])

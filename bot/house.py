@@ -12,12 +12,12 @@ from bot.incoming import Incoming
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
 from bot.retrieval.catching_up import CatchingUp
-from bot.retrieval.damage import Damage
+from bot.retrieval.clearing import Damage
 from bot.retrieval.embedding import Embedding
 from bot.retrieval.intake import Intake
 from bot.retrieval.library import Library
 from bot.retrieval.nearest import Nearest
-from bot.retrieval.reranking import Reranking
+from bot.retrieval.rerank import Reranking
 from bot.tracing import Tracing
 from storage import rights
 from storage.council_settings import CouncilSettings

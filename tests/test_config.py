@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot import members, models
+from bot import models
 from bot.config import (
     BudgetConfig,
     Config,
@@ -24,8 +24,9 @@ from bot.config import (
     RolesConfig,
     SlackConfig,
     load,
+    members,
 )
-from bot.config_file import TABLES
+from bot.config.file import TABLES
 from bot.events import Sorry
 from bot.words import words
 

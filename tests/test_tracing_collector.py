@@ -10,9 +10,8 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from bot.tracing import Tracing
-from bot.tracing_otlp import SAY_AGAIN_S, SaidOnce
-from bot.tracing_settings import endpoint_of
+from bot.tracing import Tracing, endpoint_of
+from bot.tracing.otlp import SAY_AGAIN_S, SaidOnce
 from tests.fakes.collector import Collector
 from tests.fakes.traced import config, traced
 
@@ -72,7 +71,7 @@ async def test_a_collector_in_trouble_is_one_line_and_nobody_waits(
         await mine.close()
         assert time.monotonic() - began < 9  # the SDK by itself would go on for ten seconds
         said = [one for one in caplog.records if one.levelno >= logging.WARNING]
-        assert [one.name for one in said] == ["bot.tracing_otlp"]
+        assert [one.name for one in said] == ["bot.tracing.otlp"]
         why = "HTTP 401" if fault == "refuses" else "still being sent"
         assert said[0].getMessage() == f"traces do not get to 127.0.0.1 ({why}); all else goes on"
         assert "hush" not in caplog.text

@@ -1,18 +1,19 @@
 """Checks citations while an answer streams: no marker reaches a reader without its passage.
 
-Pure text work; knows neither where the passages came from nor who wrote the answer.
+Words that are quoted have to stand in the passage; white space, typography and emphasis aside. Pure text work; knows
+neither where the passages came from nor who wrote the answer.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
 
 from bot.citing.markers import Marker, Scanner, is_begun
-from bot.citing.verbatim import Verbatim
 from bot.retrieval.language import FUNCTION_WORDS
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)*_]*\s+|\n+")
@@ -29,6 +30,18 @@ TAIL_CHARS = 480
 """Of a statement: as much of it as is compared with a passage, back from its marker."""
 
 Terms = Callable[[str], Sequence[str]]
+TELLING = 2
+"""A quotation of fewer different content words could stand anywhere."""
+
+_IDLE = frozenset().union(*FUNCTION_WORDS.values())
+_TOKEN = re.compile(r"\w+")
+_ALIKE = {
+    **dict.fromkeys("“”„‟«»″＂", '"'),
+    **dict.fromkeys("‘’‚‛‹›′`´", "'"),
+    **dict.fromkeys("‐‑‒–—―−", "-"),
+    "…": "...",
+    **dict.fromkeys("*_\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),  # emphasis, and what prints as nothing
+}
 
 
 def sentences(text: str) -> list[str]:
@@ -53,9 +66,12 @@ class Source:
 
     def __init__(self, text: str, heading: str, terms: Terms) -> None:
         self.text = text
-        self.verbatim = Verbatim(text)
         self._heading = heading
         self._terms = terms
+
+    @cached_property
+    def verbatim(self) -> Verbatim:
+        return Verbatim(self.text)
 
     @cached_property
     def language(self) -> str:
@@ -126,7 +142,7 @@ class CitationGate:
 
     def finish(self) -> str:
         """The rest, at the end of the answer."""
-        return self._pass_on(self._scanner.finish())
+        return self._pass_on(self._scanner.feed("", last=True))
 
     def _pass_on(self, parts: Sequence[str | Marker]) -> str:
         shown = []
@@ -153,7 +169,13 @@ class CitationGate:
             self._checks = {}
         kept: list[int] = []
         for n, words in marker.entries:
-            quote = self._quote(n, words, self._statement) if 0 < n <= len(self._sources) else None
+            asked = (n, words)
+            if asked not in self._checks:
+                known = 0 < n <= len(self._sources)
+                self._checks[asked] = (
+                    self._quote(self._sources[n - 1], words, self._statement) if known else None
+                )
+            quote = self._checks[asked]
             if quote is None:
                 self.dropped += 1
             elif n not in kept:
@@ -173,13 +195,7 @@ class CitationGate:
         elif statement and not (self._borne and statement.startswith(self._borne)):
             self.unborne[-1 if same else len(self.unborne) :] = [statement]
 
-    def _quote(self, n: int, words: str | None, statement: Statement) -> str | None:
-        asked = (n, words)
-        if asked not in self._checks:
-            self._checks[asked] = self._checked_quote(self._sources[n - 1], words, statement)
-        return self._checks[asked]
-
-    def _checked_quote(self, source: Source, words: str | None, statement: Statement) -> str | None:
+    def _quote(self, source: Source, words: str | None, statement: Statement) -> str | None:
         found = source.verbatim.find(words) if words is not None else None
         if words is not None and found is None:
             return None
@@ -198,3 +214,62 @@ class CitationGate:
             if terms := frozenset(self._terms(sentence)):
                 return Statement(sentence, terms)
         return Statement("", frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A verbatim substring of the passage. `telling`: it holds enough content words to be evidence."""
+
+    text: str
+    telling: bool
+
+
+class Verbatim:
+    """A passage that knows where its words stand."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def _plain(self) -> tuple[str, list[int]]:
+        return _plain(self.text)
+
+    def find(self, words: str) -> Found | None:
+        """The stretch of the passage that `words` quote; None where they do not stand in it as whole words."""
+        wanted = _plain(words)[0].strip(" \"'")
+        plain, places = self._plain
+        at = plain.find(wanted) if wanted else -1
+        while at >= 0:
+            end = at + len(wanted)
+            if not _joined(plain, at) and not _joined(plain, end):
+                text = self.text[places[at] : places[end - 1] + 1]
+                return Found(text, len(_content(text)) >= TELLING)
+            at = plain.find(wanted, at + 1)
+        return None
+
+
+def _plain(text: str) -> tuple[str, list[int]]:
+    """The text in lower case with one space for each stretch of white space, and each character's place."""
+    made: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        if char.isspace():
+            if made and made[-1] != " ":
+                made.append(" ")
+                places.append(place)
+            continue
+        for one in _ALIKE.get(char, char).lower():
+            made.append(one)
+            places.append(place)
+    return "".join(made), places
+
+
+def _joined(text: str, at: int) -> bool:
+    """Whether a word goes on across this place."""
+    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
+
+
+def _content(text: str) -> set[str]:
+    """The words that ask or say something, whatever the language; single letters do not."""
+    words = {one.strip("_").lower() for one in _TOKEN.findall(text)}
+    return {one for one in words if one not in _IDLE and (len(one) > 1 or one.isdigit())}

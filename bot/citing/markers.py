@@ -65,14 +65,8 @@ class Scanner:
     def __init__(self) -> None:
         self._held = ""
 
-    def feed(self, text: str) -> list[str | Marker]:
-        return self._scan(text, last=False)
-
-    def finish(self) -> list[str | Marker]:
-        """The rest; a marker that was never closed is left out."""
-        return self._scan("", last=True)
-
-    def _scan(self, text: str, *, last: bool) -> list[str | Marker]:
+    def feed(self, text: str, *, last: bool = False) -> list[str | Marker]:
+        """What is certain by now; with the `last` of the text the rest, without a marker that was never closed."""
         text = self._held + text
         parts: list[str | Marker] = []
         start = at = 0  # what comes before `start` has been passed on
@@ -110,7 +104,7 @@ def is_begun(text: str) -> bool:
 def unmarked(text: str) -> str:
     """A book's own words, its `[1]` as `(1)`: in square brackets a reader would take it for a marker of ours."""
     scanner = Scanner()
-    parts = [*scanner.feed(text), *scanner.finish()]
+    parts = [*scanner.feed(text), *scanner.feed("", last=True)]
     return "".join(part if isinstance(part, str) else part.space + _rounded(part.written) for part in parts)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bot.citing.gate import sentences
 from bot.citing.markers import unmarked
 from bot.readers.lines import blocks, split_lines
-from bot.retrieval.content import content_terms
+from bot.retrieval.lexical import content_terms
 
 if TYPE_CHECKING:
     from bot.retrieval.found import Passage

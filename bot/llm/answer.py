@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from bot.budget import weighed
 from bot.llm.base import Completion, Meter, Prompt, ToolCall, Usage
+from bot.llm.faults import FaultError
 from bot.llm.fields import characters
 
 CHARS_PER_TOKEN = 8
@@ -74,9 +75,15 @@ class Answer:
         self._count()
 
     def add(self, event: object) -> list[str]:
-        """Take in an event of the stream, or a whole answer; gives the text to show."""
+        """Take in an event of the stream, or a whole answer; gives the text to show.
+
+        Raises FaultError, also for an event that is too deep to be read.
+        """
         self.events += 1
-        shown = [text for text in self.read(event) if text]
+        try:
+            shown = [text for text in self.read(event) if text]
+        except RecursionError:
+            raise FaultError("server", "the answer cannot be read") from None
         if self._chars >= self._cap or self._hidden >= self._cap * HIDDEN:
             self.finish, self.over = "length", True
         self._count()

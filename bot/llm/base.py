@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
+from bot.config.members import Effort
 from bot.events import Completion, Sorry, ToolCall, Usage
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "Usage",
+    "more_room",
+    "room",
 ]
 
 FINISHES = ("end", "length", "refusal", "tool", "cut")
@@ -46,6 +49,14 @@ ModelFault = Literal[
     "format",
 ]
 """Why a call failed; the catalogue has a sentence `model.<fault>` for each."""
+
+
+TOKENS_PER_WORD: Final = 2
+"""English takes 1.3, Portuguese and German up to 1.8; the JSON around words some more."""
+
+THOUGHTS: Final[dict[Effort | None, int]] = {"low": 2_000, "medium": 6_000, None: 6_000, "high": 16_000}
+"""Tokens of thinking about a short task, by how hard a model is to think; None is a model's own way, which is medium
+with those that think by default. Who does not think leaves them: they are reserved, and not paid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +188,17 @@ class Provider(Protocol):
     def capabilities(self, model: str) -> Capabilities: ...
 
     async def close(self) -> None: ...
+
+
+def room(words: int, effort: Effort | None) -> int:
+    """How many tokens a short task may take: the words that are wanted of it, and room to think before them.
+
+    Thinking counts into the limit, and most models think by themselves: a limit of the words alone starves them.
+    A model whose own limit is lower says so once, and is asked for no more: see `faults.Manners`.
+    """
+    return words * TOKENS_PER_WORD + THOUGHTS[effort]
+
+
+def more_room(asked: Effort | None, effort: Effort | None) -> int:
+    """How many tokens a task for `asked` needs besides where the model is to think as `effort` says."""
+    return max(0, THOUGHTS[effort or asked] - THOUGHTS[asked])

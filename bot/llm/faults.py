@@ -1,6 +1,7 @@
-"""What a model service means by its errors: the fault, whether to retry, what to leave out.
+"""What a model service means by its errors: the fault, whether to retry, what to leave out, how long to let it rest.
 
-Knows no SDK: only status numbers, the fields of an error body, and headers.
+What is learnt of a model is kept while we run. Knows no SDK: only status numbers, the fields of an error body, headers,
+and parameters by name.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ import email.utils
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-from bot.llm.base import ModelFault
+from bot.events import Sorry
+from bot.llm.base import ModelError, ModelFault
 
 LEAST_OUTPUT = 16
 """A limit below this is no limit of a model (OpenAI takes no lower one)."""
@@ -66,6 +69,26 @@ _STATUS = {
     "overloaded_error": 529,
 }
 """What an error inside a stream, which has no status of its own, would have had."""
+
+_VALUE = re.compile(
+    r"max_?(?:completion_|output_)?tokens\W.{0,60}(?:too (?:large|high|big)|exceed|above|out of range)", re.I
+)
+"""What is said of a limit whose value is refused, and not the parameter itself."""
+
+RESTS_S = {"quota": 300.0, "auth": 300.0, "timeout": 60.0, "connection": 30.0}
+"""How long a model that failed so is tried after the others of its chain."""
+
+LONGEST_REST_S = 900.0
+"""… at the most, where the service says how long it wants to be left alone."""
+
+_PASSED = {
+    "model.key_missing": "auth",
+    "model.demo_absent": "not_found",
+    "model.demo_broken": "not_found",
+    "model.demo_runtime": "not_found",
+    "config.role_provider": "not_found",
+}
+"""What a model that could not even be asked is passed over for."""
 
 
 class FaultError(Exception):
@@ -190,3 +213,83 @@ def safe(text: str, key: str | None) -> str:
         text = text.replace(key, "***")
     shown = "".join(one if one.isprintable() else " " for one in _KEYS.sub("***", text))
     return " ".join(shown.split())[:200]
+
+
+@dataclass(slots=True)
+class Manners:
+    """`optional` parameters may be left out; those of `other_names` may be called otherwise, and `limits` are the
+    names of the one that bounds the answer.
+
+    Each lesson is learnt once.
+    """
+
+    optional: tuple[str, ...] = ()
+    other_names: dict[str, str] = field(default_factory=dict)
+    limits: tuple[str, ...] = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+    left_out: set[str] = field(default_factory=set)
+    _renamed: dict[str, str] = field(default_factory=dict)
+    _most: int | None = None
+
+    def fit(self, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters as this model takes them."""
+        fitted: dict[str, Any] = {}
+        for name, value in sent.items():
+            if name in self.left_out:
+                continue
+            if name in self.limits and self._most is not None:
+                value = min(value, self._most)
+            fitted[self._renamed.get(name, name)] = value
+        return fitted
+
+    def learn(self, refusal: Complaint, sent: Mapping[str, Any], once: dict[str, Any]) -> bool:
+        """Mind a refused parameter of what was `sent` (as fitted). True when asking again may help.
+
+        What holds for this prompt only goes into `once`: other values, and with None what is to be left out.
+        """
+        for name in self.limits:
+            if name in sent and name not in once and (most := refusal.most_output(sent[name])):
+                once[name] = most
+                # What a long prompt leaves of the window says nothing about the next prompt.
+                if refusal.fault != "context":
+                    self._most = most
+                return True
+            if name in sent and refusal.fault == "bad_request" and _VALUE.search(refusal.message):
+                return False
+        for name in self.optional:
+            if name in sent and refusal.refuses(name):
+                self.left_out.add(name)
+                return True
+        for name, other in self.other_names.items():
+            if name in sent and refusal.refuses(name):
+                del self.other_names[name]
+                self._renamed[name] = other
+                return True
+        return False
+
+
+class Resting:
+    """Forgets everything with the process."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._rests: dict[str, tuple[float, str]] = {}
+        """Until when a model rests, and why."""
+
+    def among(self, chain: Iterable[str]) -> dict[str, str]:
+        """Those of `chain` that rest now, and why."""
+        now = self._clock()
+        rests = {named: self._rests[named] for named in chain if named in self._rests}
+        return {named: why for named, (until, why) in rests.items() if until > now}
+
+    def failed(self, named: str, error: Sorry) -> str:
+        """Let a model rest for what it failed with; gives the fault's name."""
+        fault = error.fault if isinstance(error, ModelError) else _PASSED.get(error.key, "server")
+        rest = RESTS_S.get(fault, 0.0)
+        if fault == "rate_limit" and isinstance(error, ModelError) and error.retry_after_s:
+            rest = min(error.retry_after_s, LONGEST_REST_S)
+        if rest:
+            self._rests[named] = (self._clock() + rest, fault)
+        return fault
+
+    def answered(self, named: str) -> None:
+        self._rests.pop(named, None)

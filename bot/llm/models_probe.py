@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from bot.budget import text_tokens
 from bot.events import Sorry, Usage
 from bot.llm.base import Completion, Message, Meter, ModelError, Prompt, Provider, Tool, ToolResult
-from bot.llm.caching import CacheWatch
 from bot.llm.json_answers import UnreadableError, read, schema_of
+from bot.llm.prices import CacheWatch
 
 if TYPE_CHECKING:
     from bot.config import ProviderConfig

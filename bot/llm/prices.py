@@ -1,21 +1,35 @@
-"""What a model call costs in dollars, by the price table that comes along with `genai-prices`.
+"""What a model call costs in dollars, and whether the service's cache makes it as cheap as it was meant to be.
 
-Asks nobody: the table is as old as the installed package. Knows no ledger. Decimal dollars; None where
-the table does not know the model.
+Prices are those of the table that comes along with `genai-prices`. Asks nobody: the table is as old as the installed
+package. Knows no ledger. Decimal dollars; None where the table does not know the model.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.llm.base import Usage
+from bot.llm.base import Prompt, Usage
 
 if TYPE_CHECKING:
     from bot.config import ProviderConfig
 
+log = logging.getLogger(__name__)
+
 FREE = Decimal(0)
+
+KEPT_S = 300.0
+"""How long services keep a prefix that nobody asks for again (all of them, at the least)."""
+
+REMEMBERED = 500
+"""Prefixes."""
 
 
 async def cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
@@ -48,3 +62,54 @@ def _cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
         except (LookupError, ValueError):
             continue
     return None
+
+
+class CacheWatch:
+    """Watches whether a prefix that was marked for the service's cache is ever cached; warns once per model and prefix.
+
+    Services say nothing when a prefix is too short for them, or changes a little with every call: the only sign
+    is a bill ten times as high. Knows only what was marked, and the tokens that came back. One process's memory of it.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: OrderedDict[tuple[str, str], float] = OrderedDict()
+        """When a prefix was last sent; infinite once it was warned of, or was cached."""
+
+    def note(self, model: str, kind: str, prompt: Prompt, usage: Usage) -> bool:
+        """Take in a finished call; True when the prefix it marked is not being cached."""
+        prefix = _prefix(prompt)
+        if prefix is None or usage.estimated:
+            return False
+        key = (model, prefix)
+        last = self._seen.pop(key, None)
+        now = self._clock()
+        cached = usage.cache_read_tokens > 0 or usage.cache_write_tokens > 0
+        # Anthropic tells of the first call already that it kept nothing; the others only tell of reads.
+        due = kind == "anthropic" or (last is not None and now - last < KEPT_S)
+        done = last == float("inf")
+        warned = due and not cached and not done
+        self._seen[key] = float("inf") if cached or warned or done else now
+        while len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)
+        if warned:
+            log.warning(
+                "%s did not cache the prefix that was marked for it: it is shorter than that model's least, or "
+                "the service has no cache. Every call pays for it in full.",
+                model,
+            )
+        return warned
+
+
+def _prefix(prompt: Prompt) -> str | None:
+    """A name for the part of the prompt up to its last mark; None where nothing is marked."""
+    last = max((n for n, message in enumerate(prompt.messages, 1) if message.cache), default=0)
+    if not last and not prompt.cache:
+        return None
+    parts: list[object] = [prompt.system]
+    parts += [(tool.name, tool.description, dict(tool.parameters)) for tool in prompt.tools]
+    parts += [
+        (message.role, message.text, message.raw, [call.id for call in message.calls], str(message.results))
+        for message in prompt.messages[:last]
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode("utf-8", "replace")).hexdigest()

@@ -1,27 +1,29 @@
 """Which models play which role, and the way a work asks them: durably and with the ledger around it.
 
-Knows no SDK: providers are made when first asked, each in its own file.
+Knows which file speaks which kind of service, and none of their SDKs: those are imported when a model is first asked.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from bot import fence, members, tracing_gen_ai
+from bot import fence
 from bot.budget import Budget
+from bot.config import members
 from bot.events import Completion, Run, Sorry, Usage
-from bot.llm import json_answers, prices, room
-from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider
-from bot.llm.caching import CacheWatch
-from bot.llm.providers import provider_of
-from bot.llm.resting import Resting
+from bot.llm import json_answers, prices
+from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider, more_room
+from bot.llm.faults import Resting
+from bot.llm.prices import CacheWatch
+from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
     from bot.config import Config, ProviderConfig
@@ -31,6 +33,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
+
+_WIRES: Final = {
+    "openai": ("bot.llm.openai_responses", "Responses"),
+    "anthropic": ("bot.llm.anthropic_messages", "AnthropicMessages"),
+    "openai-compatible": ("bot.llm.openai_chat", "ChatCompletions"),
+}
 
 
 class Models:
@@ -235,11 +243,11 @@ class Models:
         provider = self.provider(role, named)
         seat = members.parse(named)
         model = seat.short
-        sent = _as_seat(_own_blocks(prompt, named), seat)
+        sent = _as_seat(prompt, named, seat)
 
         def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
             pieces = provider.stream(model, sent, meter)
-            return tracing_gen_ai.called(pieces, role, settings, model, sent, meter)
+            return gen_ai.called(pieces, role, settings, model, sent, meter)
 
         async def price(usage: Usage) -> Decimal | None:
             # What the service says it took is more than any table knows.
@@ -274,25 +282,51 @@ async def _last(asked: AsyncGenerator[str | Completion, None]) -> Completion:
     return answer
 
 
-def _as_seat(prompt: Prompt, seat: members.Member) -> Prompt:
-    """The prompt with what whoever plays the role is set to; what is left open there stays as it is."""
+def _as_seat(prompt: Prompt, named: str, seat: members.Member) -> Prompt:
+    """The prompt with what whoever plays the role is set to; what is left open there stays as it is.
+
+    Of the blocks that models wrote, those of this one are kept, and those of others left out: see Completion.raw.
+    """
     system = prompt.system
     if seat.persona and prompt.schema is None:
         system = f"{system}\nWrite as {fence.data(seat.persona)}.".strip()
-    return replace(
-        prompt,
-        system=system,
-        temperature=prompt.temperature if seat.temperature is None else seat.temperature,
-        effort=seat.effort or prompt.effort,
-        max_tokens=seat.tokens or prompt.max_tokens + room.more(prompt.effort, seat.effort),
-        patience=seat.timeout or prompt.patience,
-    )
-
-
-def _own_blocks(prompt: Prompt, named: str) -> Prompt:
-    """The prompt with the blocks that this model wrote, and without those of others: see Completion.raw."""
     messages = []
     for message in prompt.messages:
         owner, _, blocks = message.raw.partition("\n")
         messages.append(replace(message, raw=blocks if owner == named else "") if message.raw else message)
-    return replace(prompt, messages=tuple(messages))
+    return replace(
+        prompt,
+        system=system,
+        messages=tuple(messages),
+        temperature=prompt.temperature if seat.temperature is None else seat.temperature,
+        effort=seat.effort or prompt.effort,
+        max_tokens=seat.tokens or prompt.max_tokens + more_room(prompt.effort, seat.effort),
+        patience=seat.timeout or prompt.patience,
+    )
+
+
+def provider_of(
+    settings: ProviderConfig,
+    config: Config,
+    *,
+    timeouts: Timeouts | None,
+    sleep: Callable[[float], Awaitable[None]],
+) -> Provider:
+    """Opens nothing yet. Raises Sorry ("model.key_missing") where a key is named and not there."""
+    if settings.kind == "demo":
+        from bot.llm.demo import Demo
+
+        return Demo(config.models_dir, name=settings.name)
+    key = config.secret(settings.api_key_env) if settings.api_key_env else None
+    if settings.api_key_env and key is None:
+        raise Sorry("model.key_missing", provider=settings.name, variable=settings.api_key_env)
+    module, wire = _WIRES[settings.kind]
+    made: Provider = getattr(importlib.import_module(module), wire)(
+        settings.base_url,
+        key,
+        name=settings.name,
+        timeouts=timeouts,
+        sleep=sleep,
+        capabilities=Capabilities(settings.tools, settings.json_schema, settings.cites),
+    )
+    return made

@@ -19,12 +19,11 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from bot.budget import prompt_tokens
-from bot.config_text import address
+from bot.config.text import address
 from bot.llm.answer import Answer
 from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt
 from bot.llm.deadlines import Deadlines, Timeouts
-from bot.llm.faults import RETRIED, Complaint, FaultError, complaint, safe
-from bot.llm.manners import Manners
+from bot.llm.faults import RETRIED, Complaint, FaultError, Manners, complaint, safe
 
 if TYPE_CHECKING:
     import ssl
@@ -143,12 +142,12 @@ class Service:
                     opened = await self._ask(model, asked, deadlines, whole=whole)
                     answer.begin(prompt_tokens(asked))
                     if whole:
-                        for text in _read(answer, opened):
+                        for text in answer.add(opened):
                             yield text
                     else:
                         try:
                             while (event := await self._next(opened, answer, deadlines)) is not None:
-                                for text in _read(answer, event):
+                                for text in answer.add(event):
                                     yield text
                                 if answer.over:
                                     break
@@ -310,14 +309,6 @@ def _certificates() -> ssl.SSLContext:
 def _package(frame: FrameType) -> str:
     """The name of the package whose code runs in the frame."""
     return str(frame.f_globals.get("__name__")).partition(".")[0]
-
-
-def _read(answer: Answer, event: object) -> list[str]:
-    """The text to show. Raises FaultError, also for an event that is too deep to be read."""
-    try:
-        return answer.add(event)
-    except RecursionError:
-        raise FaultError("server", "the answer cannot be read") from None
 
 
 def _page(stream: Any) -> bool:

@@ -1,15 +1,43 @@
 """What every reader makes of a file: its text, its sections, its authors' own references.
 
-Knows no file format and no storage.
+References ("see X", "ver X", "[text](#anchor)") are read as written: similarity finds fewer than half of them. Pure;
+knows no file format, no other document and no storage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 Progress = Callable[[int, int], None]
 """Told how many of how many pages, or parts, have been read."""
+
+TITLE_CHARS: Final = 300
+"""Of a title. It stands before each passage that a model is shown, so a stranger's must not be a text of its own."""
+
+_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Controls, and what turns the direction of reading."""
+
+Mark = tuple[int, int, str, tuple[str, ...]]
+"""Where a section begins (a character), its level, its title, and its headings from the outermost to the title."""
+
+_MARKDOWN = re.compile(r"(?<!!)\[[^\]\n]{1,200}\]\(([^)\s]{1,300})(?:\s+\"[^\"\n]*\")?\)")
+_WIKI = re.compile(r"\[\[([^\]|\n]{1,120})(?:\|[^\]\n]*)?\]\]")
+_SEE = re.compile(
+    r"\b(?:[Ss]ee(?: also)?|[Vv]e(?:r|ja)(?: também)?|[Cc]onsulte|[Vv]éase(?: también)?)[:\s]+"
+    r"(?:the |o |a |os |as )?(?:[“\"«](?P<quoted>[^“”\"«»\n]{2,80})[”\"»]"
+    r"|(?P<mark>\*{1,3}|_)(?P<marked>[^*_\n]{2,80})(?P=mark))"
+)
+_SEE_BARE = re.compile(
+    r"\b(?:[Ss]ee(?: also)?|[Vv]e(?:r|ja)(?: também)?|[Vv]éase(?: también)?)[*_]*[:\s]\s*[*_]*"
+    r"(?P<list>[^.;:()\n]{2,200})"
+)
+_BETWEEN = re.compile(r",\s*(?:and |or |e |ou |y |o )?|\s(?:and|or|e|ou|y)\s")
+_ARTICLES = {"see": ("the",), "ver": ("o", "a", "os", "as", "el", "la", "los", "las")}
+_TITLE_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +80,75 @@ class Document:
     sections: tuple[Section, ...]
     links: tuple[Link, ...] = ()
     pages: tuple[int, ...] = ()
+
+
+def sectioned(
+    text: str, marks: Sequence[Mark], start: int = 0, pages: Sequence[int] = ()
+) -> tuple[Section, ...]:
+    """The sections that `marks` (in order) begin, each up to the next one; the last to the end of `text`.
+
+    What stands before the first mark, from `start` on, is a section without a title, as is a text without marks.
+    `pages` are the offsets of the pages.
+    """
+    first = marks[0][0] if marks else len(text)
+    if text[start:first].strip() or not marks:
+        marks = [(start if text[start:].strip() else 0, 0, "", ()), *marks]
+    ends = [mark[0] for mark in marks[1:]] + [len(text)]
+    return tuple(
+        Section(
+            ordinal, level, one_line(words), tuple(map(one_line, path)), begin, end, page_at(pages, begin)
+        )
+        for ordinal, ((begin, level, words, path), end) in enumerate(zip(marks, ends, strict=True))
+    )
+
+
+def one_line(title: str) -> str:
+    """A title in one line of at most TITLE_CHARS, without characters that nobody sees."""
+    return _UNSEEN.sub("", " ".join(title.split()))[:TITLE_CHARS].rstrip()
+
+
+def page_at(pages: Sequence[int], offset: int) -> int | None:
+    """The page (from 1) of a character, by the offsets of the pages' first characters; None where there are none.
+
+    A page without a character of its own begins where the next one does, and is nobody's.
+    """
+    return bisect_right(pages, offset) or 1 if pages else None
+
+
+def links(text: str, sections: tuple[Section, ...]) -> tuple[Link, ...]:
+    """Every reference in `text`, in order, each once per section.
+
+    A target is a title as written, or "#anchor" / "file.md#anchor" as a link has it; links out to the web
+    are left out.
+    """
+    starts = [section.start for section in sections]
+    found: list[tuple[int, str]] = []
+    for match in _MARKDOWN.finditer(text):
+        target = match.group(1)
+        if "://" not in target and not target.startswith(("mailto:", "/")):
+            found.append((match.start(), target))
+    found.extend((match.start(), match.group(1).strip()) for match in _WIKI.finditer(text))
+    for match in _SEE.finditer(text):
+        target = (match.group("quoted") or match.group("marked")).strip(" .,;:")
+        if target:
+            found.append((match.start(), target))
+    titles = {_plain(section.title): section.title for section in sections if section.title}
+    for match in _SEE_BARE.finditer(text):
+        articles = _ARTICLES["see" if match[0][0] in "Ss" else "ver"]
+        named = (_named(part, titles, articles) for part in _BETWEEN.split(match["list"]))
+        found.extend((match.start(), title) for title in named if title)
+    found.sort()
+    places = ((max(0, bisect_right(starts, at) - 1), target) for at, target in found)
+    return tuple(Link(section, target) for section, target in dict.fromkeys(places))
+
+
+def _named(part: str, titles: dict[str, str], articles: tuple[str, ...]) -> str | None:
+    """The longest title that `part` begins with: words without quotation marks count only when a heading bears them."""
+    words = _plain(part).split()[:_TITLE_WORDS]
+    words = words[1:] if words and words[0] in articles else words
+    tried = (" ".join(words[:length]) for length in range(len(words), 0, -1))
+    return next((titles[name] for name in tried if name in titles), None)
+
+
+def _plain(title: str) -> str:
+    return " ".join(re.sub(r"[*_“”\"«»]", "", title.casefold()).split())

@@ -14,8 +14,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from bot.events import Sorry
-from bot.readers.document import Document, Link, Section
-from bot.readers.outline import one_line
+from bot.readers.document import Document, Link, Section, one_line
 
 HEAD: Final = struct.Struct(">cI")
 PROGRESS, DOCUMENT, SORRY = b"p", b"d", b"s"

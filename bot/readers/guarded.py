@@ -20,9 +20,9 @@ from typing import Final
 
 from bot.events import Sorry
 from bot.readers import frames, sniff
+from bot.readers.child import TOO_MUCH
 from bot.readers.document import Document, Progress
 from bot.readers.kinds import PARSED, suffix_of
-from bot.readers.limits import TOO_MUCH
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _KEPT: Final = frozenset({

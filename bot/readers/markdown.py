@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from bot.readers.document import Document, Section
+from bot.readers.document import Document, Mark, Section, links, one_line, sectioned
 from bot.readers.lines import Line, blocks, split_lines
-from bot.readers.links import links
-from bot.readers.outline import Mark, one_line, sectioned
 from bot.retrieval.language import detect
 
 _ATX = re.compile(r"((?: {0,3}>)* {0,3})(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*$")

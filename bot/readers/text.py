@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import re
 
-from bot.readers.document import Document, Section
+from bot.readers.document import Document, Mark, Section, links, sectioned
 from bot.readers.lines import Line, blocks, split_lines
-from bot.readers.links import links
 from bot.readers.markdown import title_from_name
-from bot.readers.outline import Mark, sectioned
 from bot.retrieval.language import detect
 
 _NUMBERED = re.compile(

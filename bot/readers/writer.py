@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.readers.document import Document, Link
-from bot.readers.links import links
-from bot.readers.outline import Mark, sectioned
+from bot.readers.document import Document, Link, Mark, links, sectioned
 
 PAGE = "\f"
 """Within any text given to the writer: what follows stands on the next page."""

@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Sorry
-from bot.retrieval.open_shelf import OpenShelf
-from bot.retrieval.ranked import Options
+from bot.retrieval.editions import OpenShelf
+from bot.retrieval.found import ATTACHED
+from bot.retrieval.ranking import Options
 from storage.document_rows import ChunkRow, PassageRow, SectionRow
 from storage.shelves import ShelvedRow
 
@@ -25,18 +26,10 @@ if TYPE_CHECKING:
     from bot.retrieval.intake import Intake, Item
     from storage.document_rows import NewChunk, NewDocument
 
-ATTACHED: Final = "attached-"
-"""What the ids of these documents begin with: no look-up finds them once their question is answered."""
-
 NEAREST: Final = 64
 """Of how many passages, the best by their words, vectors are made for a question: two to three seconds on one core."""
 
 _log = logging.getLogger(__name__)
-
-
-def is_attached(document: str) -> bool:
-    """Whether a document is a question's own."""
-    return document.startswith(ATTACHED)
 
 
 class Attached:

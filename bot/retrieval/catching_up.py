@@ -16,7 +16,7 @@ from bot.retrieval.intake import Taken
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.retrieval.damage import Damage
+    from bot.retrieval.clearing import Damage
     from bot.retrieval.embedding import Embedding
     from bot.retrieval.intake import Intake
     from storage.document_rows import DocumentRow

@@ -1,4 +1,4 @@
-"""Clears away what nobody reads any more: books that were removed or replaced, and half-made ones.
+"""Clears away what nobody reads any more (books that were removed or replaced, half-made ones), and damaged vectors.
 
 Knows neither how books are read nor how they are made.
 """
@@ -17,6 +17,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from storage.documents import Documents
     from storage.vectors import Vectors
+
 
 GRACE = timedelta(minutes=10)
 """How long a book that was replaced can still be read by questions that have found passages of it."""
@@ -69,3 +70,32 @@ class Clearing:
         if self._later is not None:
             self._later.cancel()
             await asyncio.wait({self._later})
+
+
+class Damage:
+    """What is done about vectors that cannot be read. `found` is set by it."""
+
+    def __init__(self, documents: Documents, vectors: Vectors) -> None:
+        self._documents = documents
+        self._vectors = vectors
+        self._alone = asyncio.Lock()
+        self.found = asyncio.Event()
+
+    async def set_aside(self, folders: int) -> bool:
+        """Put the folder of vectors away, so that they are made again; whether that could be done.
+
+        `folders` is what `Vectors.folders` was when the damage was met: somebody else may have done it by now.
+        """
+        async with self._alone:
+            if self._vectors.folders != folders:
+                return True
+            try:
+                # In this order: after a crash in between they are found damaged once more, and not believed in.
+                await self._documents.forget_vectors()
+                aside = await self._vectors.set_aside()
+            except StorageFault as fault:
+                _log.error("the vectors are damaged, and could not be set aside: %s", fault)
+                return False
+            _log.error("the vectors were damaged: set aside as %s, and made again", aside)
+            self.found.set()
+            return True

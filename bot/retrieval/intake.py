@@ -26,7 +26,7 @@ from storage.faults import StorageFault, fault_of
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.readers.document import Document, Progress
-    from bot.retrieval.damage import Damage
+    from bot.retrieval.clearing import Damage
     from bot.retrieval.embedding import Embedding
     from storage.document_rows import ChunkRow, NewDocument
     from storage.documents import Documents

@@ -14,9 +14,10 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
-from bot.retrieval.language import STEMMED
+from bot.retrieval.language import FUNCTION_WORDS, STEMMED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bot.retrieval.chunk import Chunk
+
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:['’]\w+)*")
 _CLITIC = re.compile(r"['’](?:s|t|ll|re|ve|d|m)$")
@@ -71,6 +73,17 @@ def terms(text: str, language: str) -> list[str]:
     stemmer = _stemmer(language)
     stems = stemmer.stemWords(words) if stemmer is not None else words
     return [stem if stem.isascii() else fold(stem) for stem in stems]
+
+
+def content_terms(text: str, language: str) -> list[str]:
+    """What a text is about: its stemmed terms without function words and single letters; in order."""
+    skipped = _function_stems(language)
+    return [one for one in terms(text, language) if one not in skipped and (len(one) > 1 or one.isdigit())]
+
+
+@cache
+def _function_stems(language: str) -> frozenset[str]:
+    return frozenset(terms(" ".join(FUNCTION_WORDS.get(language, ())), language))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,25 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot import tracing_gen_ai
 from bot.events import Sorry
 from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
-from bot.retrieval.editions import Current, Editions, Pinned
+from bot.retrieval.editions import SEE_ALSO, Current, Editions, OpenShelf, Pinned
 from bot.retrieval.found import Book, Found, Passage, SectionText
 from bot.retrieval.grow import NAME_CHARS, Rows, Stretch, grown, stretch
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
-from bot.retrieval.open_shelf import SEE_ALSO, OpenShelf
-from bot.retrieval.ranked import Hit, Options, Ranked
-from bot.retrieval.variety import varied
+from bot.retrieval.ranking import Hit, Options, Ranked, varied
+from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
     from bot.retrieval.attached import Attached
     from bot.retrieval.embedding import Embedding
     from bot.retrieval.nearest import Nearest
-    from bot.retrieval.reranking import Reranking
+    from bot.retrieval.rerank import Reranking
     from storage.document_rows import DocumentRow, PassageRow
     from storage.documents import Documents
     from storage.passages import Passages
@@ -101,7 +99,7 @@ class Library:
         """The languages of a shelf's books, as ISO 639-1."""
         return (await self._editions.of(space, shelf)).shelf.languages
 
-    @tracing_gen_ai.retrieval
+    @gen_ai.retrieval
     async def search(
         self,
         space: str,
@@ -120,7 +118,7 @@ class Library:
         """
         limit = k or self._settings.k
         trade = self._settings.mmr_lambda if mmr_lambda is None else mmr_lambda
-        second_look = rerank and self._reranking.wanted
+        second_look = rerank and self._settings.rerank != "none"
         candidates = limit * VARIETY if trade < 1 else limit
         if second_look:  # behind those that titles brought
             candidates = max(candidates, limit + self._settings.rerank_top)
@@ -145,7 +143,7 @@ class Library:
             passages=passages,
             confident=ranked.confident and bool(passages),
             titled=ranked.evidence.title,
-            nearest=_titles(passages)[:NEAREST],
+            nearest=list(dict.fromkeys(one.heading.rsplit(SEPARATOR, 1)[-1] for one in passages))[:NEAREST],
             see_also=opened.see_also([(hit.document_id, hit.section) for hit in hits[:NEAREST]]),
             notices=notices,
         )
@@ -289,10 +287,6 @@ def _passage(found: Stretch, score: float, turns: Sequence[tuple[int, int]]) -> 
 
 def _heading(row: PassageRow) -> str:
     return SEPARATOR.join(row.path) or row.title
-
-
-def _titles(passages: Sequence[Passage]) -> list[str]:
-    return list(dict.fromkeys(one.heading.rsplit(SEPARATOR, 1)[-1] for one in passages))
 
 
 def _book(row: DocumentRow) -> Book:

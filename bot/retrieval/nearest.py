@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bot.retrieval.damage import Damage
+    from bot.retrieval.clearing import Damage
+    from bot.retrieval.editions import OpenShelf
     from bot.retrieval.embed import Embedder
-    from bot.retrieval.open_shelf import OpenShelf
     from storage.documents import Documents
     from storage.query_vectors import QueryVectors
     from storage.vectors import Vectors

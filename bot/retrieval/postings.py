@@ -47,6 +47,8 @@ class Postings:
         for language, segment in (*segments, *rows):
             for word in segment.vocabulary:
                 self._vocabulary.setdefault((language, word), len(self._vocabulary))
+        self.terms = len(self._vocabulary)
+        """How many there are."""
         self._chunks = _Table(segments, self._vocabulary)
         self.size = len(self._chunks.lengths)
         self._mean = float(self._chunks.lengths.mean()) if self.size else 1.0
@@ -66,11 +68,6 @@ class Postings:
         self.hollow: NDArray[np.bool_] = own < _HOLLOW
         """Whether a chunk says nothing beside its headings' own words."""
         self._cognates: dict[str, Cognates] = {}
-
-    @property
-    def terms(self) -> int:
-        """How many terms there are."""
-        return len(self._vocabulary)
 
     def number(self, language: str, term: str) -> int | None:
         """The term's number, None where no chunk of this language holds it."""

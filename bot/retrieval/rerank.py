@@ -1,26 +1,36 @@
 """A second look at the candidates of a search, by a model that reads question and passage closely.
 
-Synchronous: callers hop to a thread. Knows no shelf; `second_look` says what the scores do to an order.
+Models are synchronous: `Reranking` loads the configured one and hops to a thread. Knows texts only as its caller gives
+them; `second_look` says what the scores do to an order. Whatever goes wrong, the order stays as it was, with a notice.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from bot import models
 from bot.events import Sorry
-from bot.retrieval.fuse import beside, min_max
+from bot.retrieval.language import may_vote
 from bot.retrieval.onnx import opened
+from bot.retrieval.ranking import beside, min_max
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bot.retrieval.ranked import Hit
+    from bot.config import Config
+    from bot.retrieval.ranking import Hit, Ranked
+    from bot.retrieval.shelf import Shelf
 
     Vectors = NDArray[np.float32]
+
+_log = logging.getLogger(__name__)
 
 WEIGHT = 0.5
 """Of the new scores beside the old ones; docs/retrieval.md measured others."""
@@ -196,3 +206,72 @@ def second_look(
         places = [((hit.document_id, hit.section), int(hit.chunk_id.rpartition(":")[2])) for hit in pool]
         new = beside(places, new, NEIGHBOUR)
     return reordered([hit.score for hit in pool], new, weight)
+
+
+class Reranking:
+    """What stands between the library and its reranker: loading, choosing candidates, doing without."""
+
+    def __init__(self, config: Config, load: Callable[[Config], Reranker | None] | None = None) -> None:
+        self._config = config
+        self._load = load or _load
+        self._loading = asyncio.Lock()
+        self._reranker: Reranker | None = None
+
+    @property
+    def _wanted(self) -> bool:
+        return self._config.retrieval.rerank != "none"
+
+    async def get(self) -> Reranker | None:
+        """The reranker, or None where none is configured. Raises Sorry where its files are not to be had."""
+        async with self._loading:
+            if self._reranker is None and self._wanted:
+                self._reranker = await asyncio.to_thread(self._load, self._config)
+        return self._reranker
+
+    async def reordered(
+        self, question: str, ranked: Ranked, shelf: Shelf, texts: Mapping[str, str], notices: list[str]
+    ) -> list[Hit]:
+        """The hits whose text is there, the first of them in the order of a second look.
+
+        `texts` are by chunk id, heading first. A question that is a heading's own words is answered by that
+        section: it gets no second look, and neither does what its title brought.
+        """
+        hits = [hit for hit in ranked.hits if hit.chunk_id in texts]
+        if not self._wanted or ranked.evidence.title:
+            return hits
+        try:
+            model = await self.get()
+        except Sorry as sorry:
+            _log.warning("no reranker: %s", sorry)
+            notices.append("rules.rerank_missing" if sorry.key == "models.absent" else "rules.rerank_failed")
+            return hits
+        if model is None:
+            return hits
+        front = [hit for hit in hits if hit.titled]
+        rest = [hit for hit in hits if not hit.titled]
+        pool = rest[: self._config.retrieval.rerank_top]
+        read = [
+            at
+            for at, hit in enumerate(pool)
+            if hit.by != "bridge"
+            and may_vote(model.languages, ranked.language, shelf.language_of(hit.document_id) or "")
+        ]
+        asked = [texts[pool[at].chunk_id] for at in read]
+        try:
+            seconds = self._config.retrieval.rerank_seconds
+            made = await asyncio.to_thread(model.scores, question, asked, seconds) if asked else []
+        except Exception:  # whatever a native library throws: the plain order is an answer too
+            _log.exception("the reranker failed")
+            notices.append("rules.rerank_failed")
+            return hits
+        order = second_look(pool, dict(zip(read, made, strict=False)), name=ranked.nameless)
+        # A place keeps its score, so that scores still fall from the first passage to the last.
+        placed = [replace(pool[at], score=hit.score) for at, hit in zip(order, pool, strict=True)]
+        return [*front, *placed, *rest[len(pool) :]]
+
+
+def _load(config: Config) -> Reranker | None:
+    kind, folder = config.retrieval.rerank, config.models_dir
+    for name in models.needed(kind):
+        models.check(folder, name)  # hashing takes a tenth of a second, once
+    return reranker(kind, folder)

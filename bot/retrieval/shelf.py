@@ -10,16 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bot.retrieval.bridges import Bridges
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.confidence import Evidence, confident, said
-from bot.retrieval.fuse import fused, highest, in_company
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import Segment, terms
 from bot.retrieval.postings import Postings
 from bot.retrieval.question import Asked, QuestionTerms, heading_terms, question_terms
-from bot.retrieval.ranked import Hit, Options, Ranked
-from bot.retrieval.titles import Match, MatchKind, Titles
+from bot.retrieval.ranking import Hit, Options, Ranked, fused, highest, in_company
+from bot.retrieval.titles import Bridges, Match, MatchKind, Titles
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,4 @@
-"""Titles looked up: exactly, by an alias, or nearly; and completed while somebody types.
+"""Titles: looked up exactly, by an alias, or nearly; completed while somebody types; found where a text names them.
 
 Knows only strings and the numbers that its caller gave them.
 """
@@ -7,11 +7,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bot.retrieval.lexical import fold, terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bot.retrieval.postings import Postings
+
 
 MatchKind = Literal["exact", "alias", "fuzzy"]
 
@@ -35,6 +42,8 @@ _ASKING = re.compile(
     r"o que (?:é|e|são|sao|faz)|quem (?:é|e)|como funcionam?|explique|defina|descreva|me fale sobre)\s+)"
     r"(?:the |an? |o |a |os |as |uma? )?(.+?)(?: do| does| work| works)?$"
 )
+_RARE = 1.2  # a title's weight, in words that stand in one chunk alone; below it its words are too common to name it
+_FULL = 2.0  # the weight from which a title that is named counts in full
 _FUZZY_CUTOFF = 86.0  # two slips in fourteen letters; at 80 other books' titles came through
 
 
@@ -175,3 +184,47 @@ def aliases(title: str, language: str) -> list[str]:
         if short:
             found["~" + " ".join(terms(short, language))] = None
     return list(found)
+
+
+class Bridges:
+    """Which titles a set of terms names in full: the way from one passage to the next of a question in two hops.
+
+    Knows titles as sets of terms; not what the caller makes of them.
+    """
+
+    def __init__(self, titled: Iterable[tuple[str, int, str]], postings: Postings) -> None:
+        """From (title, entry, language) triples; what stands in parentheses is no part of a name."""
+        import numpy as np
+
+        rows: list[int] = []
+        columns: list[int] = []
+        targets: list[int] = []
+        sizes: list[int] = []
+        for title, entry, language in titled:
+            words = {postings.number(language, term) for term in terms(title.split("(")[0], language)}
+            numbers = [number for number in words if number is not None]
+            if words and len(numbers) == len(words):
+                rows += [len(targets)] * len(numbers)
+                columns += numbers
+                targets.append(entry)
+                sizes.append(len(numbers))
+        self._row = np.array(rows, dtype=np.int32)
+        self._column = np.array(columns, dtype=np.int32)
+        self._worth = np.zeros(len(targets), dtype=np.float32)
+        np.add.at(self._worth, self._row, postings.weights()[self._column])
+        self._targets = targets
+        self._sizes = np.array(sizes, dtype=np.int32)
+        self._terms = postings.terms
+        self._unit = float(np.log1p(postings.size))
+
+    def named(self, held: NDArray[np.int32]) -> Iterator[tuple[int, float]]:
+        """(entry, 0..1) of each title whose terms are all among these; the rarer its words, the more."""
+        import numpy as np
+
+        if not self._targets:
+            return
+        present = np.zeros(self._terms, dtype=bool)
+        present[held] = True
+        whole = np.bincount(self._row[present[self._column]], minlength=len(self._targets)) == self._sizes
+        for at in np.flatnonzero(whole & (self._worth >= _RARE * self._unit)):
+            yield self._targets[at], min(1.0, float(self._worth[at]) / (_FULL * self._unit))

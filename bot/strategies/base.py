@@ -1,20 +1,51 @@
-"""The protocol of a search strategy: an inquiry in; what happens meanwhile, and at last what was found, out.
+"""What a strategy is, and what all of them stand on: searches as durable steps, and the small model that helps.
 
-Knows no model and no shelf.
+Knows no model and no shelf but by the parts of them that it asks for. Documents are fenced as data.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, Protocol, TypeAlias
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol, TypeAlias, TypeVar
 
-from bot.events import Notice, Run, Status
+from bot.events import Notice, Run, Sorry, Status
+from bot.llm.base import Message, Prompt, room
 from bot.prompts import PromptText
-from bot.retrieval.found import Found
+from bot.retrieval.found import Found, Passage
+from bot.words import words
+
+T = TypeVar("T")
 
 ROLE: Final = "extractor"
 """Who judges, expands and rewrites; a small model will do. The answerer where nobody else is named."""
+
+HELPER_WORDS = 200
+"""Room for what the helper writes: a few searches, in JSON."""
+
+LANGUAGES = {
+    "en": "English",
+    "pt": "Brazilian Portuguese",
+    "es": "Spanish",
+    "fr": "French",
+    "de": "German",
+    "it": "Italian",
+}
+
+OTHER_LANGUAGE = "rules.other_language"
+"""The library's notice for a question in a language that neither the shelf nor the embedder speaks."""
+
+QUERY_CHARS = 300
+"""A search that a model names is cut here: it is a question or a heading, not a text."""
+
+HIGH = 3
+"""How many of a further search's passages get a bonus; the others were found by a guess."""
+
+TITLED, OTHER = 0.4, 0.2
+"""The bonus of the first of them, as a share of the best score: of a heading found by its name, and else."""
+
+SEE_ALSO = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +90,125 @@ class Strategy(Protocol):
         A model that fails costs what it would have found, and a notice; never the question.
         """
         ...
+
+
+class Asks(Protocol):
+    """The part of bot.llm.registry.Models that a strategy needs."""
+
+    async def json(self, run: Run, role: str, step: str, prompt: Prompt, of: type[T]) -> T: ...
+
+
+class Helper:
+    """Asks whoever plays ROLE."""
+
+    def __init__(self, models: Asks) -> None:
+        self._models = models
+
+    async def ask(self, run: Run, inquiry: Inquiry, step: str, name: str, of: type[T], **values: str) -> T:
+        """An `of`, from the prompt `name` with `values` filled in. Raises Sorry."""
+        text: PromptText = inquiry.prompts[name]
+        system, user = text.fill(**values)
+        most = room(HELPER_WORDS, "low")
+        prompt = Prompt(system=system, messages=(Message("user", user),), max_tokens=most, effort="low")
+        return await self._models.json(run, ROLE, step, prompt, of)
+
+
+def named(languages: tuple[str, ...]) -> str:
+    """Languages as a prompt names them."""
+    return ", ".join(LANGUAGES.get(one, one) for one in languages) or "the language of the question"
+
+
+def failed(inquiry: Inquiry, error: Sorry) -> Notice:
+    """What a person reads when the helper failed, and the search goes on without it."""
+    say = words(inquiry.locale)
+    return Notice(say("strategies.helper_failed", reason=say(error.key, **error.values)))
+
+
+class Searchable(Protocol):
+    """The part of bot.retrieval.library.Library that a strategy needs."""
+
+    async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> Found: ...
+
+
+class Searches:
+    """The library, searched durably."""
+
+    def __init__(self, library: Searchable) -> None:
+        self._library = library
+
+    async def one(self, run: Run, step: str, inquiry: Inquiry, question: str) -> Found:
+        """One search as the run's step `step`."""
+        return await run.step(
+            step,
+            lambda: self._library.search(inquiry.space, inquiry.shelf, question, k=inquiry.k),
+            Found,
+        )
+
+    async def all(self, run: Run, inquiry: Inquiry, questions: Mapping[str, str]) -> list[Found]:
+        """Several searches at once, each as the step it is keyed by; in their order."""
+        # The engine numbers steps as they begin, and tasks begin in the order they were made.
+        made = [asyncio.ensure_future(self.one(run, step, inquiry, text)) for step, text in questions.items()]
+        try:
+            return list(await asyncio.gather(*made))
+        finally:
+            for task in made:
+                task.cancel()
+            # None outlives the search, or fails with nobody listening.
+            await asyncio.gather(*made, return_exceptions=True)
+
+    async def begun(self, run: Run, inquiry: Inquiry) -> list[Found]:
+        """What the question itself finds."""
+        return list(inquiry.begun) or [await self.one(run, "search", inquiry, inquiry.question)]
+
+
+def queries(named: Sequence[str], known: Sequence[str], limit: int) -> list[str]:
+    """The searches that a model named, on one line each: at most `limit`, none that was made before."""
+    seen = {one.casefold() for one in known}
+    chosen: list[str] = []
+    for name in named:
+        text = " ".join(name.split())[:QUERY_CHARS]
+        if text and text.casefold() not in seen:
+            seen.add(text.casefold())
+            chosen.append(text)
+    return chosen[:limit]
+
+
+def fused(found: Sequence[Found], inquiry: Inquiry, *, confident: bool | None = None) -> Found:
+    """Several findings as one: the first's scores, and a bonus for what stands high in each other one.
+
+    `confident`: whether they answer the question; None: if any of them does, as with one question in several wordings.
+    Reciprocal rank fusion in equal parts pulls the stronger list down (docs/retrieval.md, "Strategies").
+    As many passages as a single search gives.
+    """
+    first = found[0]
+    if confident is None:
+        confident = any(one.confident for one in found)
+    if len(found) == 1:
+        return replace(first, confident=confident and bool(first.passages))
+    by_chunk: dict[str, Passage] = {}
+    for one in (passage for some in found for passage in some.passages):
+        by_chunk.setdefault(one.chunk, one)
+    best = max((one.score for one in first.passages), default=1.0)
+    scores = {one.chunk: one.score for one in first.passages}
+    for some in found[1:]:
+        bonus = best * (TITLED if some.titled else OTHER)
+        for rank, one in enumerate(some.passages[:HIGH], 1):
+            scores[one.chunk] = scores.get(one.chunk, 0.0) + bonus / rank
+    limit = inquiry.k or max(len(some.passages) for some in found)
+    ranked = sorted(scores, key=lambda chunk: -scores[chunk])
+    # The best of each further search is handed on, however strong the first search's tail.
+    newest = dict.fromkeys(some.passages[0].chunk for some in found[1:] if some.passages)
+    late = [chunk for chunk in ranked[limit:] if chunk in newest][: limit // 2]
+    ranked = ranked[: limit - len(late)] + late
+    return Found(
+        passages=[replace(by_chunk[chunk], score=scores[chunk]) for chunk in ranked],
+        confident=confident and bool(ranked),
+        titled=first.titled,
+        nearest=first.nearest or _each(some.nearest for some in found)[:3],
+        see_also=_each(some.see_also for some in found)[:SEE_ALSO],
+        notices=_each(some.notices for some in found),
+    )
+
+
+def _each(lists: Iterable[Iterable[str]]) -> list[str]:
+    return list(dict.fromkeys(one for some in lists for one in some))

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from bot import fence
 from bot.events import Run, Sorry, Status
-from bot.strategies.base import Inquiry, Told
-from bot.strategies.helping import Helper, failed, named
-from bot.strategies.searching import Searches, fused, queries, sure_of_any
+from bot.strategies.base import Helper, Inquiry, Searches, Told, failed, fused, named, queries
 from bot.words import words
 
 PARTS = 4
@@ -35,7 +33,7 @@ class MultiQuestion:
 
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
         say = words(inquiry.locale)
-        begun = sure_of_any(await self._searches.begun(run, inquiry), inquiry)
+        begun = fused(await self._searches.begun(run, inquiry), inquiry)
         yield Status(say("strategies.expanding"))
         try:
             parts = await self._helper.ask(

@@ -13,10 +13,18 @@ from dataclasses import dataclass, replace
 from bot import fence
 from bot.events import Run, Sorry, Status
 from bot.retrieval.found import Found
-from bot.strategies.base import Inquiry, Strategy, Told
+from bot.strategies.base import (
+    OTHER_LANGUAGE,
+    Helper,
+    Inquiry,
+    Searches,
+    Strategy,
+    Told,
+    failed,
+    named,
+    queries,
+)
 from bot.strategies.following import borne_out, foremost, leans
-from bot.strategies.helping import Helper, failed, named
-from bot.strategies.searching import OTHER_LANGUAGE, Searches, queries
 from bot.words import words
 
 TONGUES = 2

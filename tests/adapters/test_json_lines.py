@@ -13,9 +13,9 @@ from typing import Any, get_args
 
 import pytest
 
-from bot.adapters.conversation import Conversation
-from bot.adapters.feed import Feed
-from bot.adapters.json_lines import JsonLines, event_fields
+from bot.adapters.terminal.conversation import Conversation
+from bot.adapters.terminal.feed import Feed
+from bot.adapters.terminal.outputs import JsonLines, event_fields
 from bot.events import (
     Answered,
     Attachment,

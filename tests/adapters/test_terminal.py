@@ -18,14 +18,13 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from bot.adapters.conversation import Conversation
-from bot.adapters.feed import Feed
-from bot.adapters.stages import Stages
-from bot.adapters.terminal_complete import LineCompleter, paths
-from bot.adapters.terminal_markdown import Ink, MarkdownStream, width_of
-from bot.adapters.terminal_plain import PlainOutput, PlainScreen
-from bot.adapters.terminal_prompt import Prompt
-from bot.adapters.terminal_view import TerminalView, progress
+from bot.adapters.terminal.complete import LineCompleter, paths
+from bot.adapters.terminal.conversation import Conversation
+from bot.adapters.terminal.feed import Feed
+from bot.adapters.terminal.markdown import Ink, MarkdownStream, width_of
+from bot.adapters.terminal.outputs import PlainOutput, PlainScreen
+from bot.adapters.terminal.prompt import Prompt
+from bot.adapters.terminal.view import Stages, TerminalView, progress
 from bot.events import (
     Attachment,
     Changed,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from bot.adapters.conversation import Conversation
 from bot.adapters.terminal import welcome
+from bot.adapters.terminal.conversation import Conversation
 from bot.config import DEMO, Config, RolesConfig, load
 
 

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import cast
 
-from bot.adapters.stages import Claims
+from bot.adapters.terminal.view import Claims
 from bot.commands import plain_verb, verb
 from bot.events import Answered, Changed, Ended, Event, Failed, Place, Request, Sorry, Speak, View
 from bot.platforms import Platform

@@ -15,7 +15,7 @@ from bot.config import BudgetConfig, Config, ProviderConfig, Secrets
 from bot.events import Completion
 from bot.llm.base import Message, Meter, ModelError, Prompt, Provider, Tool
 from bot.llm.deadlines import Timeouts
-from bot.llm.providers import provider_of
+from bot.llm.registry import provider_of
 from storage.ledger import Ledger, LedgerRow
 from tests.fakes.model_service import ModelService
 from tests.fakes.reply import Reply

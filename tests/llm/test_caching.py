@@ -9,7 +9,7 @@ import pytest
 
 from bot.events import Usage
 from bot.llm.base import Message, Prompt
-from bot.llm.caching import KEPT_S, REMEMBERED, CacheWatch
+from bot.llm.prices import KEPT_S, REMEMBERED, CacheWatch
 
 MARKED = Prompt("A long book.", (Message("user", "one?"),), cache=True)
 PLAIN = Usage(1_000, 10)

@@ -17,10 +17,9 @@ from httpx2 import AsyncByteStream
 from bot.budget import prompt_tokens
 from bot.llm.audible import Audible
 from bot.llm.base import Meter, ModelError, ModelFault
-from bot.llm.chat_answer import ChatAnswer
 from bot.llm.deadlines import Deadlines, Timeouts
-from bot.llm.faults import Complaint, complaint
-from bot.llm.manners import Manners
+from bot.llm.faults import Complaint, Manners, complaint
+from bot.llm.openai_chat import ChatAnswer
 from bot.words import LOCALES, words
 from tests.fakes.reply import Reply
 from tests.fakes.wires import Wire

@@ -304,7 +304,7 @@ async def test_a_prefix_that_is_never_cached_is_warned_of(
     table: Set, caplog: pytest.LogCaptureFixture
 ) -> None:
     at = await table(lambda body: good(), wires=("messages",))
-    with caplog.at_level(logging.WARNING, "bot.llm.caching"):
+    with caplog.at_level(logging.WARNING, "bot.llm.prices"):
         for step in ("one", "two"):
             await at.ask(step, replace(PROMPT, cache=True))
     assert len(caplog.records) == 1

@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.adapters.conversation import Conversation
-from bot.adapters.feed import Feed
-from bot.adapters.json_lines import JsonLines
+from bot.adapters.terminal.conversation import Conversation
+from bot.adapters.terminal.feed import Feed
+from bot.adapters.terminal.outputs import JsonLines
 from bot.app import App
 from bot.config import Config, load
 from bot.house import House

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.conversation import Conversation
-from bot.adapters.feed import Feed
-from bot.adapters.terminal_markdown import Ink
-from bot.adapters.terminal_plain import PlainOutput, PlainScreen
+from bot.adapters.terminal.conversation import Conversation
+from bot.adapters.terminal.feed import Feed
+from bot.adapters.terminal.markdown import Ink
+from bot.adapters.terminal.outputs import PlainOutput, PlainScreen
 from bot.app import App
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.promises.talk import ANSWER, ASK, of, sentence, settings, status, talking, texts

@@ -254,4 +254,4 @@ def test_without_an_endpoint_nothing_is_imported(stocked: Path) -> None:
     assert '"done"' in ran.stdout
     modules = ran.stderr.split()
     assert "bot.tracing" in modules
-    assert [one for one in modules if one.startswith(("opentelemetry", "bot.tracing_otlp"))] == []
+    assert [one for one in modules if one.startswith(("opentelemetry", "bot.tracing.otlp"))] == []

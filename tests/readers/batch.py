@@ -14,9 +14,8 @@ from pathlib import Path
 from bot.events import Sorry
 from bot.readers import sniff
 from bot.readers.child import place
-from bot.readers.document import Document, Progress
+from bot.readers.document import Document, Progress, sectioned
 from bot.readers.kinds import PARSED, suffix_of
-from bot.readers.outline import sectioned
 from tests.readers import hostile
 
 

@@ -17,9 +17,9 @@ import psutil
 import pytest
 
 from bot.events import Sorry
-from bot.readers import frames, limits
+from bot.readers import child, frames
+from bot.readers.document import TITLE_CHARS
 from bot.readers.guarded import ROOT, Guarded, Patience
-from bot.readers.outline import TITLE_CHARS
 
 BADLY = {".pdf": "tests.readers.badly"}
 PATIENT = Patience(silent=60, whole=100)
@@ -235,7 +235,7 @@ def test_one_that_was_orphaned_while_it_started_leaves() -> None:
     """All of a short file lies in its pipe by then, so nothing else tells it."""
     command = (sys.executable, "-m", "bot.readers.child", BADLY[".pdf"], "0")
     asked = subprocess.run(command, cwd=ROOT, input=b'"a.pdf"\n%PDF-hang', capture_output=True, timeout=60)
-    assert asked.returncode == limits.ALONE
+    assert asked.returncode == child.ALONE
 
 
 HONEST = {

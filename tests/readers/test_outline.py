@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bot.readers import read
+from bot.readers.document import TITLE_CHARS
 from bot.readers.frames import told
-from bot.readers.outline import TITLE_CHARS
 from bot.readers.writer import Writer
 
 ODD = "Rules\u2028 of\u202e the\x07\x85house"

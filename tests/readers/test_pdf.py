@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.events import Sorry
-from bot.readers.document import Document
-from bot.readers.outline import page_at
+from bot.readers.document import Document, page_at
 from bot.readers.pdf.reader import read
 
 FILES = Path(__file__).parent / "files"

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from bot.events import Sorry
-from bot.readers.document import Document
-from bot.readers.outline import page_at
+from bot.readers.document import Document, page_at
 from bot.readers.pdf.reader import read
 from tests.readers.hostile_pdfs import FONT, pdf, stream
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bot.readers.document import Document
-from bot.readers.outline import page_at
+from bot.readers.document import Document, page_at
 from bot.readers.writer import PAGE, Writer
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from bot.events import Notice, Sorry, Text
 from bot.house import House
-from bot.retrieval.damage import Damage
+from bot.retrieval.clearing import Damage
 from bot.retrieval.editions import Current
 from bot.retrieval.found import Found
 from bot.retrieval.intake import Item

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.evaluation import told
+from bot.adapters.terminal.one_shot import told
 from bot.events import Sorry
 from bot.retrieval.evaluate import Gold, Passage, Searched, evaluate, read_questions, score
 from bot.words import words

@@ -16,12 +16,19 @@ from bot.events import Sorry
 from bot.house import House
 from bot.readers import read
 from bot.retrieval.chunk import chunks
-from bot.retrieval.fuse import beside
 from bot.retrieval.intake import Item
 from bot.retrieval.lexical import Segment
-from bot.retrieval.ranked import Hit, Options
-from bot.retrieval.rerank import ColBERT, CrossEncoder, Reranker, in_time, reordered, reranker, second_look
-from bot.retrieval.reranking import Reranking
+from bot.retrieval.ranking import Hit, Options, beside
+from bot.retrieval.rerank import (
+    ColBERT,
+    CrossEncoder,
+    Reranker,
+    Reranking,
+    in_time,
+    reordered,
+    reranker,
+    second_look,
+)
 from bot.retrieval.shelf import Shelf, ShelvedDocument
 from bot.words import words
 from tests.fakes import migrated

@@ -9,7 +9,7 @@ import pytest
 from bot.readers import read
 from bot.retrieval.chunk import chunks
 from bot.retrieval.lexical import Segment, terms
-from bot.retrieval.ranked import Options
+from bot.retrieval.ranking import Options
 from bot.retrieval.shelf import Shelf, ShelvedDocument
 
 SPELLS = """# Spells

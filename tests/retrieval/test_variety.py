@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from bot.config import load
 from bot.house import House
 from bot.retrieval.intake import Item
-from bot.retrieval.ranked import Hit
-from bot.retrieval.variety import varied
+from bot.retrieval.ranking import Hit, varied
 from tests.fakes import migrated
 
 BOOK = """# Roads

@@ -16,8 +16,8 @@ from bot.events import Notice, Status
 from bot.house import House
 from bot.retrieval.found import Found
 from bot.retrieval.intake import Item
+from bot.strategies import strategy
 from bot.strategies.base import Inquiry, Told
-from bot.strategies.factory import strategy
 from tests.fakes import migrated
 from tests.fakes.chat_completions import ChatService, Reply
 from tests.fakes.run import MemoryRun

@@ -10,10 +10,10 @@ from bot.readers import read
 from bot.retrieval.chunk import chunks
 from bot.retrieval.found import Found, Passage
 from bot.retrieval.lexical import Segment
-from bot.retrieval.ranked import Options
+from bot.retrieval.ranking import Options
 from bot.retrieval.shelf import Shelf, ShelvedDocument
+from bot.strategies import strategy
 from bot.strategies.base import Inquiry
-from bot.strategies.factory import strategy
 from tests.fakes.run import MemoryRun
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from bot import commands, fence
 from bot.config import RetrievalConfig
 from bot.retrieval.found import Found, Passage
-from bot.strategies.base import Inquiry
-from bot.strategies.factory import NAMES
-from bot.strategies.searching import Searches, fused, queries
+from bot.strategies import NAMES
+from bot.strategies.base import Inquiry, Searches, fused, queries
 from tests.fakes.run import MemoryRun
 
 INQUIRY = Inquiry("s", "rules", "?", "en", "en", k=4)

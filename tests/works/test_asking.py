@@ -7,9 +7,9 @@ from pathlib import Path
 
 from bot.events import Event, Stage, Text
 from bot.works.rules.answering import rag
-from bot.works.rules.asking import Asking
 from bot.works.rules.question_files import Own, QuestionFiles
 from bot.works.rules.snapshot import Snapshots
+from bot.works.rules.work import Asking
 from tests.fakes.run import MemoryRun
 from tests.strategies.conftest import Bench, opened
 

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.citing.gate import CitationGate, sentences
-from bot.retrieval.content import content_terms
+from bot.retrieval.lexical import content_terms
 
 PASSAGES = [
     "Fireball. A bright streak flashes to a point within range. Each creature takes 8d6 fire damage.",

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from bot.works.library.pump import Pump
+from bot.works.library.intake_job import Pump
 
 
 async def test_news_come_while_the_step_runs_and_its_value_afterwards() -> None:

@@ -2,20 +2,23 @@
 
 Reads the XML itself (see `blocks`): python-docx leaves out what stands in controls, boxes and notes, and takes ten
 times as long. Macros, comments, headers and footers are not looked at, nor charts and diagrams, whose words are not in
-the text. Where a page ends is for each printer to say, so there are none.
+the text. Where a page ends is for each printer to say, so there are none. A document without headings by style, or with
+one above all, is given those that are guessed: short lines, all in bold or in larger letters.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Sorry
 from bot.readers.document import Document
 from bot.readers.docx.blocks import Block, blocks
-from bot.readers.docx.guess import guess
 from bot.readers.docx.parts import Parts
+from bot.readers.docx.styles import Styles
+from bot.readers.docx.xml import Element, child, kind, number, said, switch, value
 from bot.readers.markdown import title_from_name
 from bot.readers.writer import Writer, flow
 
@@ -24,6 +27,13 @@ if TYPE_CHECKING:
 
 _TABS: Final = re.compile(r"[ \t]*\t[ \t]*")
 _BLANKS: Final = re.compile(r" {2,}")
+_LONGEST: Final = 100
+_SENTENCE: Final = (".", ",", ";", ":", "…")
+_LARGER: Final = 2
+"""Half-points above the body's size."""
+
+_ROW: Final = 4
+"""As many alike one after another head nothing."""
 
 
 def read(name: str, data: bytes, progress: Progress) -> Document:
@@ -91,3 +101,76 @@ def _headline(made: list[Block]) -> str:
 def _spaced(text: str) -> str:
     """One blank where there are many, one tab where there are any."""
     return _BLANKS.sub(" ", _TABS.sub("\t", text))
+
+
+def guess(made: list[Block], styles: Styles, below: int = 0) -> None:
+    """Make headings of the paragraphs that look like some; the larger the letters, the higher the level.
+
+    `below` is the level that they stand under: that of a single heading, at the beginning.
+    """
+    looks = {
+        at: _look(block.paragraph, styles) for at, block in enumerate(made) if block.paragraph is not None
+    }
+    sizes: Counter[int] = Counter()
+    weights: Counter[bool] = Counter()
+    for at, (bold, _, largest) in looks.items():
+        sizes[largest] += len(made[at].text)
+        weights[bold] += len(made[at].text)
+    if not sizes:
+        return
+    body = sizes.most_common(1)[0][0]
+    thin = weights[False] >= weights[True]
+    found: dict[int, int] = {}
+    for at, (bold, smallest, _) in looks.items():
+        larger = smallest >= body + _LARGER
+        if at + 1 < len(made) and _short(made[at]) and (larger or (bold and thin)):
+            found[at] = smallest if larger else body
+    for at in _alike(found):
+        del found[at]
+    levels = {size: level for level, size in enumerate(sorted(set(found.values()), reverse=True), below + 1)}
+    for at, size in found.items():
+        if (count := made[at].number) is not None:
+            made[at].text = f"{count}. {made[at].text}"
+        made[at].kind, made[at].level, made[at].number = "heading", levels[size], None
+
+
+def _short(block: Block) -> bool:
+    words = block.text.strip()
+    listed = block.kind == "item" and block.number is None and not words[:1].isdigit()
+    return (
+        block.kind in ("paragraph", "item")
+        and not listed
+        and len(words) <= _LONGEST
+        and "\n" not in words
+        and not words.endswith(_SENTENCE)
+        and any(letter.isalpha() for letter in words)
+    )
+
+
+def _alike(found: dict[int, int]) -> list[int]:
+    """Those in a row of as many as head nothing."""
+    rows: list[list[int]] = []
+    for at, size in found.items():
+        if rows and rows[-1][-1] == at - 1 and found[at - 1] == size:
+            rows[-1].append(at)
+        else:
+            rows.append([at])
+    return [at for row in rows if len(row) >= _ROW for at in row]
+
+
+def _look(paragraph: Element | None, styles: Styles) -> tuple[bool, int, int]:
+    """(all in bold, the smallest and the largest size) of a paragraph's letters, sizes in half-points."""
+    if paragraph is None:
+        return False, 0, 0
+    style = styles.paragraph(value(child(child(paragraph, "pPr"), "pStyle")))
+    bolds: list[bool] = []
+    sizes: list[int] = []
+    for run in paragraph.iter():
+        if kind(run) != "r" or not any(kind(one) == "t" and said(one).strip() for one in run):
+            continue
+        properties = child(run, "rPr")
+        own = styles.of(value(child(properties, "rStyle")) or "")
+        bold = switch(child(properties, "b"))
+        bolds.append(bold if bold is not None else own.bold or style.bold)
+        sizes.append(number(child(properties, "sz")) or own.size or style.size or styles.size)
+    return bool(bolds) and all(bolds), min(sizes, default=0), max(sizes, default=0)

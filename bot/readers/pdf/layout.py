@@ -1,5 +1,5 @@
 """The words of a page into lines, in the order in which they are read: columns one after another, what goes across
-them in its place.
+them in its place; with letters that are set apart (initials, titles in spaced letters) put back to their words.
 
 A recursive cut in two (after Nagy and Seth's X-Y cut, 1984): along a gutter, a strip that stays clear over many rows.
 What tells columns from a table is that the file has them one after the other, or that both sides are prose. Knows no
@@ -11,13 +11,12 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 
-from bot.readers.pdf.letters import closed_up, with_initials
 from bot.readers.pdf.page import HYPHEN, Word
 
 CELL_GAP: Final = 1.0
@@ -35,6 +34,14 @@ _WORDS: Final = 20_000
 """On a page, above which it is taken as it comes: a page that anybody reads has 2,000."""
 
 Style = tuple[float, bool, bool]
+_INITIALS: Final = 100
+"""Letters on a page that are looked at as such."""
+
+_SPACED: Final = 5
+"""Letters in a line of nothing else, from which on they are words."""
+
+_LARGER: Final = 1.8
+"""Times the size of the text beside it, that an initial is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,3 +304,46 @@ def _joined(words: list[Word]) -> str:
     return closed_up(words) or " ".join(
         [*(word.text.replace(HYPHEN, "-") for word in words[:-1]), words[-1].text]
     )
+
+
+def with_initials(words: Sequence[Word]) -> Sequence[Word]:
+    """The words, with initials over several lines put back to the words that they begin."""
+    lost: set[int] = set()
+    whole: dict[int, Word] = {}
+    large = [at for at, word in enumerate(words) if len(word.text) == 1 and word.text.isupper()][:_INITIALS]
+    for at in large:
+        initial = words[at]
+        beside = [
+            (word.base, word.left, place)
+            for place, word in enumerate(words)
+            if initial.size >= _LARGER * word.size
+            and -0.3 * word.size <= word.left - initial.right <= 1.2 * word.size
+            and initial.base - 0.85 * initial.size <= word.base <= initial.base + 0.3 * word.size
+        ]
+        if len(beside) < 2 or len({word[0] for word in beside}) != len(beside):
+            continue
+        (base, left, place), *below = sorted(beside)
+        word = words[place]
+        if initial.base - base < 0.8 * word.size or place in whole:
+            continue
+        apart = left - min(other for _, other, _ in below) >= 0.15 * word.size or not word.text[0].isalpha()
+        whole[place] = replace(word, text=f"{initial.text}{' ' * apart}{word.text}")
+        lost.add(at)
+    return [whole.get(at, word) for at, word in enumerate(words) if at not in lost] if lost else words
+
+
+def closed_up(words: Sequence[Word]) -> str:
+    """The words of a title in spaced letters, the wider gaps parting them; "" for any other line, as an alphabet."""
+    texts = [word.text for word in words]
+    if (
+        len(texts) < _SPACED
+        or not all(len(text) == 1 and text.isalpha() for text in texts)
+        or texts == sorted(texts)
+    ):
+        return ""
+    gaps = [after.left - before.right for before, after in pairwise(words)]
+    usual = sorted(gaps)[len(gaps) // 3]
+    wide = [gap > usual + 0.15 * words[0].size for gap in gaps]
+    if 2 * sum(wide) > len(wide):
+        return ""
+    return texts[0] + "".join(f"{' ' * parts}{text}" for text, parts in zip(texts[1:], wide, strict=True))

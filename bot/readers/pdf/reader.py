@@ -20,9 +20,8 @@ from bot.events import Sorry
 from bot.readers.document import Document, Progress
 from bot.readers.markdown import title_from_name
 from bot.readers.pdf.furniture import without_furniture
-from bot.readers.pdf.headings import body_style, headings
+from bot.readers.pdf.headings import Entry, body_style, headings
 from bot.readers.pdf.layout import Line, laid_out
-from bot.readers.pdf.outline import Entry
 from bot.readers.pdf.page import Sheet, sheet
 from bot.readers.pdf.text import Composer
 from bot.readers.writer import Writer

@@ -11,9 +11,8 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Final
 
-from bot.readers.pdf.headings import body_style
+from bot.readers.pdf.headings import Heading, body_style
 from bot.readers.pdf.layout import Line
-from bot.readers.pdf.outline import Heading
 from bot.readers.pdf.tables import Table, tables
 from bot.readers.writer import PAGE, Writer
 

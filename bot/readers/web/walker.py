@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from bot.readers.web.inline import Closer, Opener
-from bot.readers.web.lists import Listed
+from bot.readers.web.elements import Closer, Listed, Opener
 from bot.readers.web.markup import (
     BREAK,
     Attributes,

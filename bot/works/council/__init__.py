@@ -80,12 +80,11 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(house: House, runs: Runs) -> Work:
-    from bot.works.council.asking import Asking
     from bot.works.council.keeping import Keeping
     from bot.works.council.showing import Showing
     from bot.works.council.snapshot import Snapshots
     from bot.works.council.stats import Stats
-    from bot.works.council.work import Council
+    from bot.works.council.work import Asking, Council
 
     settings = _settings(house)
     snapshots = Snapshots(house.config, house.models, house.prompts, house.sessions, settings, house.earlier)
@@ -101,16 +100,16 @@ def _settings(house: House) -> Settings:
 
 
 async def _research(house: House, typed: Typed) -> list[str]:
-    from bot.works.council import completing, snapshot
+    from bot.works.council import showing, snapshot
 
-    return completing.categories(await snapshot.categories(house.prompts, typed.space), typed.prefix)
+    return showing.research(await snapshot.categories(house.prompts, typed.space), typed.prefix)
 
 
 async def _to_show(house: House, typed: Typed) -> list[str]:
-    from bot.works.council import completing
+    from bot.works.council import showing
 
     seats = await _settings(house).seats(typed.space)
-    return completing.parts(len(seats.members), typed.prefix)
+    return showing.what_to_show(len(seats.members), typed.prefix)
 
 
 KIND = Kind("council", VERBS, make, completes={"research": _research, "council": _to_show})

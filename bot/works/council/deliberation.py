@@ -5,20 +5,21 @@ Each stage is a message of its own; the calls of a stage go side by side, each a
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Notice, Run, Stage, Status, Text
-from bot.llm.base import Prompt
-from bot.members import Member
+from bot.config.members import Member, model_of
+from bot.events import Event, Notice, Run, Sorry, Stage, Status, Text
+from bot.llm.base import ModelError, Prompt
 from bot.words import Words
 from bot.works.council import ballot as ballots_
-from bot.works.council import likeness, rotation, tally, telling
-from bot.works.council.calls import each, reply
+from bot.works.council import rotation, tally, telling
 from bot.works.council.prompting import Prompts
 from bot.works.council.values import Ballot, Kind, Reading, Reply, Snapshot, Tally, Vote
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
 
 Call = Callable[[], Awaitable[Reply]]
+
+TOGETHER_S = 0.05
+"""Replies that were kept before a crash come back within this of each other, and are sorted as they first came."""
 
 
 class Deliberation:
@@ -74,8 +78,10 @@ class Deliberation:
         for n, category in enumerate(one.research):
             step = f"research-{category}"
             prompt = prompts.research(category)
-            calls[step] = self._call("researcher", step, prompt, tuple(one.researchers), one.timeout, n)
-        async with aclosing(each(self._run, calls)) as replies:
+            calls[step] = partial(
+                self._reply, "researcher", step, prompt, tuple(one.researchers), one.timeout, n
+            )
+        async with aclosing(self._replies(calls)) as replies:
             async for found in replies:
                 category = one.research[found.seat]
                 self.findings[category] = found
@@ -95,7 +101,7 @@ class Deliberation:
             f"answer-{seat + 1}": self._member(seat, f"answer-{seat + 1}", prompts.answer(member))
             for seat, member in enumerate(one.members)
         }
-        async with aclosing(each(self._run, calls)) as replies:
+        async with aclosing(self._replies(calls)) as replies:
             async for answer in replies:
                 self.replies[answer.seat] = answer
                 if one.level == "single":
@@ -129,7 +135,7 @@ class Deliberation:
             calls[step] = self._member(seat, step, prompt)
         done = 0
         yield Status(say("council.revising"), 0, len(calls))
-        async with aclosing(each(self._run, calls)) as replies:
+        async with aclosing(self._replies(calls)) as replies:
             async for revised in replies:
                 done += 1
                 if revised.usable:
@@ -155,7 +161,7 @@ class Deliberation:
             votes = [tally.vote(cast, one.members[cast.seat].model) for cast in self.ballots if cast.order]
         else:
             yield Notice(say("council.cannot_judge"))
-            votes = likeness.votes(answers)
+            votes = tally.likeness_votes(answers)
         counted = tally.count(list(answers), votes, one.self_votes if judges else "exclude")
         self.tally = replace(counted, abstained=len(judges) - len(votes)) if judges else counted
         lines = [telling.ballot_line(cast, one.names, say) for cast in self.ballots]
@@ -184,7 +190,7 @@ class Deliberation:
             f"ballot-{seat + 1}": self._member(seat, f"ballot-{seat + 1}", asked[seat]) for seat in judges
         }
         wrong: dict[int, str] = {}
-        async with aclosing(each(self._run, calls)) as replies:
+        async with aclosing(self._replies(calls)) as replies:
             async for said in replies:
                 reading, reason = _read(said, len(answers))
                 cast[said.seat] = Ballot(said.seat, shown[said.seat], said, None, reading)
@@ -200,7 +206,7 @@ class Deliberation:
             again[step] = self._member(seat, step, prompt)
         if again:
             yield Status(say("council.asking_again", n=len(again)))
-        async with aclosing(each(self._run, again)) as replies:
+        async with aclosing(self._replies(again)) as replies:
             async for said in replies:
                 first = cast[said.seat]
                 newer, _ = _read(said, len(answers))
@@ -220,14 +226,56 @@ class Deliberation:
     def _member(self, seat: int, step: str, prompt: Prompt) -> Call:
         member: Member = self.snapshot.members[seat]
         within = member.timeout or self.snapshot.timeout
-        return self._call("council", step, prompt, (member.model,), within, seat)
+        return partial(self._reply, "council", step, prompt, (member.model,), within, seat)
 
-    def _call(
+    async def _reply(
         self, role: str, step: str, prompt: Prompt, chain: tuple[str, ...], within: float, seat: int
-    ) -> Call:
-        return partial(
-            reply, self._models, self._run, role, step, prompt, chain=chain, within=within, seat=seat
+    ) -> Reply:
+        """Ask, and say how it went; a call that fails is a reply, too. `within` are seconds."""
+        began = time.monotonic()
+        try:
+            answer = await self._models.ask(self._run, role, step, prompt, chain=chain, within=within)
+        except Sorry as sorry:
+            partly = sorry.partial if isinstance(sorry, ModelError) else None
+            return Reply(
+                seat,
+                text=partly.text if partly else "",
+                finish="cut",
+                model=model_of(chain[0]),
+                seconds=time.monotonic() - began,
+                at=time.time(),
+                fault=sorry.key,
+                values={name: str(value) for name, value in sorry.values.items()},
+            )
+        return Reply(
+            seat,
+            answer.text,
+            answer.finish,
+            answer.model,
+            time.monotonic() - began,
+            time.time(),
+            answer.reasoning,
         )
+
+    async def _replies(self, calls: Mapping[str, Call]) -> AsyncGenerator[Reply, None]:
+        """Make all calls, each as the step it is keyed by; yield each reply as soon as it is there."""
+        began = time.time()
+        # The engine numbers steps as they begin, and tasks begin in the order they were made.
+        tasks = [asyncio.ensure_future(self._run.step(name, call, Reply)) for name, call in calls.items()]
+        waiting = set(tasks)
+        try:
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                if waiting and any(task.result().at < began for task in done):
+                    more, waiting = await asyncio.wait(waiting, timeout=TOGETHER_S)
+                    done |= more
+                for reply in sorted((task.result() for task in done), key=lambda one: (one.at, one.seat)):
+                    yield reply
+        finally:
+            for task in tasks:
+                task.cancel()
+            # None outlives the stage, or fails with nobody listening.
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _worth(reading: Reading) -> tuple[bool, int]:

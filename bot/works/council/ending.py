@@ -1,10 +1,12 @@
 """What comes of a council: a chair's synthesis, one model's answer, or the best of several as it stands.
 
-Nothing is called a synthesis before it is whole. Knows no platform.
+Nothing is called a synthesis before it is whole; the dissent below its DISSENT: line is parted off as it comes.
+Knows no platform.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
@@ -12,11 +14,17 @@ from typing import TYPE_CHECKING
 from bot.events import Completion, Event, Notice, Run, Sorry, Speak, Stage, Status, Text
 from bot.words import Words
 from bot.works.council import telling
-from bot.works.council.dissent import Parting
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.works.council.deliberation import Deliberation
+
+
+_DISSENT = re.compile(
+    r"[ \t]*(?:#{1,6}[ \t]*)?[*_]{0,3}DISSENT[*_]{0,3}[ \t]*:[ \t]*[*_]{0,3}", re.IGNORECASE
+)
+_DISSENT_BEGINS = re.compile(r"[ \t#*_]*(?:D(?:I(?:S(?:S(?:E(?:N(?:T[*_ \t]*)?)?)?)?)?)?)?\Z", re.IGNORECASE)
+_NO_DISSENT = re.compile(r"\W*(?:none|nenhum|nenhuma|no dissent|sem dissenso)\W*\Z", re.IGNORECASE)
 
 
 class Ending:
@@ -128,3 +136,55 @@ class _Written:
     def __init__(self) -> None:
         self.parting = Parting()
         self.finish, self.fault = "cut", ""
+
+
+class Parting:
+    """A chair's text, parted into the synthesis and the dissent below its DISSENT: line.
+
+    `feed` gives what belongs to the synthesis; `dissent` is what came below the line so far."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._gap = ""
+        """Blank lines after what was given: nothing, where the dissent follows."""
+        self._fresh = True
+        """Whether what is held begins a line."""
+        self._below: list[str] | None = None
+
+    @property
+    def parted(self) -> bool:
+        """Whether the line has come: without it nothing was said of dissent, not even that there is none."""
+        return self._below is not None
+
+    @property
+    def dissent(self) -> str:
+        """ "" where there is none, or where it says that there is none."""
+        text = _DISSENT.sub("", "".join(self._below or ()), count=1).strip()
+        return "" if _NO_DISSENT.match(text) else text
+
+    def feed(self, piece: str) -> str:
+        """Take in some text; give what is sure to be above the line."""
+        if self._below is not None:
+            self._below.append(piece)
+            return ""
+        self._held += piece
+        shown: list[str] = []
+        while self._held:
+            if self._fresh and _DISSENT.match(self._held):
+                self._below = [self._held]
+                self._held = ""
+            elif self._fresh and _DISSENT_BEGINS.match(self._held):
+                break  # it may become the line
+            else:
+                line, end, self._held = self._held.partition("\n")
+                shown.append(line + end)
+                self._fresh = bool(end)
+        text = self._gap + "".join(shown)
+        given = text.rstrip("\n")
+        self._gap = text[len(given) :]
+        return given
+
+    def finish(self) -> str:
+        """The text is over: give what was held back."""
+        rest, self._held = self._held, ""
+        return self._gap + rest if rest.strip() else ""

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.works.council.listing import by_number, listed
 from bot.works.council.own_words import QUOTED, before, heading, introduces, marked, named
-from bot.works.council.places import Groups, Item, ordered
+from bot.works.council.places import RANKS, SCORES, Groups, Item, by_value, ordered, ranks
 
 _FINAL = (
     r"(?:final|overall)[ ]+rank(?:ing)?s?|ranking[ ]+(?:final|geral|général)|(?:classifica[çc][ãa]o|ordem)[ ]+final"
@@ -45,8 +44,48 @@ _PENALTY = re.compile(
     r"penalt|\b(?:fewer|lower|less|smaller|menos|menor)\b.{0,20}\b(?:better|best|melhor|mejor)", re.IGNORECASE
 )
 """What a header says of figures that are no scores."""
+
 _SHORT = 3
 """As many words beside a response are a label for it ("worst of all"), and more are a reason."""
+
+_LETTER = r"[(\[\"'“]*(?:⟦(?P<named>[A-Z])⟧|(?P<bare>[A-Z])(?![\w'’]))[)\]\"'”]*"
+_ORDINALS = (
+    "first|primeir[oa]|primer[oa]|erstens|premi[eè]re?|best|melhor",
+    "second|segund[oa]|zweitens|deuxi[eè]me|seconde?",
+    "third|terceir[oa]|tercer[oa]|drittens|troisi[eè]me",
+    "fourth|quart[oa]|cuart[oa]|viertens|quatri[eè]me",
+    "fifth|quint[oa]|fünftens|cinqui[eè]me",
+    "sixth|sext[oa]|sechstens|sixi[eè]me",
+    "seventh",
+    "eighth",
+)
+_ORDINAL = re.compile(
+    rf"^(\s*(?:-\s+)?)({'|'.join(_ORDINALS)})(?:\s+(?:place|lugar|platz))?\s*(?=[:–—-])", re.IGNORECASE
+)
+_NUMBER = re.compile(
+    r"\s*(?:-\s+)?(?:(?:rank|place|platz|rang|lugar|posição|puesto|position)\s*)?[#=]?\s*(?P<n>\d{1,2})"
+    r"(?:st|nd|rd|th|er|ère|\.?[ºª]|[oaeº°位위名])?(?:[.]?\s+(?:place|platz|lugar|rang|puesto|position))?"
+    r"(?:\s*[.):=–-]+|(?=\s|$))",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^#+\s+(?=\d{1,2}[.)])")
+_START = re.compile(rf"\s*{_LETTER}")
+# After a bare letter: "A" and "E" are words, too.
+_ENDED = re.compile(r"\s*$|\s*[.:;,(=/&~≈|–—-]|\s+(?:is|was|wins|and|e|é|foi|tied?)\b")
+_TIED = re.compile(rf"\s*(?:[=/&~≈]+|\b(?:and|e|und|et|y)\b)\s*{_LETTER}")
+_BESIDE = re.compile(rf"\s*,\s*{_LETTER}(?=\s*(?:$|[(,=/&–—-]|(?:and|e|und|tied?)\b))")
+_TOKEN = re.compile(
+    rf"""\s*(?:(?P<aside>\((?![A-Z]\))[^()]*\)|[:]\s*\d[\d.,]*(?:\s*/\s*\d+|%)?(?=\s*[,;>]|\s*$))
+    |(?P<worse><+|≺|≤)|(?P<tie>[=~≈/&∼]+(?!>))|(?P<better>[>≻≥→⇒]+|[-=]+>)
+    |(?P<list>[,;]|\b(?:and|e|und|et|y|then|depois|dann|puis|luego)\b)
+    |\#?(?P<n>\d{{1,2}})(?:st|nd|rd|th|[oa°])?[.):-]?(?=\s)|{_LETTER})""",
+    re.VERBOSE,
+)
+_ALONE = r"(?:⟦[A-Z]⟧|[A-Z](?![\w'’]))"
+_GROUP = re.compile(rf"[({{\[]\s*({_ALONE}(?:\s*[,=/&~]\s*{_ALONE})+)\s*[)}}\]]")
+_RULE = re.compile(r"\s*(?:[-=]\s*){3,}$")
+_PROSE_BEFORE = 3
+"""Lines of prose that may stand between the header and the list."""
 
 
 def final_ranking(lines: Sequence[str], n: int, *, every: bool = False) -> Groups:
@@ -135,3 +174,229 @@ def _before_slip(items: Sequence[Item], known: Sequence[str]) -> list[Item]:
 def _labelled(one: Item, word: re.Pattern[str]) -> bool:
     """Whether the few words beside a response are this one."""
     return len(one.said.split()) <= _SHORT and word.search(one.said) is not None
+
+
+def listed(lines: Sequence[str], at: int, tail: str) -> tuple[list[Item], int, int]:
+    """What is listed under the header in line `at`, and the first and the last line of it."""
+    if found := _inline(tail):
+        return found, at, at
+    prose = 0
+    for start in range(at + 1, len(lines)):
+        line = _ordinal(marked(lines[start]))
+        if not line.strip() or _RULE.match(line):
+            continue
+        if line == QUOTED or prose > _PROSE_BEFORE:
+            break
+        if line.count("|") > 1:
+            items, end = _table(lines, start)
+            return items, start, end
+        number = _NUMBER.match(line)
+        if (number or line.lstrip().startswith("- ")) and _item(line):
+            items, end = _numbered(lines, start) if number else _listed(lines, start, bullets=True)
+            return items, start, end
+        if number and number[0].strip(" -0123456789"):
+            break  # the first of a list, and it names no response
+        if found := _inline(line):
+            return found, start, start
+        if _item(line, alone=True):
+            items, end = _listed(lines, start, bullets=False)
+            return items, start, end
+        prose += 1
+    return [], at, at
+
+
+def ordinal(word: str) -> int | None:
+    """The place that a word says, from 1: "first", "primeira"."""
+    return next((n for n, said in enumerate(_ORDINALS, 1) if re.fullmatch(said, word, re.IGNORECASE)), None)
+
+
+def _ordinal(line: str) -> str:
+    """ "First place: Response C" as "1. Response C"."""
+    line = _HEADING.sub("", line)
+    found = _ORDINAL.match(line)
+    if found is None:
+        return line
+    return f"{found[1]}{ordinal(found[2])}. {line[found.end() :].lstrip(' :–—-')}"
+
+
+def _item(line: str, *, alone: bool = False) -> Item | None:
+    """The letters that a line of a list begins with. `alone`: nothing but a reason may follow them."""
+    number = _NUMBER.match(line)
+    rest = line[number.end() :] if number else line.lstrip().removeprefix("- ")
+    letters, said = [], ""
+    found = _START.match(rest)
+    if found and (found["named"] or _ENDED.match(rest, found.end())):
+        at = found.end()
+        letters.append(found["named"] or found["bare"])
+        while tied := _TIED.match(rest, at) or _BESIDE.match(rest, at):
+            if not (tied["named"] or _ENDED.match(rest, tied.end())):
+                break
+            letters.append(tied["named"] or tied["bare"])
+            at = tied.end()
+        said = rest[at:]
+        if alone and not re.match(r"\s*$|\s*[.:;,(–—-]", said):
+            return None
+    elif number and len(set(named(line))) == 1:
+        letters = named(line)[:1]
+    return Item(letters, [int(number["n"])] if number else [], said) if letters else None
+
+
+def _numbered(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
+    """ "1. Response C": by the numbers, wherever they stand; a number without a response spoils the list."""
+    items: list[Item] = []
+    end = start
+    depth = _depth(marked(lines[start]))
+    for at in range(start, len(lines)):
+        line = _ordinal(marked(lines[at]))
+        number = _NUMBER.match(line)
+        if line == QUOTED or re.match(r"#+\s", line):
+            break
+        if number is None or _depth(line) > depth + 1:
+            continue
+        one = _item(line)
+        if one is None:
+            if any(int(number["n"]) in other.numbers for other in items) or not number[0].strip(
+                " -0123456789"
+            ):
+                break
+            return [], end
+        items.append(one)
+        end = at
+    return items, end
+
+
+def by_number(items: Sequence[Item]) -> list[Item]:
+    """In the order of their numbers, of equal ones as a tie; all with the same number stand as written."""
+    seen: set[str] = set()
+    first = []
+    for one in items:
+        if not seen.issuperset(one.letters):
+            first.append(one)
+        seen.update(one.letters)
+    if len({one.numbers[0] for one in first}) < 2:
+        return first
+    places: dict[int, Item] = {}
+    for one in sorted(first, key=lambda one: one.numbers[0]):
+        place = places.setdefault(one.numbers[0], Item([], one.numbers, one.said))
+        place.letters += one.letters
+    return list(places.values())
+
+
+def _listed(lines: Sequence[str], start: int, *, bullets: bool) -> tuple[list[Item], int]:
+    """Lines that begin with a response each, up to the first that does not."""
+    items: list[Item] = []
+    end = start
+    depth = _depth(marked(lines[start]))
+    for at in range(start, len(lines)):
+        line = marked(lines[at])
+        if not line.strip() or (items and bullets and _depth(line) > depth + 1):
+            continue
+        one = _item(line, alone=not bullets)
+        if one is None or line.lstrip().startswith("- ") != bullets:
+            break
+        items.append(one)
+        end = at
+    return items, end
+
+
+def _table(lines: Sequence[str], start: int) -> tuple[list[Item], int]:
+    """A row for each response: by the column that numbers the places, else by one of scores, else as they stand."""
+    rows: list[Item] = []
+    figures: list[list[float | None]] = []
+    heads: list[str] = []
+    end = start
+    for at in range(start, len(lines)):
+        line = marked(lines[at])
+        if "|" not in line:
+            break
+        end = at
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        letters = [
+            found["named"] or found["bare"] for cell in cells if (found := re.match(rf"{_LETTER}\W*$", cell))
+        ]
+        letters = letters or [letter for cell in cells for letter in named(cell)][:1]
+        if letters:
+            rows.append(Item(letters[:1]))
+            figures.append([_figure(cell) for cell in cells])
+        elif not rows and not heads:
+            heads = cells
+    columns = list(zip(*figures, strict=False))
+    whole = {
+        at: [one for one in column if one is not None]
+        for at, column in enumerate(columns)
+        if None not in column
+    }
+    places = [
+        values
+        for at, values in whole.items()
+        if ranks(values, len(rows)) and (sorted(set(values)) == sorted(values) or _headed(heads, at, RANKS))
+        and not _headed(heads, at, SCORES)
+    ]  # fmt: skip
+    if any(values != places[0] for values in places):
+        return [], end
+    if places:
+        return [Item(group) for group in by_value(rows, places[0])], end
+    scores = [values for at, values in whole.items() if _headed(heads, at, SCORES)]
+    if len(scores) == 1:
+        return [Item(group) for group in by_value(rows, [-score for score in scores[0]])], end
+    return ([] if any(one is not None for column in columns for one in column) else rows), end
+
+
+def _headed(heads: Sequence[str], at: int, words: str) -> bool:
+    return at < len(heads) and re.search(rf"\b(?:{words})\b", heads[at], re.IGNORECASE) is not None
+
+
+def _figure(cell: str) -> float | None:
+    """A cell that holds a number: a place, or a score, perhaps of so many."""
+    if found := _NUMBER.fullmatch(cell):
+        return float(found["n"])
+    score = re.fullmatch(r"(\d{1,3}(?:[.,]\d+)?)\s*(?:/\s*\d+|%)?", cell)
+    return float(score[1].replace(",", ".")) if score else None
+
+
+def _inline(text: str) -> list[Item]:
+    """One line, "C > A = D > B" or "C, A, B" or "1. C 2. A 3. B"; with "<" from the worst. [] for anything else."""
+    text = _GROUP.sub(lambda found: " " + re.sub(r"[,/&~]", "=", found[1]) + " ", text)
+    text = text.strip().strip("[]{}").strip()
+    if re.fullmatch(r"[A-Z](?:\s+[A-Z]){2,}", text):
+        text = ", ".join(text.split())
+    items: list[Item] = []
+    signs: set[str] = set()
+    link, number, at, end = "", 0, 0, 0
+    while found := _TOKEN.match(text, at):
+        letter = found["named"] or found["bare"]
+        if letter and items and not link:
+            break  # a word that follows a letter
+        if letter and link == "tie":
+            items[-1].letters.append(letter)
+        elif letter:
+            items.append(Item([letter], [number] if number else []))
+        elif found["n"]:
+            number, link = int(found["n"]), link or "n"
+        elif found["aside"] and items and not link:
+            items[-1].said = found["aside"]
+        elif not found["aside"] and not items:
+            break
+        elif not found["aside"] and link != "tie":
+            link = str(found.lastgroup)
+        at = found.end()
+        if letter:
+            signs.add(link)
+            link = ""
+        if letter or found["aside"]:
+            end = at
+    rest = text[end:].strip()
+    strong = bool(signs & {"better", "worse"})
+    if len(items) + len(signs & {"tie"}) < 2 or {"better", "worse"} <= signs:
+        return []
+    if rest.strip(" .,;!") and not (strong and rest[0] in ",.;:(–—-"):
+        return []
+    if "list" in signs and strong:
+        return []  # "C > A, B" may be a tie, or a slip
+    if strong:
+        items = [Item(one.letters, [], "") for one in items]
+    return items[::-1] if "worse" in signs else items
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())

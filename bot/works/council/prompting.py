@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from bot import fence
 from bot.budget import text_tokens
-from bot.llm import room
-from bot.llm.base import Message, Prompt
-from bot.members import Member
+from bot.config.members import Member
+from bot.llm.base import Message, Prompt, room
 from bot.works.council.rotation import label, labels
 from bot.works.council.values import Ballot, Snapshot, Standing
 
@@ -45,7 +44,7 @@ class Prompts:
         system, user = self._snapshot.prompts[f"research_{category}"].fill(
             question=fence.data(self._snapshot.question), words=str(self._snapshot.research_words)
         )
-        most = room.tokens(self._snapshot.research_words, None)
+        most = room(self._snapshot.research_words, None)
         return Prompt(system, (Message("user", user),), max_tokens=most)
 
     def answer(self, member: Member) -> Prompt:
@@ -64,7 +63,7 @@ class Prompts:
         return self._task(
             "council_ballot",
             judge,
-            most=room.tokens(CRITIQUE_WORDS * len(texts), judge.effort),
+            most=room(CRITIQUE_WORDS * len(texts), judge.effort),
             criteria=fence.data(criteria),
             responses=responses(texts),
             labels=", ".join(known[:-1]) + f" and {known[-1]}",
@@ -72,7 +71,7 @@ class Prompts:
 
     def attack(self, member: Member, texts: Sequence[str]) -> Prompt:
         words = self._snapshot.attack_words
-        most = room.tokens(words, member.effort)
+        most = room(words, member.effort)
         return self._task("council_attack", member, most=most, responses=responses(texts), words=str(words))
 
     def revise(self, member: Member, own: str, others: Sequence[str], attack: str) -> Prompt:

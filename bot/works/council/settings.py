@@ -1,6 +1,6 @@
 """`council members|chair|criteria`: who sits in a space's council, over what the config says, set from chat.
 
-A space's own members are kept as they are written (see `bot.members`). Knows no stage of a council.
+A space's own members are kept as they are written (see `bot.config.members`). Knows no stage of a council.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bot import members, models
+from bot import models
+from bot.config import members
+from bot.config.members import Member, model_of
 from bot.events import Event, Run, Sorry, Stage, Text, Usage
-from bot.members import Member, model_of
 from bot.words import Words, words
 from bot.works.council import telling
 from bot.works.council.estimate import ANSWER_TOKENS, CRITIQUE_TOKENS, TASK_TOKENS, VERDICT_TOKENS

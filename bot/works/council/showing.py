@@ -1,13 +1,13 @@
 """`council show` and `council export`: a council looked into afterwards, by those who could see it.
 
 That is whoever asked it, anywhere in its space, and everybody in the place where it was asked: a private council
-is in a place of its own.
+is in a place of its own. With what is offered while somebody types a verb of the council.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING
 
 from bot.events import Attachment, Event, Request, Run, Sorry, Stage, Text
@@ -21,6 +21,9 @@ WHAT = ("answers", "ballots", "key", "research")
 """What can be looked at; of the first two also a single seat's."""
 
 OF_A_SEAT = ("answers", "ballots")
+
+ALL = "all"
+"""Every category of research."""
 
 
 class Showing:
@@ -109,3 +112,18 @@ def _text(council: Council, what: str, seat: int | None, say: Words) -> str:
             return markdown.research(council, say)
         case _:
             return markdown.whole(council, say)
+
+
+def research(known: Sequence[str], typed: str) -> list[str]:
+    """What was typed with its last category completed, by one that is not yet named."""
+    before, comma, last = typed.rpartition(",")
+    named = [one.strip() for one in before.split(",")]
+    offered = known if comma else [ALL, *known]
+    begun = last.strip().lower()
+    return [f"{before}{comma}{one}" for one in offered if one.startswith(begun) and one not in named]
+
+
+def what_to_show(seats: int, typed: str) -> list[str]:
+    """What `council show` takes: of everybody, then of one of `seats` members, counted from 1."""
+    numbered = [f"{what} {seat}" for what in OF_A_SEAT for seat in range(1, seats + 1)]
+    return [one for one in (*WHAT, *numbered) if one.startswith(typed.lstrip().lower())]

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from bot.commands import FOLLOW_UP
+from bot.config.members import Member, names
 from bot.events import Request, Sorry
 from bot.holding import held
-from bot.members import Member, names
 from bot.words import words
 from bot.works.council.values import Level, Snapshot
 

@@ -13,8 +13,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from bot.config.members import Member, parse
 from bot.events import Event, Picture, Run, Sorry, Stage, Text
-from bot.members import Member, parse
 from bot.words import Words, words
 from bot.works.council import chart, telling
 

@@ -6,10 +6,12 @@ Knows no ballot paper and no name. Exact fractions until the end, so that equals
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from bot.retrieval.language import FUNCTION_WORDS
+from bot.retrieval.lexical import content_terms
 from bot.works.council.values import Ballot, SelfVotes, Standing, Tally, Vote, groups
 
 EXCLUDED_FROM = 5
@@ -17,6 +19,9 @@ EXCLUDED_FROM = 5
 
 WEIGHTS = {"schema": 1.0, "ranking": 1.0, "mention": 0.5, "none": 0.0}
 """What a ballot is worth by how it was read: the order of mention is a guess."""
+
+LIKENESS = "likeness"
+"""The voice of all votes by likeness: it is one measure that speaks."""
 
 
 @dataclass(slots=True)
@@ -94,6 +99,21 @@ def vote(ballot: Ballot, voice: str) -> Vote:
     if ballot.reading.partial and ballot.shown:
         weight *= len(ballot.order) / len(ballot.shown)
     return Vote(ballot.seat, ballot.order, voice, weight, ballot.tied)
+
+
+def likeness_votes(texts: Mapping[int, str]) -> list[Vote]:
+    """Votes where no member can judge: each answer ranks the others by the content words that it shares with them.
+
+    What independent authors say alike is more often right than what one says alone (Wang et al. 2023,
+    "Self-consistency improves chain of thought reasoning"). It is no judgement of quality, and people are told so.
+
+    Likeness is the share of common words among the words of both (Jaccard 1901), so that a long answer gains
+    nothing by its length. An answer that is as like as another ends the order: no more can be told. Itself
+    comes last, where there is a whole order: likest to itself, it must gain nothing by it.
+    """
+    language = _spoken_language(" ".join(texts.values()))
+    words = {seat: frozenset(content_terms(text, language)) for seat, text in texts.items()}
+    return [Vote(seat, _by_likeness(seat, words), LIKENESS) for seat in sorted(texts)]
 
 
 def kendall_w(ranks: Sequence[Sequence[Fraction]]) -> float | None:
@@ -189,3 +209,26 @@ def _disputed(seats: Sequence[int], ballots: Sequence[dict[int, tuple[int, int]]
     }
     widest = max(seats, key=lambda seat: apart[seat])
     return widest if apart[widest] > 0 else None
+
+
+def _spoken_language(text: str) -> str:
+    """The language whose function words bind the answers together: of the others none are known to be skipped,
+    and the classifier takes seconds to load.
+    """
+    said = text.casefold().split()
+    return max(FUNCTION_WORDS, key=lambda one: sum(word in FUNCTION_WORDS[one] for word in said))
+
+
+def _by_likeness(seat: int, words: Mapping[int, frozenset[str]]) -> list[int]:
+    own = words[seat]
+    alike = {
+        other: Fraction(len(own & theirs), len(own | theirs) or 1)
+        for other, theirs in words.items()
+        if other != seat
+    }
+    order: list[int] = []
+    for other in sorted(alike, key=lambda one: -alike[one]):
+        if sum(share == alike[other] for share in alike.values()) > 1:
+            return order
+        order.append(other)
+    return [*order, seat]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from bot.members import Member
+from bot.config.members import Member
 from bot.prompts import PromptText
 
 Level: TypeAlias = Literal["single", "mini", "full"]

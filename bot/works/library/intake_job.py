@@ -1,24 +1,25 @@
 """One library job: files onto a shelf, in small durable steps. Words first, vectors afterwards.
 
-Knows the run, the intake and the table of jobs; which files and why is its caller's business.
+What a step has to tell is brought out of it while it runs. Knows the run, the intake and the table of jobs; which files
+and why is its caller's business.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace as changed
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bot.events import Ended, Event, Failed, Notice, Run, Sorry, Status, Text
 from bot.readers.kinds import suffix_of
 from bot.retrieval.files import Refused
 from bot.retrieval.intake import Item, Taken
 from bot.words import Words, words
-from bot.works.library.pump import Pump
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ NOTE_S = 1.0
 
 Span = tuple[str, int, int]
 Put = Callable[[tuple[int, int, int]], None]
+News = TypeVar("News")
+Value = TypeVar("Value")
+PAUSE_S = 0.25
+"""Between two pieces of news; what comes faster can't be read, and would be sent for nothing."""
 
 
 class IntakeJob:
@@ -263,3 +268,39 @@ def _outcome(shelf: str, taken: list[Taken], bad: list[Refused], say: Words) -> 
         total = len(went_in) + known + len(bad)
         events.append(Failed(say("library.some_failed", n=len(bad), total=total)))
     return events
+
+
+class Pump(Generic[News, Value]):
+    """One step. `put` from within it, in the loop's thread; once `news` has ended, `value` is what it returned."""
+
+    value: Value
+
+    def __init__(self, pause_s: float = PAUSE_S) -> None:
+        self._pause_s = pause_s
+        self._newest: list[News] = []
+        self._stir = asyncio.Event()
+
+    def put(self, news: News) -> None:
+        """It takes the place of what nobody has heard yet."""
+        self._newest[:] = [news]
+        self._stir.set()
+
+    async def news(self, step: Awaitable[Value]) -> AsyncGenerator[News, None]:
+        """Run the step; raises what it raises. Left early, it is cancelled and waited for."""
+        task = asyncio.ensure_future(step)
+        task.add_done_callback(lambda _: self._stir.set())
+        try:
+            while True:
+                await self._stir.wait()
+                self._stir.clear()
+                if task.done():
+                    break
+                yield self._newest.pop()
+                await asyncio.wait({task}, timeout=self._pause_s)
+            self.value = task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+            if not task.cancelled():
+                task.exception()  # looked at, also where nobody waits for it any more

@@ -63,10 +63,9 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(house: House, runs: Runs) -> Work:
-    from bot.works.rules.asking import Asking
     from bot.works.rules.question_files import QuestionFiles
     from bot.works.rules.snapshot import Snapshots
-    from bot.works.rules.work import Rules
+    from bot.works.rules.work import Asking, Rules
 
     snapshots = Snapshots(
         house.library,

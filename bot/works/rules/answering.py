@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import fence
@@ -14,11 +15,10 @@ from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, flowing, quoted
 from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Sorry, Status, Text
 from bot.llm.base import Message, Prompt
-from bot.retrieval.attached import is_attached
 from bot.retrieval.chunk import SEPARATOR
-from bot.retrieval.content import content_terms
 from bot.retrieval.found import Found, Passage
-from bot.strategies.helping import LANGUAGES
+from bot.retrieval.lexical import content_terms
+from bot.strategies.base import LANGUAGES
 from bot.words import Words
 from bot.works.rules.snapshot import Snapshot
 
@@ -50,6 +50,7 @@ class Answer:
         self._found = found
         self._say = say
         self._models = models
+        self._terms = partial(content_terms, language=snapshot.language)
         self.shown: list[str] = []
         self.cited: list[Citation] = []
 
@@ -76,41 +77,30 @@ class Answer:
             headings=[passage.heading for passage in passages],
             abroad=self._snapshot.language not in self._snapshot.languages,
         )
+        yield Status(self._say("rules.asking", model=self._snapshot.answerer))
+        prompt = rag(self._snapshot, passages)
         try:
-            async with aclosing(self._streamed(gate)) as events:
-                async for event in events:
-                    if isinstance(event, Text):
-                        self.shown.append(event.text)
-                    yield event
+            async with aclosing(self._models.stream(self._run, "answerer", "answer", prompt)) as pieces:
+                async for piece in pieces:
+                    if text := gate.feed(piece) if isinstance(piece, str) else gate.finish():
+                        self.shown.append(text)
+                        yield Text(text)
+                    if isinstance(piece, Completion):
+                        for notice in self._about(piece):
+                            yield notice
+        except Sorry as error:
+            # A failing model degrades to quotations, with a word.
+            if rest := gate.finish():
+                self.shown.append(rest)
+                yield Text(rest)
+            yield Notice(self._say(error.key, **error.values))
         finally:  # also when stopped: a marker that was shown can be looked up
             self.cited = [_citation(n, passages[n - 1], quote) for n, quote in sorted(gate.quotes.items())]
         if not self.cited and "".join(self.shown).strip():
             yield Notice(self._say("rules.uncited"))
         elif gate.unborne:
-            yield Notice(
-                self._say("rules.unborne", count=len(gate.unborne), first=_beginning(gate.unborne[0]))
-            )
-
-    async def _streamed(self, gate: CitationGate) -> AsyncGenerator[Event, None]:
-        say = self._say
-        yield Status(say("rules.asking", model=self._snapshot.answerer))
-        prompt = rag(self._snapshot, self._found.passages)
-        try:
-            async with aclosing(self._models.stream(self._run, "answerer", "answer", prompt)) as pieces:
-                async for piece in pieces:
-                    if isinstance(piece, str):
-                        if text := gate.feed(piece):
-                            yield Text(text)
-                        continue
-                    if rest := gate.finish():
-                        yield Text(rest)
-                    for notice in self._about(piece):
-                        yield notice
-        except Sorry as error:
-            # A failing model degrades to quotations, with a word.
-            if rest := gate.finish():
-                yield Text(rest)
-            yield Notice(say(error.key, **error.values))
+            first = _beginning(gate.unborne[0])
+            yield Notice(self._say("rules.unborne", count=len(gate.unborne), first=first))
 
     def _about(self, answer: Completion) -> list[Notice]:
         """What a person should know of how the answer came about."""
@@ -150,17 +140,14 @@ class Answer:
         known = {_title(one.heading) for one in self.cited}
         authors = [name for name in dict.fromkeys(self._found.see_also) if name not in known]
         known.update(authors)
-        shelved = [one for one in _near_the_best(self._found.passages) if not is_attached(one.document)]
-        close = [_title(one.heading) for one in shelved]
+        near = [one for one in _near_the_best(self._found.passages) if not one.attached]
+        close = [_title(one.heading) for one in near]
         close = [name for name in dict.fromkeys(close) if name not in known][:CLOSE]
         return [
             Choices(self._say(key), tuple(Choice(name, f"/rules lookup {name}") for name in names))
             for key, names in (("rules.see_also", authors), ("rules.see_also_near", close))
             if names
         ]
-
-    def _terms(self, text: str) -> list[str]:
-        return content_terms(text, self._snapshot.language)
 
 
 def rag(snapshot: Snapshot, passages: list[Passage]) -> Prompt:

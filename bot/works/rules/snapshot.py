@@ -11,8 +11,8 @@ from bot.events import Request, Sorry
 from bot.holding import held
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
+from bot.strategies import SINGLE, strategy
 from bot.strategies.base import ROLE, Inquiry
-from bot.strategies.factory import SINGLE, strategy
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig

@@ -16,10 +16,10 @@ from bot.earlier import EarlierWords
 from bot.events import Choices, Event, Notice, OptionValue, Stage, Status, Text
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
-from bot.works.council.asking import Asking
 from bot.works.council.keeping import Keeping
 from bot.works.council.settings import Settings
 from bot.works.council.snapshot import Snapshots
+from bot.works.council.work import Asking
 from storage.council_settings import CouncilSettings
 from storage.councils import Council, Councils
 from storage.db import Database

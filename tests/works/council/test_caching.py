@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from bot.config.members import Member
 from bot.events import Completion, Usage
 from bot.llm.base import Prompt, Provider
-from bot.members import Member
 from bot.prompts import PromptFile
 from bot.works.council.ballot import schema
 from bot.works.council.prompting import Prompts

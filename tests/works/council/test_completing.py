@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.works.council.completing import categories, parts
+from bot.works.council.showing import research, what_to_show
 
 KNOWN = ("cultural_context", "narrative_structure", "philosophical_themes")
 
@@ -21,7 +21,7 @@ KNOWN = ("cultural_context", "narrative_structure", "philosophical_themes")
     ],
 )
 def test_the_last_category_of_a_list_is_completed(typed: str, offered: list[str]) -> None:
-    assert categories(KNOWN, typed) == offered
+    assert research(KNOWN, typed) == offered
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_the_last_category_of_a_list_is_completed(typed: str, offered: list[str]
     ],
 )
 def test_a_part_is_of_all_or_of_one_seat(typed: str, offered: list[str]) -> None:
-    assert parts(2, typed) == offered
+    assert what_to_show(2, typed) == offered

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.works.council.dissent import Parting
+from bot.works.council.ending import Parting
 
 ABOVE = "Take the ferry.\n\nDIS is no line of its own, nor is a D alone:\nD\n- DISSENT in a list"
 BELOW = "The pass is faster.\nDISSENT: said once more."

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bot.config.members import Effort, Member
 from bot.events import Completion
-from bot.llm import room
-from bot.llm.base import ModelError, Prompt, Provider
-from bot.members import Effort, Member
+from bot.llm.base import ModelError, Prompt, Provider, more_room, room
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
 from tests.llm.desk import provider
@@ -42,5 +41,5 @@ async def test_a_task_has_room_for_the_thoughts_of_its_effort(effort: Effort | N
 
 
 def test_who_is_to_think_harder_than_a_task_asks_has_more_room() -> None:
-    assert room.more("low", None) == room.more(None, "low") == room.more("high", "low") == 0
-    assert room.more("low", "high") == room.tokens(0, "high") - room.tokens(0, "low") == 14_000
+    assert more_room("low", None) == more_room(None, "low") == more_room("high", "low") == 0
+    assert more_room("low", "high") == room(0, "high") - room(0, "low") == 14_000

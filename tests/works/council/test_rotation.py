@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.members import MOST
+from bot.config.members import MOST
 from bot.works.council.rotation import label, labels, shown
 
 SEEDS = st.text(max_size=20)

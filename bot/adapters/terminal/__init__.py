@@ -1,0 +1,119 @@
+"""`chat` in a terminal: a prompt for a person, plain text for a pipe, JSON lines for a program.
+
+Chooses between the three; imports the heavy parts only once the prompt is on the screen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, BinaryIO
+
+from bot.adapters import leaving
+from bot.adapters.terminal.conversation import Application, Conversation
+from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, Ink
+from bot.config import DEMO
+
+if TYPE_CHECKING:
+    from bot.config import Config
+
+Open = Callable[["Config"], Awaitable[Application]]
+
+
+def log_to(config: Config) -> None:
+    """The log goes to the data folder: standard output is for people or for JSON."""
+    import logging
+
+    try:
+        config.data_dir.mkdir(parents=True, exist_ok=True)
+        handler: logging.Handler = logging.FileHandler(
+            config.data_dir / "sutradhar.log", encoding="utf-8", delay=True
+        )
+    except OSError:  # opening the app says so to the person
+        handler = logging.NullHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    # Of a line that cannot be written (a full disk, a closed pipe) nothing is said: it would be a traceback each.
+    logging.raiseExceptions = False
+    logging.captureWarnings(True)
+
+
+async def open_app(config: Config) -> Application:
+    """The application, its imports made in a thread so that the prompt goes on reading keys."""
+    import importlib
+
+    log_to(config)
+    # A short switch interval keeps typing smooth while a thread holds the interpreter for imports.
+    sys.setswitchinterval(0.001)
+    module = await asyncio.to_thread(importlib.import_module, "bot.app")
+    opened: Application = await module.App.open(config)
+    sys.setswitchinterval(0.005)
+    return opened
+
+
+def chat(config: Config, locale: str, thread: str | None, *, opened: Open = open_app) -> int:
+    """Run the chat until its input ends; the exit code."""
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return leaving.run(_person(config, locale, thread, opened))
+    return leaving.run(_pipe(config, locale, thread, opened))
+
+
+async def _person(config: Config, locale: str, thread: str | None, opened: Open) -> int:
+    from bot.adapters.terminal.prompt import Prompt
+
+    conversation = Conversation(locale, thread)
+    colour = coloured(sys.stdout.isatty())
+    prompt = Prompt(conversation, config.data_dir, welcome(config, conversation, colour), colour=colour)
+    return await prompt.run(opened(config))
+
+
+async def _pipe(config: Config, locale: str, thread: str | None, opened: Open) -> int:
+    from bot.adapters.terminal.feed import Feed, lines
+    from bot.adapters.terminal.outputs import PlainOutput, PlainScreen
+
+    conversation = Conversation(locale, thread)
+    tty = sys.stdout.isatty()
+    # A pipe's reader looks for sentences: nothing is wrapped for it.
+    ink = Ink(coloured(tty), shutil.get_terminal_size().columns if tty else 1_000_000)
+    screen = PlainScreen(sys.stdout, ink, sys.stderr)
+    output = PlainOutput(screen, conversation.say, config.data_dir / "files")
+    feed = Feed(conversation, output, overtake=False)
+    return await feed.run(opened(config), lines(sys.stdin.buffer))
+
+
+def chat_json(
+    config: Config, locale: str, thread: str | None, out: BinaryIO, *, opened: Open = open_app
+) -> int:
+    """The same for a program: one JSON line per event on `out`."""
+    return leaving.run(_program(config, locale, thread, out, opened))
+
+
+async def _program(config: Config, locale: str, thread: str | None, out: BinaryIO, opened: Open) -> int:
+    from bot.adapters.terminal.feed import Feed, lines
+    from bot.adapters.terminal.outputs import JsonLines
+
+    feed = Feed(Conversation(locale, thread), JsonLines(out), overtake=True)
+    return await feed.run(opened(config), lines(sys.stdin.buffer))
+
+
+def coloured(tty: bool) -> bool:
+    """Colours for a person, unless they said NO_COLOR (https://no-color.org)."""
+    return tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def welcome(config: Config, conversation: Conversation, colour: bool) -> list[str]:
+    """One line of who is there; at the first start also what to type."""
+    say, ink = conversation.say, Ink(colour)
+    model = next(iter(config.roles.answerer), None) or say("terminal.no_model")
+    if model == DEMO:
+        model = say("terminal.demo")
+    title = ink("Sutradhar", BOLD, CYAN)
+    configured = say("terminal.configured", model=model, embedding=config.embedding.model)
+    shown = [f"{title}  {ink(configured, DIM)}"]
+    if not (config.data_dir / "sutradhar.db").exists():
+        shown.append(say("terminal.first_run"))
+        shown += [f"  {ink(line, CYAN)}" for line in say("terminal.first_lines").split("\n")]
+    return [*shown, ""]

@@ -1,0 +1,176 @@
+"""Lines from a pipe: each is run and waited for before the next; the end of input drains.
+
+Serves the plain and the JSON chat alike; how things are shown is the output's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+from bot.adapters.terminal.conversation import Application, Conversation, House, new_id
+from bot.adapters.terminal.view import Claims
+from bot.command_line import parse
+from bot.events import Request, Sorry, Speak, View
+from bot.platforms import Platform
+from bot.requests import WATCH
+
+
+class Output(Protocol):
+    """Where a feed's runs are shown; each run ends with exactly one `done`. `speak` says words aloud, if it can."""
+
+    @property
+    def speak(self) -> Callable[[Request, Speak], Awaitable[None]] | None: ...
+
+    def view(self, run: str, request: Request, outbox: Claims) -> View: ...
+
+    async def say(self, run: str, text: str) -> None: ...
+
+    async def note(self, run: str, text: str) -> None: ...
+
+    async def fail(self, run: str, text: str) -> None: ...
+
+    async def done(self, run: str, status: str) -> None: ...
+
+
+@dataclass(slots=True)
+class _Line:
+    run: str
+    text: str
+    stopped: bool = False
+    stops: int = 0
+
+
+async def lines(source: BinaryIO) -> AsyncIterator[str]:
+    """The lines of a stream that may block, without holding up the loop or the process's end."""
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[bytes] = asyncio.Queue()
+
+    def pump() -> None:
+        # Leaving by a signal, the loop is closed while this thread still reads.
+        with contextlib.suppress(RuntimeError):
+            for line in _unlocked(source):
+                loop.call_soon_threadsafe(queue.put_nowait, line)
+            loop.call_soon_threadsafe(queue.put_nowait, b"")
+
+    # A daemon, because nothing can interrupt a read that waits for a person.
+    threading.Thread(target=pump, name="stdin", daemon=True).start()
+    while line := await queue.get():
+        yield line.decode("utf-8", errors="replace")
+
+
+def _unlocked(source: BinaryIO) -> Iterator[bytes]:
+    """The lines of a stream, read below its buffer.
+
+    A buffer's lock, held by a thread that waits for input, would abort the interpreter at its end.
+    """
+    raw = getattr(source, "raw", source)
+    rest = b""
+    while some := raw.read(65_536):
+        *whole, rest = (rest + some).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+    if rest:
+        yield rest
+
+
+class Feed:
+    """Runs lines one by one. With `overtake`, /stop is looked for ahead of its turn."""
+
+    def __init__(self, conversation: Conversation, output: Output, *, overtake: bool) -> None:
+        self._conversation = conversation
+        self._output = output
+        self._overtake = overtake
+        self._waiting: asyncio.Queue[_Line | None] = asyncio.Queue()
+        self._pending: list[_Line] = []
+        self._app: Application | None = None
+        self._failed = False
+
+    async def run(self, opening: Awaitable[Application], source: AsyncIterator[str]) -> int:
+        """0 when every line went well, 1 otherwise. An app that does not open fails every line."""
+        say = self._conversation
+        reading = asyncio.create_task(self._read(source))
+        closed: Sorry | None = None
+        resumed: list[Request] = []
+        try:
+            try:
+                self._app = await opening
+                for platform in ("terminal", WATCH):
+                    self._app.attach(Platform(platform, self._output.view, speak=self._output.speak))
+                resumed = await self._app.start()
+            except Sorry as sorry:
+                closed = sorry
+                print(say.sentence(sorry), file=sys.stderr)
+            while (line := await self._waiting.get()) is not None:
+                if self._app is None or closed is not None:
+                    await self._finish(line, closed)
+                else:
+                    await self._answer(line, self._app)
+                self._pending.remove(line)
+            if self._app is not None and closed is None:
+                for request in resumed:  # received before, so only waited for
+                    await (await self._app.perform(request)).wait()
+        finally:
+            reading.cancel()
+            if self._app is not None:
+                await self._app.close()
+        return 1 if self._failed or closed is not None else 0
+
+    async def _read(self, source: AsyncIterator[str]) -> None:
+        async for text in source:
+            if not text.strip():
+                continue
+            line = _Line(new_id(), text)
+            if self._overtake and text.strip().lower() == "/stop":
+                line.stops = await self._stop()
+            self._pending.append(line)
+            self._waiting.put_nowait(line)
+        self._waiting.put_nowait(None)
+
+    async def _stop(self) -> int:
+        """Stop what runs, and what waits in the pipe before this line; how many."""
+        waiting = [before for before in self._pending if not before.stopped]
+        for before in waiting:
+            before.stopped = True
+        if self._app is not None and waiting:
+            await self._app.stop(self._conversation.place)
+        return len(waiting)
+
+    def _overtaken(self, line: _Line) -> bool:
+        return line.stopped
+
+    async def _answer(self, line: _Line, app: Application) -> None:
+        if self._overtaken(line):
+            await self._output.done(line.run, "stopped")
+            return
+        try:
+            request = await self._conversation.request(line.run, parse(line.text), app)
+            if isinstance(request, House):
+                await self._house(line, request)
+                return
+            ticket = await app.perform(request)
+        except Sorry as sorry:
+            await self._finish(line, sorry)
+            return
+        if self._overtaken(line):  # by a /stop that came while the request was on its way
+            await app.stop(self._conversation.place)
+        status = await ticket.wait()
+        self._failed |= status == "failed"
+        await self._output.done(line.run, status)
+
+    async def _house(self, line: _Line, asked: House) -> None:
+        if asked.verb == "help":
+            await self._output.say(line.run, self._conversation.help(asked.text))
+        else:
+            await self._output.note(line.run, self._conversation.stopped(line.stops))
+        await self._output.done(line.run, "done")
+
+    async def _finish(self, line: _Line, sorry: Sorry | None) -> None:
+        self._failed = True
+        text = self._conversation.sentence(sorry) if sorry else ""
+        await self._output.fail(line.run, text)
+        await self._output.done(line.run, "failed")

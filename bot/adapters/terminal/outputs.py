@@ -1,0 +1,158 @@
+"""What a pipe gets: plain text as it comes, without colours; or every event as one line of JSON.
+
+docs/json.md describes the fields. Knows no prompt and no work.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO, get_args
+
+from bot.adapters.draft import clean
+from bot.adapters.terminal.markdown import BOLD, RED, Ink, MarkdownStream
+from bot.adapters.terminal.view import Claims, Stages, TerminalView
+from bot.events import Changed, Ended, Event, Failed, Notice, Request, Shown, Speak, Text, View
+from bot.words import Words
+
+# JSON allows them bare inside a string, but some are line ends to who reads lines, others steer a terminal.
+_BARE = re.compile("[\x7f-\x9f\u2028\u2029]")
+
+
+class PlainScreen:
+    """Finished lines to a stream. The passing line goes to `passing` where that is a terminal."""
+
+    def __init__(self, out: TextIO, ink: Ink, passing: TextIO | None) -> None:
+        self.ink = ink
+        self._out = out
+        self._passing = passing if passing is not None and passing.isatty() else None
+
+    async def write(self, lines: Sequence[str]) -> None:
+        self._wipe()
+        self._out.write("".join(f"{line}\n" for line in lines))
+        self._out.flush()
+
+    def tail(self, run: str, text: str) -> None:
+        pass
+
+    def status(self, run: str, text: str) -> None:
+        self._wipe()
+        if self._passing is not None and text:
+            self._passing.write(text[: self.ink.width - 1])
+            self._passing.flush()
+
+    def _wipe(self) -> None:
+        if self._passing is not None:
+            self._passing.write("\r\x1b[K")
+            self._passing.flush()
+
+
+class PlainOutput:
+    """What bot.adapters.terminal.feed shows through, for a pipe."""
+
+    speak = None
+    """The words stand on the screen already."""
+
+    def __init__(self, screen: PlainScreen, say: Words, folder: Path) -> None:
+        self._screen = screen
+        self._say = say
+        self._folder = folder
+
+    def view(self, run: str, request: Request, outbox: Claims) -> View:
+        stages = Stages(outbox, request.place.space, run)
+        return TerminalView(self._screen, stages, self._say, self._folder, hold=False)
+
+    async def say(self, run: str, text: str) -> None:
+        stream = MarkdownStream(self._screen.ink)
+        await self._screen.write([*stream.feed(text), *stream.end()])
+
+    async def note(self, run: str, text: str) -> None:
+        await self._screen.write([self._screen.ink(clean(text), BOLD)])
+
+    async def fail(self, run: str, text: str) -> None:
+        await self._screen.write([self._screen.ink(f"✗ {clean(text)}", RED)])
+
+    async def done(self, run: str, status: str) -> None:
+        self._screen.status(run, "")
+
+
+def event_fields(event: Event) -> dict[str, Any]:
+    """An event's name and fields, bytes as base64."""
+    return {"event": type(event).__name__.lower(), **_fields(event)}
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, tuple):
+        return [event_fields(one) if isinstance(one, get_args(Shown)) else _plain(one) for one in value]
+    return _fields(value) if is_dataclass(value) else value
+
+
+class JsonLines:
+    """Writes the events of every run to one stream of bytes, each input line ended by exactly one "done"."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._done: set[str] = set()
+
+    def view(self, run: str, request: Request, outbox: Claims) -> View:
+        return _JsonView(self, Stages(outbox, request.place.space, run))
+
+    async def speak(self, request: Request, words_aloud: Speak) -> None:
+        """Words for who turns them into a voice; each once, also after a crash."""
+        self.write({"run": request.id, "stage": None, **event_fields(words_aloud)})
+
+    async def say(self, run: str, text: str) -> None:
+        """The answer to a verb of the house, such as /help."""
+        self.write({"run": run, "stage": None, **event_fields(Text(text))})
+
+    async def note(self, run: str, text: str) -> None:
+        self.write({"run": run, "stage": None, **event_fields(Notice(text))})
+
+    async def fail(self, run: str, text: str) -> None:
+        self.write({"run": run, "stage": None, **event_fields(Failed(text))})
+
+    async def done(self, run: str, status: str) -> None:
+        """End a run; ending it again is nothing."""
+        if run not in self._done:
+            self._done.add(run)
+            self.write({"run": run, "event": "done", "status": status})
+
+    def write(self, line: dict[str, Any]) -> None:
+        text = json.dumps(line, ensure_ascii=False, separators=(", ", ": "))
+        text = _BARE.sub(lambda bare: f"\\u{ord(bare[0]):04x}", text)
+        self._out.write(text.encode("utf-8", errors="replace") + b"\n")
+        self._out.flush()
+
+
+class _JsonView:
+    def __init__(self, lines: JsonLines, stages: Stages) -> None:
+        self._lines = lines
+        self._stages = stages
+
+    async def show(self, event: Shown) -> None:
+        retitles = self._stages.retitles(event)
+        await self._stages.enter(event)
+        line: dict[str, Any] = {"run": self._stages.run, "stage": self._stages.key, **event_fields(event)}
+        if self._stages.replaces and not retitles:  # else what has just come would be dropped, too
+            line["replace"] = True
+        self._lines.write(line)
+
+    async def change(self, changed: Changed) -> None:
+        if await self._stages.changes(changed):
+            self._lines.write(event_fields(changed))
+
+    async def flush(self, status: Ended) -> None:
+        await self._stages.leave()
+
+    async def close(self, status: Ended) -> None:
+        await self._lines.done(self._stages.run, status)

@@ -1,0 +1,297 @@
+"""The terminal with a person at it: a prompt that stays usable while answers and jobs run above it.
+
+Knows no work. The open paragraph of an answer grows in the prompt's own message and moves up into
+the scrollback, wrapped and styled, when it is whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+from collections.abc import Awaitable, Sequence
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.shortcuts import CompleteStyle, print_formatted_text
+from prompt_toolkit.styles import Style
+
+from bot.adapters.draft import clean
+from bot.adapters.terminal.complete import LineCompleter
+from bot.adapters.terminal.conversation import Application, Conversation, House, new_id
+from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream
+from bot.adapters.terminal.view import Claims, Stages, TerminalView
+from bot.command_line import Parsed, parse
+from bot.commands import verb
+from bot.events import Request, Sorry, View
+from bot.platforms import Platform
+from bot.requests import WATCH
+
+_SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_WIDEST = 100
+"""Columns: longer lines are hard to read, however wide the window."""
+_log = logging.getLogger(__name__)
+
+_STYLE = Style.from_dict(
+    {"bottom-toolbar": "noreverse fg:ansibrightblack", "completion-menu": "bg:ansiblack fg:ansiwhite"}
+)
+
+
+class Prompt:
+    """One person's sitting. It is the Screen of every view."""
+
+    def __init__(
+        self, conversation: Conversation, data: Path, welcome: Sequence[str], *, colour: bool
+    ) -> None:
+        self.conversation = conversation
+        self.say = conversation.say
+        self.ink = Ink(colour, min(shutil.get_terminal_size().columns, _WIDEST))
+        self._data = data
+        self._welcome = welcome
+        self._app: Application | None = None
+        self._ready = asyncio.Event()
+        self._broken = False
+        self._tails: dict[str, str] = {}
+        self._statuses: dict[str, str] = {}
+        self._jobs: set[str] = set()
+        self._answers: dict[str, str] = {}
+        self._tasks: set[asyncio.Future[None]] = set()
+        self._ticks = 0
+        self._session: PromptSession[str] = PromptSession(
+            history=_history(data),
+            completer=LineCompleter(self._names, self.say),
+            complete_while_typing=True,
+            complete_style=CompleteStyle.COLUMN,
+            key_bindings=self._keys(),
+            bottom_toolbar=self._toolbar,
+            style=_STYLE,
+            erase_when_done=True,
+            reserve_space_for_menu=6,
+        )
+        self._session.app.ttimeoutlen = 0.05
+        self._session.app.min_redraw_interval = 0.03
+
+    # The Screen of the views.
+
+    async def write(self, lines: Sequence[str]) -> None:
+        text = "\n".join(lines)
+        if self.ink.colour:
+            await run_in_terminal(lambda: print_formatted_text(ANSI(text)))
+        else:
+            await run_in_terminal(lambda: print(text))
+
+    def tail(self, run: str, text: str) -> None:
+        if text:
+            self._tails[run] = text
+        else:
+            self._tails.pop(run, None)
+        self._session.app.invalidate()
+
+    def status(self, run: str, text: str) -> None:
+        if text:
+            self._statuses[run] = text
+        else:
+            self._statuses.pop(run, None)
+        self._session.app.invalidate()
+
+    # The sitting.
+
+    async def run(self, opening: Awaitable[Application]) -> int:
+        """Show the prompt at once, open the app behind it; 0, or 1 when it does not open."""
+        code = 0
+        with patch_stdout(raw=True):
+            ticking = asyncio.create_task(self._tick())
+            starting = asyncio.create_task(self._start(opening))
+            try:
+                while True:
+                    # Its own handler would ask for ENTER after every fault, inside this very prompt.
+                    line = await self._session.prompt_async(
+                        self._message, pre_run=self._greet, set_exception_handler=False
+                    )
+                    if line.strip():
+                        self._spawn(self._line(line.strip()))
+            except (EOFError, KeyboardInterrupt):
+                code = int(self._broken)
+            finally:
+                ticking.cancel()
+                await self._leave(starting)
+        return code
+
+    async def _start(self, opening: Awaitable[Application]) -> None:
+        try:
+            app = await opening
+            self._app = app
+            for platform in ("terminal", WATCH):
+                app.attach(Platform(platform, self._view))
+            for request in await app.start():
+                self._note(request)
+                self._spawn(self._end(request.id, app, request))
+        except Sorry as sorry:
+            self._broken = True
+            await self.write([self.ink(self.ink.wrap(self.conversation.sentence(sorry), "✗ ", "  "), RED)])
+            if self._session.app.is_running:
+                self._session.app.exit(exception=EOFError)
+        finally:
+            self._ready.set()
+
+    async def _leave(self, starting: asyncio.Task[None]) -> None:
+        if self._answers or self._jobs:
+            await self.write([self.ink(self.say("terminal.left_running"), DIM)])
+        starting.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(starting, *self._tasks, return_exceptions=True)
+        if self._app is not None:
+            await self._app.close()
+
+    def _greet(self) -> None:
+        if self._welcome:
+            shown, self._welcome = "\n".join(self._welcome), ()
+            print(shown)
+
+    def _spawn(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Future[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            _log.error("a line could not be run", exc_info=fault)
+            sentence = self.say("app.failed", run="-")
+            self._spawn(self.write([self.ink(self.ink.wrap(sentence, "✗ ", "  "), RED)]))
+
+    async def _line(self, line: str) -> None:
+        await self.write([self.ink("› ", BOLD, CYAN) + self.ink(clean(line), BOLD)])
+        run = new_id()
+        try:
+            parsed = parse(line)
+            if parsed.verb is not None and parsed.verb.name == "help":
+                stream = MarkdownStream(self.ink)
+                await self.write([*stream.feed(self.conversation.help(parsed.text)), *stream.end()])
+                return
+            if not self._ready.is_set():
+                self.status(run, self.say("terminal.opening"))
+                await self._ready.wait()
+                self.status(run, "")
+            if self._app is not None and not self._broken:
+                await self._ask(run, parsed, self._app)
+        except Sorry as sorry:
+            await self.write([self.ink(self.ink.wrap(self.conversation.sentence(sorry), "✗ ", "  "), RED)])
+
+    async def _ask(self, run: str, parsed: Parsed, app: Application) -> None:
+        request = await self.conversation.request(run, parsed, app)
+        if isinstance(request, House):
+            stopped = await app.stop(self.conversation.place)
+            await self.write([self.ink(self.conversation.stopped(stopped), DIM)])
+            return
+        self._note(request)
+        try:
+            await app.perform(request)
+        except Sorry:
+            self._forget(run)
+            raise
+        await self._end(run, app, request)
+
+    async def _end(self, run: str, app: Application, request: Request) -> None:
+        ticket = await app.perform(request)
+        await ticket.wait()
+        self._forget(run)
+
+    def _note(self, request: Request) -> None:
+        if verb(request.work, request.verb).background:
+            self._jobs.add(request.id)
+        else:
+            self._answers[request.id] = request.verb
+
+    def _forget(self, run: str) -> None:
+        self._jobs.discard(run)
+        self._answers.pop(run, None)
+        self._tails.pop(run, None)
+        self._statuses.pop(run, None)
+        self._session.app.invalidate()
+
+    def _view(self, run: str, request: Request, outbox: Claims) -> View:
+        self.ink = Ink(self.ink.colour, min(shutil.get_terminal_size().columns, _WIDEST))
+        stages = Stages(outbox, request.place.space, run)
+        row = verb(request.work, request.verb)
+        # Only ordered runs stream: two texts that grew at once could not be told apart.
+        return TerminalView(self, stages, self.say, self._data / "files", hold=not row.ordered)
+
+    async def _names(self, kind: str, prefix: str, shelf: str | None) -> list[str]:
+        if self._app is None or not self._ready.is_set():
+            return []
+        here = self.conversation
+        return await self._app.complete(here.place.space, kind, prefix, shelf, here.author.id)
+
+    # What is drawn.
+
+    async def _tick(self) -> None:
+        """The spinner turns while something runs, so that a long wait is seen to be alive."""
+        while True:
+            await asyncio.sleep(0.12)
+            if self._statuses or self._answers or not self._ready.is_set():
+                self._ticks += 1
+                self._session.app.invalidate()
+
+    def _spinner(self) -> str:
+        return self.ink(_SPIN[self._ticks % len(_SPIN)], CYAN)
+
+    def _message(self) -> ANSI:
+        lines = [line for tail in self._tails.values() for line in tail.split("\n")]
+        # The window's own rows bound it: what has scrolled off comes whole when the block ends.
+        lines = lines[-max(shutil.get_terminal_size().lines - 9, 3) :]
+        passing = [text for run, text in self._statuses.items() if run not in self._jobs]
+        if self._answers and not passing and not self._tails:
+            passing = [self.say("terminal.working")]
+        lines += [f"{self._spinner()} {self.ink(text[: self.ink.width - 4], DIM)}" for text in passing]
+        return ANSI("\n".join([*lines, self.ink("› ", BOLD, CYAN)]))
+
+    def _toolbar(self) -> ANSI:
+        jobs = [self._statuses.get(run) or self.say("terminal.working") for run in self._jobs]
+        parts = [f"{self._spinner()} {job}" for job in jobs]
+        if not self._ready.is_set() and not self._statuses:
+            parts.append(f"{self._spinner()} {self.say('terminal.opening')}")
+        hint = self.say("terminal.hint_stop") if self._answers or self._jobs else self.say("terminal.hint")
+        return ANSI("  ".join([*parts, self.ink(hint, DIM)]))
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+        running = Condition(lambda: bool(self._answers or self._jobs))
+
+        @keys.add("escape", filter=running, eager=True)
+        def _stop(event: KeyPressEvent) -> None:
+            self._spawn(self._stop())
+
+        @keys.add("c-c")
+        def _interrupt(event: KeyPressEvent) -> None:
+            if self._answers or self._jobs:
+                self._spawn(self._stop())
+            elif event.current_buffer.text:
+                event.current_buffer.reset()
+            else:
+                self._spawn(self.write([self.ink(self.say("terminal.hint_leave"), YELLOW)]))
+
+        return keys
+
+    async def _stop(self) -> None:
+        if self._app is not None and self._ready.is_set():
+            await self._app.stop(self.conversation.place)
+
+
+def _history(data: Path) -> History:
+    """The lines of earlier sittings; kept in memory alone where the folder cannot be written."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        file = data / "history"
+        file.touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(file) if os.access(file, os.W_OK) else InMemoryHistory()

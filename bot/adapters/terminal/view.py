@@ -1,0 +1,285 @@
+"""How one run's events look in a terminal: stages as headed blocks, text as it comes, then the sources.
+
+Knows no prompt and no work: a view writes to a Screen, which is a prompt's or a pipe's, and asks Stages whether a stage
+was shown before a crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol, assert_never
+
+from bot.adapters.draft import clean
+from bot.adapters.terminal.markdown import BLUE, BOLD, DIM, GREEN, RED, YELLOW, Ink, MarkdownStream
+from bot.events import (
+    Attachment,
+    Changed,
+    Choices,
+    Citation,
+    Elsewhere,
+    Ended,
+    Failed,
+    Notice,
+    Picture,
+    Shown,
+    Stage,
+    Status,
+    Text,
+)
+from bot.words import Words
+
+
+class Screen(Protocol):
+    """Where views write. `write` keeps what it shows; tail and status are passing."""
+
+    ink: Ink
+
+    async def write(self, lines: Sequence[str]) -> None: ...
+
+    def tail(self, run: str, text: str) -> None:
+        """The open block of the run that streams, or "" when there is none."""
+        ...
+
+    def status(self, run: str, text: str) -> None:
+        """The passing line of a run, or "" when it is over."""
+        ...
+
+
+class Claimed(Protocol):
+    @property
+    def fresh(self) -> bool: ...
+
+    @property
+    def shown(self) -> str | None: ...
+
+
+class Claims(Protocol):
+    """The part of storage.outbox.Outbox that a view without messages to edit needs."""
+
+    async def claim(self, space: str, run: str, stage: str) -> Claimed: ...
+
+    async def get(self, space: str, run: str, stage: str) -> Claimed | None: ...
+
+    async def sent(
+        self, space: str, run: str, stage: str, message_id: str, shown: str | None = None
+    ) -> None: ...
+
+
+@dataclass(slots=True)
+class Stages:
+    """Follows one run's events: which stage is being shown, and whether it was shown before a crash.
+
+    A view asks here when a stage opens and says here what it shows when it ends. `key` is the open stage, None before
+    the first.
+    """
+
+    outbox: Claims
+    space: str
+    run: str
+    key: str | None = None
+    replaces: bool = False
+    _shown: list[str] = field(default_factory=list)
+
+    def retitles(self, event: Shown) -> bool:
+        """Whether the event only gives the open stage another title."""
+        return isinstance(event, Stage) and event.key == self.key
+
+    async def enter(self, event: Shown) -> None:
+        """Take note of an event before it is shown; `replaces` is then right for it."""
+        if isinstance(event, Stage) and not self.retitles(event):
+            await self.leave()
+            self.key = event.key
+            self.replaces = not (await self.outbox.claim(self.space, self.run, event.key)).fresh
+        if self.key is not None:
+            self._shown.append(repr(event))
+
+    async def leave(self) -> None:
+        """The open stage has been shown whole."""
+        if self.key is not None:
+            await self.outbox.sent(self.space, self.run, self.key, self.key, _hash(self._shown))
+        self.key, self.replaces = None, False
+        self._shown.clear()
+
+    async def changes(self, changed: Changed) -> bool:
+        """Whether the stage was shown, and in another way than this, which is then noted as shown."""
+        row, shown = await self.outbox.get(self.space, self.run, changed.stage), _hash([repr(changed)])
+        if row is None or row.shown in (None, shown):
+            return False
+        await self.outbox.sent(self.space, self.run, changed.stage, changed.stage, shown)
+        return True
+
+
+def _hash(shown: Sequence[str]) -> str:
+    return sha256("\n".join(shown).encode(errors="replace")).hexdigest()[:16]
+
+
+class TerminalView:
+    """One run on a screen. With `hold`, everything is written in one block at the end."""
+
+    def __init__(self, screen: Screen, stages: Stages, say: Words, folder: Path, *, hold: bool) -> None:
+        self._screen = screen
+        self._stages = stages
+        self._say = say
+        self._folder = folder
+        self._hold = hold
+        self._held: list[str] = []
+        self._text = MarkdownStream(screen.ink)
+        self._citations: dict[int, Citation] = {}
+        self._said: list[str] = []
+
+    async def show(self, event: Shown) -> None:
+        ink, say = self._screen.ink, self._say
+        retitles = self._stages.retitles(event)
+        if retitles:
+            await self._end_text()
+        elif isinstance(event, Stage):
+            await self._end_stage()
+        await self._stages.enter(event)
+        match event:
+            case Stage(title=title):
+                anew = self._stages.replaces and not retitles
+                again = f"  ({say('terminal.replaces')})" if anew else ""
+                if title or again:
+                    await self._write(["", ink(f"▍ {clean(title)}", BOLD, BLUE) + ink(again, YELLOW)])
+            case Text(text=text):
+                self._said.append(_letters(text))
+                await self._write(self._text.feed(text))
+                if not self._hold:
+                    self._screen.status(self._stages.run, "")
+                    self._screen.tail(self._stages.run, self._text.tail())
+            case Status():
+                self._screen.status(self._stages.run, progress(event))
+            case Citation(n=n):
+                self._citations[n] = event
+            case Choices(prompt=prompt, choices=choices):
+                lines = [
+                    f"  {ink(clean(one.label), BOLD)}  "
+                    f"{ink(clean(one.command) or say('terminal.dismiss'), DIM)}"
+                    for one in choices
+                ]
+                await self._block([ink.wrap(clean(prompt)), *lines])
+            case Picture(name=name, png=data, alt=alt):
+                saved = await self._save(name, data)
+                await self._block([ink.wrap(f"{clean(alt)}  {ink(saved, DIM)}")])
+            case Attachment(name=name, data=data):
+                saved = await self._save(name, data)
+                await self._block([ink.wrap(say("terminal.saved", path=saved))])
+            case Elsewhere(place=place, title=title):
+                await self._block([ink.wrap(f"→ {clean(title)}  {ink(clean(place.thread), DIM)}")])
+            case Notice(text=text):
+                await self._block([ink(ink.wrap(clean(text), "· ", "  "), YELLOW)])
+            case Failed(text=text):
+                await self._block([ink(ink.wrap(clean(text), "✗ ", "  "), RED)])
+            case _:
+                assert_never(event)
+
+    async def change(self, changed: Changed) -> None:
+        """What scrolls by cannot be changed: the stage is shown once more, and it says why."""
+        if not await self._stages.changes(changed):
+            return
+        ink, why = self._screen.ink, "terminal.changed" if changed.contents else "terminal.withdrawn"
+        await self._write(
+            ["", ink(f"▍ {clean(changed.title)}", BOLD, BLUE) + ink(f"  ({self._say(why)})", YELLOW)]
+        )
+        for content in changed.contents:
+            await self.show(content)
+        await self._end_stage()
+        await self._write_held()
+
+    async def flush(self, status: Ended) -> None:
+        await self._end_stage()
+        await self._stages.leave()
+        if status == "stopped":
+            await self._write([self._screen.ink(self._say("terminal.stopped"), YELLOW)])
+        await self._write_held()
+
+    async def _write_held(self) -> None:
+        if self._held:
+            held, self._held = self._held, []
+            await self._screen.write(held)
+
+    async def close(self, status: Ended) -> None:
+        self._screen.status(self._stages.run, "")
+
+    async def _write(self, lines: Sequence[str]) -> None:
+        if self._hold:
+            self._held += lines
+        elif lines:
+            await self._screen.write(lines)
+
+    async def _block(self, lines: Sequence[str]) -> None:
+        """Something that is not text: the open paragraph ends before it, with its sources."""
+        await self._end_stage()
+        await self._write(lines)
+
+    async def _end_text(self) -> None:
+        left = self._text.end()
+        self._screen.tail(self._stages.run, "")
+        await self._write(left)
+
+    async def _end_stage(self) -> None:
+        await self._end_text()
+        if self._citations:
+            cited = [
+                line
+                for n in sorted(self._citations)
+                for line in citation(self._screen.ink, self._citations[n], self._quoted(n))
+            ]
+            self._citations.clear()
+            self._said.clear()
+            await self._write(["", *cited, ""])
+
+    def _quoted(self, n: int) -> bool:
+        """Whether the words that [n] stands on are what the stage has just shown."""
+        return _letters(self._citations[n].quote) in "".join(self._said)
+
+    async def _save(self, name: str, data: bytes) -> str:
+        """Keep a file that came with the answer; the run's id keeps two of one name apart."""
+        target = self._folder / f"{self._stages.run[-12:]}-{Path(clean(name)).name or 'file'}"
+
+        def write() -> None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+
+        await asyncio.to_thread(write)
+        return str(target)
+
+
+def progress(status: Status) -> str:
+    """The passing line, with a bar where the total is known."""
+    text = " ".join(clean(status.text).split())
+    if status.done is None or not status.total:
+        return text
+    share = min(max(status.done / status.total, 0.0), 1.0)
+    filled = round(share * 12)
+    return f"{text} {'━' * filled}{'─' * (12 - filled)} {status.done}/{status.total}"
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def citation(ink: Ink, cited: Citation, quoted: bool = False) -> list[str]:
+    """[n] with where it is from, then the words it stands on unless they are `quoted` above."""
+    where = clean(cited.source)
+    if cited.heading:
+        where += f" › {clean(cited.heading)}"
+    if cited.page is not None:
+        where += f", p. {cited.page}"
+    quote = " ".join(clean(cited.quote).split())
+    if len(quote) > 240:
+        quote = quote[:240].rsplit(" ", 1)[0] + " …"
+    marker = f"[{cited.n}] "
+    indent = " " * len(marker)
+    lines = [ink.wrap(where, ink(marker, GREEN), indent)]
+    if quoted:
+        return lines
+    return (
+        [*lines, *(ink(line, DIM) for line in ink.wrap(f"“{quote}”", indent, indent).split("\n"))]
+        if quote
+        else lines
+    )

@@ -1,0 +1,148 @@
+"""Settings: what config.toml, the environment and `.env` say, put together; `settings` has their shape.
+
+Who plays the parts where [roles] says nothing is decided here, too: the services whose keys are there, else the
+demo model.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+from bot import models
+from bot.config import members
+from bot.config.settings import (
+    BUILT_IN,
+    DEMO,
+    KEYED,
+    MOST_DAYS,
+    BudgetConfig,
+    Config,
+    CouncilConfig,
+    DiscordConfig,
+    ProviderConfig,
+    RetrievalConfig,
+    RolesConfig,
+    RolesFrom,
+    Secrets,
+    SlackConfig,
+    TracingConfig,
+)
+
+__all__ = [
+    "DEMO",
+    "MOST_DAYS",
+    "BudgetConfig",
+    "Config",
+    "CouncilConfig",
+    "DiscordConfig",
+    "ProviderConfig",
+    "RetrievalConfig",
+    "RolesConfig",
+    "Secrets",
+    "SlackConfig",
+    "TracingConfig",
+    "load",
+]
+
+_APPLICATION: Final = "sutradhar"
+_BUNDLED: Final = Path(__file__).parents[2] / "config.toml.example"
+
+_DEMO_COUNCIL: Final = tuple(
+    f'{DEMO} persona="{persona}" temperature={temperature}'
+    for persona, temperature in (("a careful reader", 0.3), ("a storyteller", 0.9), ("a sceptic", 0.6))
+)
+"""Three seats of that one, so that a council can be watched without a key."""
+
+
+def load(
+    path: Path | None = None, data: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Config:
+    """Read the settings: arguments, then `environ`, then `.env`, then config.toml, then defaults.
+
+    `path` and `data` are what the command line said. Raises Sorry ("config.…") for what cannot be
+    used, with its line.
+    """
+    environ = os.environ if environ is None else environ
+    secrets = Secrets(environ, _dotenv(Path.cwd()))
+    named = path or _path(secrets.get("SUTRADHAR_CONFIG"))
+    file = named or (Path("config.toml") if Path("config.toml").exists() else None)
+    if file is not None and (beside := _dotenv(file.parent)):
+        secrets = Secrets(environ, beside)
+    models_dir = (_path(secrets.get("SUTRADHAR_MODELS")) or _user_dir() / "models").expanduser()
+    tables: dict[str, Any] = {}
+    suggested: dict[str, RolesConfig] = {}
+    if file is not None:
+        from bot.config.file import ConfigFile
+
+        opened = ConfigFile(file)
+        tables = opened.tables()
+        suggested = opened.suggested()
+    if "roles" in tables:
+        tables["roles_from"] = "config"
+    else:
+        providers = tables.get("providers", BUILT_IN)
+        tables["roles"], tables["roles_from"] = _roles(providers, secrets, suggested, models_dir)
+    return Config(
+        data_dir=(data or _path(secrets.get("SUTRADHAR_DATA")) or _user_dir() / "data").expanduser(),
+        models_dir=models_dir,
+        file=file,
+        secrets=secrets,
+        **tables,
+    )
+
+
+def _roles(
+    providers: Mapping[str, ProviderConfig],
+    secrets: Secrets,
+    suggested: Mapping[str, RolesConfig],
+    models_dir: Path,
+) -> tuple[RolesConfig, RolesFrom]:
+    """The parts where [roles] gives none: to the services whose keys are there, one standing in for the
+    other, else to the demo model if its files are there. `suggested` are the user's own [suggested] tables.
+    """
+    keyed = [name for name in KEYED if (key := providers[name].api_key_env) and secrets.get(key)]
+    if keyed:
+        suggested = {**_bundled_suggestions(), **suggested}
+        parts = {
+            part.name: tuple(
+                model for name in keyed if name in suggested for model in getattr(suggested[name], part.name)
+            )
+            for part in fields(RolesConfig)
+        }
+        parts["council"] = parts["council"][: members.MOST]
+        if any(parts.values()):
+            return RolesConfig(**parts), "keys"
+    if all(models.present(models_dir, name) for name in models.needed(DEMO)):
+        return RolesConfig(answerer=(DEMO,), writer=(DEMO,), extractor=(DEMO,), council=_DEMO_COUNCIL), "demo"
+    return RolesConfig(), "none"
+
+
+def _bundled_suggestions() -> dict[str, RolesConfig]:
+    """Names of models age, so they stand in the example and nowhere in the code."""
+    from bot.config.file import ConfigFile
+
+    return ConfigFile(_BUNDLED).suggested() if _BUNDLED.is_file() else {}
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
+
+
+def _user_dir() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path(_APPLICATION, appauthor=False)
+
+
+def _dotenv(folder: Path) -> dict[str, str]:
+    """The variables of `folder`/.env as they stand: a key may contain a dollar sign."""
+    file = folder / ".env"
+    if not file.is_file():
+        return {}
+    from dotenv import dotenv_values
+
+    return {name: value for name, value in dotenv_values(file, interpolate=False).items() if value}

@@ -1,0 +1,302 @@
+"""Reads config.toml, and refuses what it cannot use with the line and the nearest right word.
+
+It deliberately knows neither environment nor defaults: those are in `bot.config` and `bot.config.settings`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, Final
+
+from bot.config import members
+from bot.config.settings import (
+    BUILT_IN,
+    EMBEDDERS,
+    KEYED,
+    BudgetConfig,
+    CouncilConfig,
+    DiscordConfig,
+    EmbeddingConfig,
+    LibraryConfig,
+    ProviderConfig,
+    RetrievalConfig,
+    RolesConfig,
+    SlackConfig,
+    StorageConfig,
+    TracingConfig,
+)
+from bot.config.text import (
+    VARIABLES,
+    address,
+    line_of,
+    nearest,
+    password,
+    secret,
+    secret_setting,
+    shown,
+    variable,
+)
+from bot.events import Sorry
+
+TABLES: Final[Mapping[str, type]] = {
+    "roles": RolesConfig,
+    "council": CouncilConfig,
+    "budget": BudgetConfig,
+    "embedding": EmbeddingConfig,
+    "retrieval": RetrievalConfig,
+    "library": LibraryConfig,
+    "storage": StorageConfig,
+    "tracing": TracingConfig,
+    "discord": DiscordConfig,
+    "slack": SlackConfig,
+}
+
+_KINDS: Final = ("openai-compatible", "openai", "anthropic")
+_URLS: Final = {
+    "base_url": ("http://", "https://"),
+    "chroma_url": ("http://", "https://"),
+    "api_base": ("http://", "https://"),
+    "endpoint": ("http://", "https://"),
+    "gateway_url": ("ws://", "wss://"),
+    "url": ("sqlite+aiosqlite:///", "postgresql+psycopg://"),
+}
+
+
+class ConfigFile:
+    """One config.toml being read. Every refusal names the file and the line."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        try:
+            self.text = file.read_text(encoding="utf-8-sig")
+            self.raw = tomllib.loads(self.text)
+        except FileNotFoundError:
+            raise Sorry("config.missing", file=file) from None
+        except OSError as fault:
+            raise Sorry("config.unreadable", file=file, reason=fault.strerror or str(fault)) from fault
+        except UnicodeDecodeError as fault:
+            raise Sorry("config.encoding", file=file) from fault
+        except tomllib.TOMLDecodeError as fault:
+            raise Sorry("config.syntax", file=file, reason=str(fault)) from fault
+
+    def tables(self) -> dict[str, Any]:
+        """The arguments of Config that the file sets."""
+        self._known((), self.raw, [*TABLES, "providers", "suggested"])
+        found: dict[str, Any] = {"providers": self._providers()}
+        for name, kind in TABLES.items():
+            if name in self.raw:
+                found[name] = self._fill((name,), kind, {})
+        if "roles" in found:
+            self._check_roles(found["roles"], found["providers"])
+        if "council" in found:
+            self._check_models(("council", "models"), found["council"].models, found["providers"])
+        if (retrieval := found.get("retrieval")) is not None:
+            self._check_order(retrieval)
+        if (discord := found.get("discord")) is not None:
+            self._check_shards(discord)
+        return found
+
+    def suggested(self) -> dict[str, RolesConfig]:
+        """The [suggested.…] tables: which models of a service would play which part, once its key is found."""
+        self._known(("suggested",), self._table(("suggested",)), list(KEYED))
+        found = {}
+        for name in self._table(("suggested",)):
+            parts = self._fill(("suggested", name), RolesConfig, {})
+            found[name] = RolesConfig(
+                **{
+                    part.name: tuple(f"{name}:{model}" for model in getattr(parts, part.name))
+                    for part in fields(RolesConfig)
+                }
+            )
+            for part in fields(RolesConfig):
+                self._check_members(("suggested", name, part.name), getattr(found[name], part.name))
+        return found
+
+    def _providers(self) -> dict[str, ProviderConfig]:
+        providers = dict(BUILT_IN)
+        for name in self._table(("providers",)):
+            where = ("providers", name)
+            known = BUILT_IN.get(name)
+            if ":" in name or not name.strip():
+                raise self._sorry("config.provider_name", where)
+            start = known or ProviderConfig(name, "")
+            raw = self._table(where)
+            if "kind" not in raw and known is None:
+                raise self._sorry("config.provider_kind", where, choices=", ".join(_KINDS))
+            filled = self._fill(where, ProviderConfig, {"name": name, "kind": start.kind})
+            kinds = (start.kind,) if known else _KINDS
+            if filled.kind not in kinds:
+                self._wrong_choice((*where, "kind"), filled.kind, kinds)
+            if filled.kind == "openai-compatible" and filled.base_url is None:
+                raise self._sorry("config.provider_url", where)
+            # A service at its own address wants its own key; one at another address may want none.
+            usual = start.api_key_env if known else _key_of(filled)
+            providers[name] = replace(filled, api_key_env=filled.api_key_env or usual)
+        return providers
+
+    def _fill(self, where: tuple[str, ...], kind: type, given: dict[str, Any]) -> Any:
+        """`kind` made of the table at `where`; `given` may be overwritten, but for its "name"."""
+        raw = self._table(where)
+        known = {member.name: member for member in fields(kind) if member.name != "name"}
+        self._known(where, raw, list(known))
+        values = {name: self._value((*where, name), known[name], raw[name]) for name in raw}
+        return kind(**(given | values))
+
+    def _table(self, where: tuple[str, ...]) -> dict[str, Any]:
+        found: Any = self.raw
+        for name in where:
+            found = found.get(name, {})
+            if not isinstance(found, dict):
+                raise self._sorry("config.not_a_table", where)
+        return found  # type: ignore[no-any-return]  # a TOML table, checked above
+
+    def _value(self, where: tuple[str, ...], member: Any, value: Any) -> Any:
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and secret(where[-1], text):
+                raise self._secret(where)
+            if isinstance(text, str) and password(text):
+                raise self._sorry("config.password", where)
+        match member.type:
+            case "int" | "float" | "int | None" | "float | None":
+                number = (int, float) if member.type.startswith("float") else (int,)
+                if isinstance(value, bool) or not isinstance(value, number):
+                    raise self._sorry("config.type_number", where, value=shown(value))
+                self._in_range(where, member, value)
+                return value
+            case "tuple[int, ...]":
+                if not isinstance(value, list) or not all(type(one) is int for one in value):
+                    raise self._sorry("config.type_numbers", where, value=shown(value))
+                for one in value:
+                    self._in_range(where, member, one)
+                return tuple(dict.fromkeys(value))
+            case "bool":
+                if not isinstance(value, bool):
+                    raise self._sorry("config.type_truth", where, value=shown(value))
+                return value
+            case "Chain":
+                return self._chain(where, value)
+            case "Members":
+                return self._texts(where, value, "config.type_list")
+            case "tuple[str, ...]":
+                return self._like(where, member, self._texts(where, value, "config.type_list"))
+            case "tuple[Path, ...]":
+                if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+                    raise self._sorry("config.type_list", where, value=shown(value))
+                return tuple((self.file.parent / Path(one).expanduser()).resolve() for one in value)
+        if not isinstance(value, str) or not (value.strip() or value == member.default):
+            raise self._sorry("config.type_text", where, value=shown(value))
+        self._check_text(where, member, value)
+        return value
+
+    def _in_range(self, where: tuple[str, ...], member: Any, value: float) -> None:
+        low, high = member.metadata["range"]
+        if not low <= value <= high:
+            raise self._sorry("config.range", where, value=value, low=low, high=high)
+
+    def _like(self, where: tuple[str, ...], member: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
+        pattern, otherwise = member.metadata["like"]
+        for one in texts:
+            if not re.fullmatch(pattern, one):
+                raise self._sorry(otherwise, where, value=one)
+        return tuple(dict.fromkeys(texts))
+
+    def _check_text(self, where: tuple[str, ...], member: Any, value: str) -> None:
+        works: tuple[str, ...] = member.metadata.get("works", ())
+        if works and value not in works:
+            self._wrong_choice(where, value, works)
+        if where == ("embedding", "model"):
+            stem, _, name = value.partition(":")
+            if (f"{stem}:NAME" if name else value) not in EMBEDDERS:
+                self._wrong_choice(where, value, EMBEDDERS)
+        if where[-1].endswith(VARIABLES) and not variable(value):
+            raise self._sorry("config.variable", where)
+        if (starts := _URLS.get(where[-1])) and not value.startswith(starts):
+            raise self._sorry("config.url", where, value=value, starts=", ".join(starts))
+        if starts and where[-1] != "url" and not address(value):
+            raise self._sorry("config.address", where, value=value)
+
+    def _chain(self, where: tuple[str, ...], value: Any) -> tuple[str, ...]:
+        """A model, or a list of them."""
+        chain = [value] if isinstance(value, str) else value
+        return tuple(dict.fromkeys(self._texts(where, chain, "config.type_chain")))
+
+    def _texts(self, where: tuple[str, ...], value: Any, wrong: str) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+            raise self._sorry(wrong, where, value=shown(value))
+        return tuple(value)
+
+    def _check_roles(self, roles: RolesConfig, providers: Mapping[str, ProviderConfig]) -> None:
+        for part in fields(RolesConfig):
+            where, written = ("roles", part.name), getattr(roles, part.name)
+            self._check_models(where, tuple(map(members.model_of, written)), providers)
+            self._check_members(where, written)
+
+    def _check_members(self, where: tuple[str, ...], seats: tuple[str, ...]) -> None:
+        try:
+            members.of(seats)
+        except Sorry as sorry:
+            raise self._sorry("config.member", where, reason=sorry) from None
+
+    def _check_models(
+        self, where: tuple[str, ...], models: tuple[str, ...], providers: Mapping[str, ProviderConfig]
+    ) -> None:
+        for model in models:
+            provider, _, name = model.partition(":")
+            if not name.strip() or any(one.isspace() for one in name.strip()):
+                raise self._sorry("config.model", where, value=model)
+            if provider not in providers:
+                if nearest(provider, list(providers)) is None:
+                    raise self._sorry("config.no_provider", where, value=provider)
+                self._wrong_choice(where, provider, tuple(providers))
+
+    def _check_order(self, retrieval: RetrievalConfig) -> None:
+        """A larger thing may not be smaller than what it holds."""
+        for large, small in (("fetch_k", "k"), ("parent_chars", "child_chars")):
+            if getattr(retrieval, large) < getattr(retrieval, small):
+                written = large if large in self.raw["retrieval"] else small
+                raise self._sorry("config.order", ("retrieval", written), large=large, small=small)
+
+    def _check_shards(self, discord: DiscordConfig) -> None:
+        if discord.shard_ids and discord.shard_count is None:
+            raise self._sorry("config.shards_of_how_many", ("discord", "shard_ids"))
+        for shard in discord.shard_ids:
+            if shard >= (discord.shard_count or 0):
+                where = ("discord", "shard_ids")
+                raise self._sorry("config.shard", where, shard=shard, count=discord.shard_count)
+
+    def _known(self, where: tuple[str, ...], raw: Mapping[str, Any], right: list[str]) -> None:
+        for name in raw:
+            if name in right:
+                continue
+            if secret_setting(name):
+                raise self._secret((*where, name), right)
+            near = nearest(name, right)
+            key = ("config.unknown_table" if not where else "config.unknown_key") + ("_near" if near else "")
+            table = ".".join(where)
+            raise self._sorry(key, (*where, name), table=table, near=near, choices=", ".join(right))
+
+    def _wrong_choice(self, where: tuple[str, ...], value: str, right: tuple[str, ...]) -> None:
+        near = nearest(value, list(right))
+        key = "config.value_near" if near else "config.value"
+        raise self._sorry(key, where, value=value, near=near, choices=", ".join(right))
+
+    def _secret(self, where: tuple[str, ...], right: Sequence[str] = ()) -> Sorry:
+        name = where[-1]
+        if name.endswith(VARIABLES) or name + VARIABLES in right:
+            named = name.removesuffix(VARIABLES) + VARIABLES
+        else:
+            named = {"discord": "token_env", "slack": "bot_token_env"}.get(where[0], "api_key_env")
+        return self._sorry("config.secret", where, named=named)
+
+    def _sorry(self, key: str, where: tuple[str, ...], **values: object) -> Sorry:
+        return Sorry(key, file=self.file, line=line_of(self.text, where), setting=where[-1], **values)
+
+
+def _key_of(provider: ProviderConfig) -> str | None:
+    """The variable that usually holds the key of a service of this kind at its own address."""
+    same = next((known for known in BUILT_IN.values() if known.kind == provider.kind), None)
+    return same.api_key_env if same is not None and provider.base_url is None else None

