@@ -19,9 +19,10 @@ from bot.adapters.discord import inline as discord_inline
 from bot.adapters.discord import markdown as discord_markdown
 from bot.adapters.links import misleads
 from bot.adapters.quoted import quotation
-from bot.adapters.slack import heard, mrkdwn, neutral, written
-from bot.adapters.slack import inline as slack_inline
-from bot.adapters.slack import markdown as slack_markdown
+from bot.adapters.slack.received import heard, line
+from bot.adapters.slack.text import inline as slack_inline
+from bot.adapters.slack.text import markdown as slack_markdown
+from bot.adapters.slack.text import mrkdwn, neutral
 from bot.adapters.terminal_markdown import Ink, MarkdownStream
 from bot.citing.gate import CitationGate
 from bot.citing.markers import unmarked
@@ -126,7 +127,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "Slack, who is mentioned": heard.people_in,
     "Slack, whether others are": lambda text: heard.calls_others(text, "U1"),
     "Slack, escapes": lambda text: heard.unwrapped(text, {}),
-    "Slack, a message": or_refused(written.parsed_of),
+    "Slack, a message": or_refused(line.parsed_of),
     "fenced data": fence.data,
     "thoughts": thoughts,
     "an answer in JSON": or_refused(lambda text: json_answers.read(text, dict[str, str])),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.slack import http, scopes
+from bot.adapters.slack.installed import http, manifest
 from bot.config import SlackConfig
 from bot.words import words
 
@@ -58,8 +58,8 @@ def test_what_is_quoted_from_the_bot_is_what_it_says(seen: str) -> None:
 def test_every_scope_is_explained_and_no_other() -> None:
     table = GUIDE.split("| scope | what for |")[1].split("\n\n")[0]
     told = set(re.findall(r"`([\w.:]+)`", table))
-    assert told == set(scopes.BOT_SCOPES)
-    assert all(f"`{one}`" in GUIDE for one in scopes.OPTIONAL_SCOPES)
+    assert told == set(manifest.BOT_SCOPES)
+    assert all(f"`{one}`" in GUIDE for one in manifest.OPTIONAL_SCOPES)
 
 
 def test_every_setting_is_explained() -> None:

@@ -18,7 +18,8 @@ import yaml
 from pydantic import ValidationError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack import home_tab, listening, scopes
+from bot.adapters.slack.installed import listening, manifest
+from bot.adapters.slack.received import home_tab
 from bot.commands import TABLE, WORKS
 from bot.words import words
 from tests.fakes.slack import (
@@ -158,10 +159,10 @@ def test_what_slack_refuses_is_seen(path: str, value: object) -> None:
 
 
 def test_it_is_the_app_that_the_code_is() -> None:
-    assert tuple(at("oauth_config.scopes.bot")) == tuple(scopes.BOT_SCOPES)
-    assert tuple(at("settings.event_subscriptions.bot_events")) == tuple(scopes.EVENTS)
-    assert names("features.slash_commands", "command") == list(scopes.COMMANDS)
-    assert names("features.shortcuts", "callback_id") == list(scopes.SHORTCUTS)
+    assert tuple(at("oauth_config.scopes.bot")) == tuple(manifest.BOT_SCOPES)
+    assert tuple(at("settings.event_subscriptions.bot_events")) == tuple(manifest.EVENTS)
+    assert names("features.slash_commands", "command") == list(manifest.COMMANDS)
+    assert names("features.shortcuts", "callback_id") == list(manifest.SHORTCUTS)
 
 
 def test_each_work_has_its_command_and_each_verb_is_hinted_at() -> None:

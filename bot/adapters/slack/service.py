@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING
 
 from bot.adapters import unfinished
 from bot.adapters.pen import Pens
-from bot.adapters.slack import listening, welcome
-from bot.adapters.slack.clients import Clients
-from bot.adapters.slack.http import Http
-from bot.adapters.slack.oauth import Flow, Store
-from bot.adapters.slack.pace import PACE
-from bot.adapters.slack.people import People
+from bot.adapters.slack.installed import listening
+from bot.adapters.slack.installed.clients import Clients
+from bot.adapters.slack.installed.http import Http
+from bot.adapters.slack.installed.oauth import Flow, Store
+from bot.adapters.slack.installed.pace import PACE
+from bot.adapters.slack.installed.sockets import Sockets
+from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import PLATFORM
-from bot.adapters.slack.reception import Reception
-from bot.adapters.slack.sockets import Sockets
-from bot.adapters.slack.workspaces import Workspaces
+from bot.adapters.slack.received import setup
+from bot.adapters.slack.received.intake import Reception
+from bot.adapters.slack.received.people import People
 from bot.adapters.surface import Shut
 
 if TYPE_CHECKING:
-    from bot.adapters.slack.credentials import Credentials
+    from bot.adapters.slack.installed.credentials import Credentials
     from bot.app import App
     from bot.config import Config
     from bot.words import Words
@@ -73,9 +74,9 @@ class Slack:
 
     async def prepare(self) -> None:
         """Ask Slack whose the tokens are, and attach the views. Raises Sorry ("slack_run.…")."""
-        from bot.adapters.slack.files import Files
-        from bot.adapters.slack.hydrate import Earlier
-        from bot.adapters.slack.view import view_factory
+        from bot.adapters.slack.received.earlier import Earlier
+        from bot.adapters.slack.received.files import Files
+        from bot.adapters.slack.shown.view import view_factory
 
         if self._credentials.bot:
             await self.workspaces.learn()
@@ -108,7 +109,7 @@ class Slack:
 
     async def _welcome(self, team: str, enterprise: str, user: str) -> None:
         with suppress(Shut):  # revoked already
-            await welcome.install(await self.workspaces.client(team, enterprise), user)
+            await setup.install(await self.workspaces.client(team, enterprise), user)
 
     def _ready(self) -> None:
         """Tell whoever started it that it is there, once."""

@@ -13,12 +13,12 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.pen import Pace, Pens
-from bot.adapters.slack.access import Access
-from bot.adapters.slack.home import SlackHome
+from bot.adapters.slack.installed.access import Access
+from bot.adapters.slack.installed.workspaces import Me
 from bot.adapters.slack.origin import Home, Origin, origin_of
 from bot.adapters.slack.placing import Spot, home, place
-from bot.adapters.slack.view import slack_view
-from bot.adapters.slack.workspaces import Me
+from bot.adapters.slack.shown.home import SlackHome
+from bot.adapters.slack.shown.view import slack_view
 from bot.events import Author, Ended, Event, Request, View
 from bot.requests import event_id
 from storage.db import Database

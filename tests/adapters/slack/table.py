@@ -18,12 +18,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.adapters.slack import listening
-from bot.adapters.slack.credentials import Credentials
-from bot.adapters.slack.files import Files
-from bot.adapters.slack.hydrate import Earlier
+from bot.adapters.slack.installed import listening
+from bot.adapters.slack.installed.credentials import Credentials
 from bot.adapters.slack.origin import Origin, origin_of
 from bot.adapters.slack.placing import PLATFORM, real
+from bot.adapters.slack.received.earlier import Earlier
+from bot.adapters.slack.received.files import Files
 from bot.adapters.slack.service import Slack
 from bot.app import App
 from bot.config import SlackConfig, load

@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 
 from bot.adapters.sheet import Sheet
-from bot.adapters.slack import render
-from bot.adapters.slack.citations import SOURCE_LIST, listed
-from bot.adapters.slack.elements import SMALL
-from bot.adapters.slack.sizes import size
+from bot.adapters.slack.text import render
+from bot.adapters.slack.text.citations import SOURCE_LIST, listed
+from bot.adapters.slack.text.elements import SMALL
+from bot.adapters.slack.text.sizes import size
 from bot.events import Citation
 from tests.adapters.slack.looks import FACTS, RUN, SAY, called, fits
 from tests.fakes.slack import block_rules, texts

@@ -13,8 +13,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack.files import Files
 from bot.adapters.slack.origin import Origin
+from bot.adapters.slack.received.files import Files
 from bot.adapters.surface import Shut
 from bot.config import SlackConfig
 from bot.events import Author, File, Place, Request, Sorry

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from bot.adapters.slack import spoken
-from bot.adapters.slack.heard import calls_others, heard, mentions
+from bot.adapters.slack.received.heard import calls_others, heard, mentions
+from bot.adapters.slack.text import spoken
 
 ME = "U0BOT"
 

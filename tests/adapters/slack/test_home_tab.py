@@ -8,9 +8,9 @@ from typing import Literal
 import pytest
 
 from bot.accounts import Accounts
-from bot.adapters.slack import home_blocks, window_blocks
-from bot.adapters.slack.home_blocks import ARCHIVE, ASK, OPEN, REFRESH, RESUME, Conversation, Home
 from bot.adapters.slack.placing import PLATFORM, real
+from bot.adapters.slack.received import home_blocks, window_blocks
+from bot.adapters.slack.received.home_blocks import ARCHIVE, ASK, OPEN, REFRESH, RESUME, Conversation, Home
 from bot.config import BudgetConfig
 from bot.words import LOCALES, words
 from storage.feedback import Feedback

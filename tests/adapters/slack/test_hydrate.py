@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack import hydrate
-from bot.adapters.slack.hydrate import Earlier
 from bot.adapters.slack.placing import Spot, event_of
+from bot.adapters.slack.received.earlier import MESSAGES, NAMES, Earlier
 from bot.events import Request
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Message
@@ -46,11 +45,11 @@ async def test_it_is_who_said_what_without_the_question_and_what_came_after(at: 
 
 async def test_of_a_long_thread_it_is_the_newest(at: Table) -> None:
     root = await at.slack.say(at.ana, at.channel, "0")
-    for n in range(1, hydrate.MESSAGES + 20):
+    for n in range(1, MESSAGES + 20):
         await at.slack.say(at.bia, at.channel, f"{n}", thread=root)
     request = await called_in(at, root)
     lines = (await earlier(at)(request)).splitlines()
-    assert lines == [f"Bia: {n}" for n in range(20, hydrate.MESSAGES + 20)]
+    assert lines == [f"Bia: {n}" for n in range(20, MESSAGES + 20)]
 
 
 async def test_nothing_is_read_where_the_bot_has_been_all_along(at: Table) -> None:
@@ -87,7 +86,7 @@ async def test_no_more_people_are_asked_about_than_slack_lets_us(at: Table) -> N
     before = asked()
     lines = (await earlier(at)(request)).splitlines()
     assert lines[-1].startswith("Bia: @U0MANY200 ")
-    assert asked() - before <= hydrate.NAMES
+    assert asked() - before <= NAMES
 
 
 async def test_it_is_known_when_the_question_is_asked_again(at: Table) -> None:

@@ -13,8 +13,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 
 from bot.adapters.pen import Rank, urgency
-from bot.adapters.slack.clients import REPEATABLE, Clients
-from bot.adapters.slack.limits import PER_MINUTE, REFUSED_S, Bucket, Client, Limits
+from bot.adapters.slack.installed.clients import REPEATABLE, Clients
+from bot.adapters.slack.installed.limits import PER_MINUTE, REFUSED_S, Bucket, Client, Limits
 from bot.adapters.surface import NotSent, Refused
 from bot.config import SlackConfig
 from tests.fakes.slack import (

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from bot.adapters.slack.placing import PLATFORM, real
-from bot.adapters.slack.written import command_of
+from bot.adapters.slack.received.line import command_of
 from bot.commands import FOLLOW_UP
 from bot.events import Event, Place, Run, Text
 from tests.adapters.slack.table import Table

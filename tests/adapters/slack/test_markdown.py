@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack.lines import Piece
-from bot.adapters.slack.markdown import pieces
-from bot.adapters.slack.mrkdwn import converted
-from bot.adapters.slack.neutral import mrkdwn, safe
+from bot.adapters.slack.text.lines import Piece
+from bot.adapters.slack.text.markdown import pieces
+from bot.adapters.slack.text.mrkdwn import converted
+from bot.adapters.slack.text.neutral import mrkdwn, safe
 from bot.works.council.telling import quoted
 from tests.adapters.slack.looks import CALLS, MARKS, markdown
 

@@ -10,9 +10,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.adapters.slack import install_pages
-from bot.adapters.slack.oauth import removed
-from bot.adapters.slack.scopes import BOT_SCOPES
+from bot.adapters.slack.installed import install_pages
+from bot.adapters.slack.installed.manifest import BOT_SCOPES
+from bot.adapters.slack.installed.oauth import removed
 from bot.adapters.surface import Shut
 from bot.events import Event, Run, Text
 from tests.adapters.slack.serving import Served, credentials, hello, served

@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack import people
-from bot.adapters.slack.people import KEPT_S, People, Person
 from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.received import people
+from bot.adapters.slack.received.people import KEPT_S, People, Person
 from bot.adapters.surface import Shut
 from bot.events import Sorry
 from storage.faults import StorageFault

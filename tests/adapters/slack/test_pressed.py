@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 
 from bot.adapters import custom_ids
-from bot.adapters.slack.interactions import pressed, spot_of
 from bot.adapters.slack.origin import Home
 from bot.adapters.slack.placing import PLATFORM
+from bot.adapters.slack.received.interactions import pressed, spot_of
 from bot.events import Choice, Citation, Event, Request, Run, Text
 from bot.requests import event_id
 from tests.adapters.slack.pressing import FEEDBACK, done, live, press, shown, told

@@ -9,8 +9,8 @@ import pytest
 
 from bot import commands
 from bot.adapters.cooldown import ASKS, LOOKS, SLIPS
-from bot.adapters.slack.asking import Asked
 from bot.adapters.slack.placing import Spot, event_of
+from bot.adapters.slack.received.asking import Asked
 from bot.words import words
 from tests.adapters.slack.table import Table
 

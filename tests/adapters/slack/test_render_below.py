@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.sheet import Sheet
-from bot.adapters.slack import render
-from bot.adapters.slack.elements import SMALL, feedback_of, sections
-from bot.adapters.slack.sizes import size
+from bot.adapters.slack.text import render
+from bot.adapters.slack.text.elements import SMALL, feedback_of, sections
+from bot.adapters.slack.text.sizes import size
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words
 from tests.adapters.slack.looks import FACTS, RUN, SAY, buttons, fits

@@ -12,12 +12,12 @@ import pytest
 
 from bot.adapters import custom_ids
 from bot.adapters.buttons_row import Button
-from bot.adapters.slack import sharing
-from bot.adapters.slack.elements import actions_of
-from bot.adapters.slack.neutral import mrkdwn
 from bot.adapters.slack.origin import Home, Origin
 from bot.adapters.slack.placing import PLATFORM
-from bot.adapters.slack.surface import metadata
+from bot.adapters.slack.received import sharing
+from bot.adapters.slack.shown.thread import metadata
+from bot.adapters.slack.text.elements import actions_of
+from bot.adapters.slack.text.neutral import mrkdwn
 from bot.adapters.surface import Mark
 from bot.events import Author, Place, Request
 from bot.requests import event_id

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack import shortcuts, window_blocks
-from bot.adapters.slack.scopes import ASK, ASK_ABOUT
+from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT
+from bot.adapters.slack.received import shortcuts, window_blocks
 from bot.commands import TABLE
 from bot.words import LOCALES, words
 from storage.document_rows import NewDocument

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.slack.placing import Spot
-from bot.adapters.slack.spots import spot_of, spot_of_command
+from bot.adapters.slack.received.spots import spot_of, spot_of_command
 
 SAID = {"type": "message", "user": "U1", "channel": "C1", "ts": "5.5"}
 

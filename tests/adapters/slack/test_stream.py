@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack.access import Access
-from bot.adapters.slack.clients import Clients
-from bot.adapters.slack.limits import Limits
-from bot.adapters.slack.page import Page
-from bot.adapters.slack.stream import LONGEST_S, Streams
-from bot.adapters.slack.surface import EVENT, Thread
+from bot.adapters.slack.installed.access import Access
+from bot.adapters.slack.installed.clients import Clients
+from bot.adapters.slack.installed.limits import Limits
+from bot.adapters.slack.shown.stream import LONGEST_S, Streams
+from bot.adapters.slack.shown.thread import EVENT, Thread
+from bot.adapters.slack.text.page import Page
 from bot.adapters.stage_message import StageMessage
 from bot.adapters.surface import Later, Mark, NotSent
 from bot.config import SlackConfig

@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 
 from bot.adapters import custom_ids
-from bot.adapters.slack.page import Page
-from bot.adapters.slack.stream import Streams
-from bot.adapters.slack.surface import Thread
+from bot.adapters.slack.shown.stream import Streams
+from bot.adapters.slack.shown.thread import Thread
+from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message

@@ -14,12 +14,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.pen import Pens
 from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.slack.clients import Clients
+from bot.adapters.slack.installed.clients import Clients
+from bot.adapters.slack.installed.pace import PACE
 from bot.adapters.slack.origin import origin_of
-from bot.adapters.slack.pace import PACE
-from bot.adapters.slack.page import Page
-from bot.adapters.slack.render import pages
-from bot.adapters.slack.view import slack_view
+from bot.adapters.slack.shown.view import slack_view
+from bot.adapters.slack.text.page import Page
+from bot.adapters.slack.text.render import pages
 from bot.adapters.surface import Form
 from bot.config import SlackConfig
 from bot.events import Attachment, Author, Elsewhere, Event, Failed, Place, Request, Stage, Status, Text, View

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack import checklist, welcome
+from bot.adapters.slack.installed.manifest import BOT_SCOPES
 from bot.adapters.slack.placing import Spot
-from bot.adapters.slack.scopes import BOT_SCOPES
+from bot.adapters.slack.received import checklist, setup
 from bot.config import ProviderConfig, RolesConfig
 from bot.events import Sorry
 from bot.words import LOCALES, words
@@ -75,16 +75,16 @@ async def test_a_channel_where_the_bot_may_not_write_is_let_be(at: Table) -> Non
 async def test_who_installed_the_app_is_greeted_in_their_direct_conversation(at: Table) -> None:
     client = await at.bot.workspaces.client(at.space)
     rui = at.team.user("Rui", locale="pt-BR")
-    await welcome.install(client, rui.id)
+    await setup.install(client, rui.id)
     (message,) = at.team.dm(rui).messages
     assert message.shown.startswith("Obrigado por me instalar!")
-    await welcome.install(client, "U0NOBODY")  # is no reason to fail
+    await setup.install(client, "U0NOBODY")  # is no reason to fail
 
 
 @pytest.mark.parametrize("locale", LOCALES)
 @pytest.mark.parametrize("whom", ["channel", "installer"])
 async def test_slack_takes_the_welcome_in_every_language(locale: str, whom: str) -> None:
-    assert wrong(welcome.said(whom, "sutradhar", words(locale))["blocks"], MESSAGE) == []
+    assert wrong(setup.said(whom, "sutradhar", words(locale))["blocks"], MESSAGE) == []
 
 
 def here(at: Table, who: str) -> Spot:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from bot.adapters.cooldown import ASKS
-from bot.adapters.slack import window_blocks, windows
 from bot.adapters.slack.placing import PLATFORM, Spot
-from bot.adapters.slack.window_blocks import PART_CHARS, block_id, parts
+from bot.adapters.slack.received import window_blocks, windows
+from bot.adapters.slack.received.window_blocks import PART_CHARS, block_id, parts
 from bot.adapters.unfinished import KIND, Unfinished
 from bot.commands import verb
 from bot.prompts import as_yaml

@@ -1,0 +1,174 @@
+"""Clients of Slack's Web API: one session for all, within the limits, and what is tried again.
+
+Knows no workspace by itself: the token is given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from typing import TYPE_CHECKING, Any, Final
+
+import aiohttp
+from slack_sdk.http_retry.async_handler import AsyncRetryHandler
+from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
+from slack_sdk.http_retry.request import HttpRequest
+from slack_sdk.http_retry.response import HttpResponse
+from slack_sdk.http_retry.state import RetryState
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.adapters.pen import Rank, urgency
+from bot.adapters.slack.installed.limits import Client, Limits
+
+if TYPE_CHECKING:
+    from bot.config import SlackConfig
+
+TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=10.0)
+LONGEST_S: Final = 60.0
+"""A call that Slack puts off for longer fails; whoever made it knows whether it is still worth making."""
+KEPT: Final = 1_000
+"""Clients kept."""
+
+REPEATABLE: Final = frozenset(
+    (
+        "agents.sessions.rename",
+        "agents.sessions.setStatus",
+        "apps.connections.open",
+        "assistant.threads.setStatus",
+        "assistant.threads.setSuggestedPrompts",
+        "assistant.threads.setTitle",
+        "auth.test",
+        "chat.getPermalink",
+        "chat.update",
+        "conversations.history",
+        "conversations.info",
+        "conversations.join",
+        "conversations.members",
+        "conversations.open",
+        "conversations.replies",
+        "files.getUploadURLExternal",
+        "files.info",
+        "team.info",
+        "usergroups.list",
+        "users.info",
+        "users.list",
+        "views.publish",
+    )
+)
+"""What comes to the same if it is done twice: these are tried again when the connection breaks."""
+AT_ONCE: Final = frozenset(("chat.startStream", "chat.appendStream"))
+"""What is not waited for: there is another way to show the same. Nor is an edit that will be old by then."""
+BY_CHANNEL: Final = frozenset(("chat.postMessage", "chat.postEphemeral"))
+"""A 429 for these may be of one channel alone, and is no reason to stop all others."""
+
+
+class Unhurried(AsyncRateLimitErrorRetryHandler):
+    """Waits as long as Slack says after a 429, and lets no other call of the kind through until then."""
+
+    def __init__(self, limits: Limits | None = None, space: str = "") -> None:
+        super().__init__(max_retry_count=3)
+        self._limits = limits
+        self._space = space
+
+    async def _can_retry_async(
+        self,
+        *,
+        state: RetryState,
+        request: HttpRequest,
+        response: HttpResponse | None = None,
+        error: Exception | None = None,
+    ) -> bool:
+        if response is None or response.status_code != 429:
+            return False
+        method, seconds = _method(request), _retry_after(response)
+        if self._limits is not None and method not in BY_CHANNEL:
+            self._limits.at(self._space, method).pause(min(seconds, LONGEST_S))
+        at_once = method in AT_ONCE or (method == "chat.update" and urgency.get() >= Rank.PASSING)
+        return not at_once and seconds <= LONGEST_S
+
+    async def prepare_for_next_attempt_async(
+        self,
+        *,
+        state: RetryState,
+        request: HttpRequest,
+        response: HttpResponse | None = None,
+        error: Exception | None = None,
+    ) -> None:
+        state.next_attempt_requested = True
+        state.increment_current_attempt()
+        await asyncio.sleep(_retry_after(response) + random.random() if response is not None else 1.0)
+
+
+class Again(AsyncRetryHandler):
+    """Once more after a broken connection or a fault of Slack's own, if nothing is done twice by it."""
+
+    async def _can_retry_async(
+        self,
+        *,
+        state: RetryState,
+        request: HttpRequest,
+        response: HttpResponse | None = None,
+        error: Exception | None = None,
+    ) -> bool:
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return True  # it never got there
+        broken = isinstance(error, (aiohttp.ServerConnectionError, aiohttp.ClientOSError))
+        failing = response is not None and response.status_code in (500, 502, 503)
+        return (broken or failing) and _method(request) in REPEATABLE
+
+
+class Clients:
+    """One per process, made in the loop."""
+
+    def __init__(self, settings: SlackConfig, limits: Limits | None = None) -> None:
+        self.settings = settings
+        self.limits = Limits() if limits is None else limits
+        self.session = aiohttp.ClientSession(timeout=TIMEOUT)
+        self.logger = logging.getLogger("slack_sdk")
+        # At its usual level it would write every call's content down for a log that nobody keeps.
+        self.logger.setLevel(logging.INFO)
+        self._kept: dict[tuple[str, str], Client] = {}
+
+    def bare(self, token: str | None = None) -> AsyncWebClient:
+        """For calls that are about no workspace's conversations."""
+        return AsyncWebClient(**self._common(token, [Unhurried(), Again()]))
+
+    def of(self, space: str, token: str, team: str = "") -> Client:
+        """A workspace's. `team` says which one is meant, for a token that is good in several."""
+        client = self._kept.get((space, token))
+        if client is None:
+            handlers = [Unhurried(self.limits, space), Again()]
+            client = Client(self.limits, space, **self._common(token, handlers), team_id=team or None)
+            self._kept[space, token] = client
+            if len(self._kept) > KEPT:
+                del self._kept[next(iter(self._kept))]
+        return client
+
+    def forget(self, space: str) -> None:
+        """Another installation: what its workspace has refused before says nothing any more."""
+        for key in [one for one in self._kept if one[0] == space]:
+            del self._kept[key]
+
+    def _common(self, token: str | None, handlers: list[AsyncRetryHandler]) -> dict[str, Any]:
+        return {
+            "token": token,
+            "base_url": self.settings.api_base,
+            "session": self.session,
+            "logger": self.logger,
+            "retry_handlers": handlers,
+        }
+
+    async def close(self) -> None:
+        await self.session.close()
+
+
+def _method(request: HttpRequest) -> str:
+    return request.url.partition("?")[0].rpartition("/")[2]
+
+
+def _retry_after(response: HttpResponse) -> float:
+    for name, values in response.headers.items():
+        if name.lower() == "retry-after" and values and values[0].isdigit():
+            return float(values[0])
+    return 1.0

@@ -1,0 +1,111 @@
+"""What Slack itself shows of a thread where the agent works: its stop button, its title, a line of status.
+
+All of it is done beside the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from bot.adapters.backoff import patiently
+from bot.adapters.draft import clean
+from bot.adapters.pen import Rank, urgency
+from bot.adapters.slack.installed.refusals import in_our_words
+from bot.adapters.slack.text.neutral import plain
+from bot.adapters.surface import Later
+
+if TYPE_CHECKING:
+    from slack_sdk.web.async_client import AsyncWebClient
+
+    from bot.adapters.beside import Beside
+    from bot.adapters.slack.installed.access import Access
+
+TITLE = 200
+"""Characters of a session's title (Slack's documentation, "agents.sessions.setStatus")."""
+
+WORKS, WAITS = "processing", "active"
+
+
+class Session:
+    """One run's."""
+
+    def __init__(self, access: Access, beside: Beside, user: str, title: str) -> None:
+        self._access = access
+        self._beside = beside
+        self._user = user
+        self._title = title
+        self._wanted = ""
+        self._telling: asyncio.Task[None] | None = None
+
+    def begin(self, channel: str, thread: str, status: str) -> None:
+        """The run works in this thread from now on: there is a stop button, and `status` until it says something."""
+        self._want(channel, thread, WORKS)
+        self._beside.do(
+            self._call(
+                lambda client: client.assistant_threads_setStatus(
+                    channel_id=channel, thread_ts=thread, status=status
+                )
+            )
+        )
+
+    def end(self, channel: str, thread: str) -> None:
+        """It waits for people again."""
+        self._want(channel, thread, WAITS)
+
+    def _want(self, channel: str, thread: str, status: str) -> None:
+        self._wanted = status
+        if self._telling is None or self._telling.done():
+            self._telling = self._beside.do(self._tell(channel, thread))
+
+    async def _tell(self, channel: str, thread: str) -> None:
+        """Bring Slack to the status that is wanted; one that has passed before there was room for it is left out."""
+        about = {"title": plain(clean(self._title), TITLE), "initiator_user_id": self._user}
+        about = {name: value for name, value in about.items() if value}
+        told = ""
+
+        async def tell(client: AsyncWebClient) -> None:
+            nonlocal told
+            # The last one is not given up where there is no room: the stop button would stay.
+            urgency.set(Rank.FIRST if self._wanted == WAITS else Rank.PASSING)
+            told = self._wanted
+            await client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread, status=told, **about)
+
+        while told != self._wanted:
+            try:
+                await patiently(lambda: self._call(tell))
+            except Later:
+                if told == self._wanted:
+                    raise
+
+    def rename(self, channel: str, thread: str, title: str) -> None:
+        """Another conversation's thread is called this from now on."""
+        if name := plain(clean(title), TITLE):
+            self._beside.do(
+                self._call(
+                    lambda client: client.agents_sessions_rename(
+                        channel_id=channel, thread_ts=thread, title=name
+                    )
+                )
+            )
+
+    def prompts(self, channel: str, prompts: Sequence[tuple[str, str]]) -> None:
+        """Offer these (titles, messages) to be sent here, below the newest message.
+
+        Without its thread: of an app with an agent view a call that names one is lost (Slack's documentation,
+        "assistant.threads.setSuggestedPrompts").
+        """
+        offered = [{"title": title, "message": message} for title, message in prompts]
+        self._beside.do(
+            self._call(
+                lambda client: client.assistant_threads_setSuggestedPrompts(
+                    channel_id=channel, prompts=offered
+                )
+            )
+        )
+
+    async def _call(self, call: Callable[[AsyncWebClient], Awaitable[object]]) -> None:
+        client = await self._access.client()
+        with in_our_words():
+            await call(client)

@@ -1,0 +1,214 @@
+"""A channel of Slack's, or a thread in one, where the bot owns what it writes.
+
+Says how a page is sent, and how a message of ours is known again: by its metadata. Knows no run and no stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from bot.adapters.slack.installed.limits import room
+from bot.adapters.slack.installed.refusals import Conflict, in_our_words
+from bot.adapters.slack.shown.putting_out import put_out
+from bot.adapters.slack.shown.stream import Streams
+from bot.adapters.slack.shown.uploads import Uploads, is_file
+from bot.adapters.slack.text.elements import SMALL, section, small
+from bot.adapters.slack.text.page import TEXT, Page
+from bot.adapters.surface import Form, Full, Gone, Mark, NotSent, Refused, Shut
+
+if TYPE_CHECKING:
+    from bot.adapters.slack.installed.access import Access
+
+EVENT = "sutradhar"
+"""The event_type of our messages' metadata."""
+CLOCKS_APART = timedelta(minutes=1)
+"""How far our clock and Slack's may differ when we look for what we sent."""
+LOOK_BACK, PAGES = 100, 5
+"""Messages a page, and pages, that are looked through for one of ours."""
+EDITED = 4_000
+"""Characters of a text that chat.update takes (its documentation, "msg_too_long")."""
+
+
+def metadata(mark: Mark) -> dict[str, Any]:
+    payload = {"run": mark.run, "key": mark.key, "turn": mark.turn}
+    return {"event_type": EVENT, "event_payload": payload}
+
+
+def sent_as(page: Page, form: Form) -> dict[str, Any]:
+    """The page's text and blocks; the text beside blocks is for notifications, and for who cannot see them."""
+    text = page.plain if page.plain.strip() else "…"
+    if form is Form.LAYOUT:
+        return {"text": text[:TEXT], "blocks": page.blocks}
+    if form is Form.PLAIN and page.buttons_plain:
+        words = [section(text[at : at + SMALL]) for at in range(0, len(text), SMALL)]
+        return {"text": text[:TEXT], "blocks": [*words, *page.buttons_plain]}
+    return {"text": text, "blocks": []}
+
+
+class Thread:
+    """Without `thread` the channel itself, below everything. Only where there are `streams` does a page grow in one."""
+
+    def __init__(
+        self,
+        access: Access,
+        channel: str,
+        thread: str = "",
+        *,
+        streams: Streams | None = None,
+        never_streamed: Collection[str] = (),
+        without_file: Callable[[str, Exception], None] = lambda name, fault: None,
+    ) -> None:
+        """`never_streamed` are the marks' keys of messages that always bear their metadata.
+
+        `without_file` is told which file Slack does not take, and why.
+        """
+        self._access = access
+        self._without_file = without_file
+        self.channel = channel
+        self.thread = thread
+        self._streams = streams
+        self._never_streamed = never_streamed
+        self._uploads = Uploads(access, channel, thread)
+
+    @property
+    def key(self) -> Hashable:
+        return (self._access.space, self.channel)
+
+    async def post(self, page: Page, mark: Mark, form: Form) -> str:
+        if page.file is not None and form is not Form.BARE:
+            try:
+                return await self._uploads.post(page, mark)
+            except (Refused, Shut) as fault:  # then it is named, at least
+                self._without_file(page.file[0], fault)
+                form = Form.BARE
+        if form is Form.LAYOUT and page.growing and self._streams is not None:
+            begun = await self._streams.begin(page)
+            if begun is not None:
+                return begun
+        client = await self._access.client()
+        if page.growing and page.wordless and not room(client, "chat.update"):
+            raise NotSent("the first words would wait longer than the message")
+        with in_our_words():
+            posted = await client.chat_postMessage(
+                channel=self.channel,
+                thread_ts=self.thread or None,
+                metadata=metadata(mark),
+                unfurl_links=False,
+                unfurl_media=False,
+                **sent_as(page, form),
+            )
+        # A person's own conversation has another id than the person, by which no file can be sent.
+        self.channel = self._uploads.channel = str(posted["channel"])
+        return str(posted["ts"])
+
+    async def edit(
+        self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+    ) -> None:
+        if is_file(message):
+            if files:
+                await self._uploads.same(message, page)
+            return
+        if form is Form.LAYOUT and self._streams is not None:
+            if await self._streams.write(message, page, metadata(mark)):
+                return
+        elif self._streams is not None and self._streams.live(message):
+            await self._streams.end(message)
+        try:
+            await self._update(message, page, mark, form)
+        except Conflict:  # it was begun before a crash, perhaps
+            await self._end(message)
+            await self._update(message, page, mark, form)
+
+    async def _update(self, message: str, page: Page, mark: Mark, form: Form) -> None:
+        said = sent_as(page, form)
+        if len(said["text"]) > EDITED:
+            raise Full
+        client = await self._access.client()
+        with in_our_words():
+            await client.chat_update(channel=self.channel, ts=message, **said, metadata=metadata(mark))
+
+    def session_over(self) -> None:
+        """What ends a stream from now on does not say that the run goes on."""
+        if self._streams is not None:
+            self._streams.session = "active"
+
+    async def _end(self, message: str) -> None:
+        """Whoever began it, it is no stream any more."""
+        streams = self._streams or Streams(self._access, self.channel, self.thread, ("", ""))
+        await streams.end(message)
+
+    async def put_out(self, message: str, run: str, note: str) -> None:
+        """End a message that a crash cut off; `note` is mrkdwn. Raises Later, and the faults of a surface."""
+        if is_file(message):
+            return
+        await self._end(message)
+        for one in await self._read(message, message):
+            if one.get("ts") == message:
+                said = put_out(one, run, small(note), note)
+                client = await self._access.client()
+                with in_our_words():
+                    await client.chat_update(channel=self.channel, ts=message, **said)
+
+    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+        """By its metadata, which a stream gets at its end only: one of ours in the thread without any may be it."""
+        oldest = (since - CLOCKS_APART).timestamp()
+        try:
+            me = await self._access.me()
+            messages = await self._read(f"{oldest:.6f}")
+        except (Shut, Gone, Refused, Full):  # then it is posted, if need be twice
+            return None
+        ours = [
+            one
+            for one in messages
+            if (me.user == one.get("user") or me.bot == one.get("bot_id"))
+            and one.get("ts") not in (*known, self.thread)
+            and not one.get("hidden")
+        ]
+        self._uploads.remember(mark, ours, known)
+        likely = None
+        streamed = self._streams is not None and mark.key not in self._never_streamed
+        for one in ours:
+            said = one.get("metadata") or {}
+            if said.get("event_type") == EVENT:
+                if said.get("event_payload") == metadata(mark)["event_payload"]:
+                    return str(one["ts"])
+            elif streamed and likely is None and not said and not one.get("files"):
+                likely = str(one["ts"])
+        return likely
+
+    async def _read(self, oldest: str, latest: str = "") -> list[Mapping[str, Any]]:
+        """What stands here since then, in no order."""
+        window: dict[str, Any] = {"oldest": oldest, "limit": LOOK_BACK, "include_all_metadata": True}
+        if latest:
+            window |= {"latest": latest, "inclusive": True}
+        client = await self._access.client()
+        found: list[Mapping[str, Any]] = []
+        for _ in range(PAGES):
+            with in_our_words():
+                if self.thread:
+                    page: Any = await client.conversations_replies(
+                        channel=self.channel, ts=self.thread, **window
+                    )
+                else:
+                    page = await client.conversations_history(channel=self.channel, **window)
+            found += page["messages"]
+            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                break
+            window["cursor"] = cursor
+        return found
+
+    async def delete(self, message: str) -> None:
+        try:
+            if is_file(message):
+                await self._uploads.delete(message)
+                return
+            if self._streams is not None and self._streams.live(message):
+                await self._streams.end(message)
+            client = await self._access.client()
+            with in_our_words():
+                await client.chat_delete(channel=self.channel, ts=message)
+        except Full:
+            raise Refused("it can't be deleted") from None
