@@ -22,7 +22,7 @@ from bot.adapters.quoted import quotation
 from bot.adapters.slack.received import heard, line
 from bot.adapters.slack.text import inline as slack_inline
 from bot.adapters.slack.text import markdown as slack_markdown
-from bot.adapters.slack.text import mrkdwn, neutral
+from bot.adapters.slack.text import mrkdwn
 from bot.adapters.terminal_markdown import Ink, MarkdownStream
 from bot.citing.gate import CitationGate
 from bot.citing.markers import unmarked
@@ -123,7 +123,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "Slack, a text": slack_markdown.pieces,
     "Slack, a growing text": lambda text: slack_markdown.pieces(text, whole=False),
     "Slack, mrkdwn": mrkdwn.converted,
-    "Slack, made safe": neutral.safe,
+    "Slack, made safe": mrkdwn.safe,
     "Slack, who is mentioned": heard.people_in,
     "Slack, whether others are": lambda text: heard.calls_others(text, "U1"),
     "Slack, escapes": lambda text: heard.unwrapped(text, {}),

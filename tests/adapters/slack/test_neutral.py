@@ -14,8 +14,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from bot.adapters.links import misleads
-from bot.adapters.slack.text.neutral import line, literal, mrkdwn, plain, safe
-from bot.adapters.slack.text.sizes import cost, size
+from bot.adapters.slack.text.mrkdwn import line, literal, mrkdwn, plain, safe
+from bot.adapters.slack.text.page import cost, size
 from tests.adapters.slack.looks import CALLS, MARKS, markdown
 from tests.fakes.slack import texts
 

@@ -15,8 +15,7 @@ from bot.adapters.sheet import Sheet
 from bot.adapters.slack.text import render
 from bot.adapters.slack.text.elements import Task, actions_of
 from bot.adapters.slack.text.filling import BODY
-from bot.adapters.slack.text.page import Page
-from bot.adapters.slack.text.sizes import cost
+from bot.adapters.slack.text.page import Page, cost
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words
 from tests.adapters.slack.looks import CALLS, FACTS, MARKS, RUN, SAY, buttons, called, fits, markdown

@@ -17,7 +17,7 @@ from bot.adapters.slack.placing import PLATFORM
 from bot.adapters.slack.received import sharing
 from bot.adapters.slack.shown.thread import metadata
 from bot.adapters.slack.text.elements import actions_of
-from bot.adapters.slack.text.neutral import mrkdwn
+from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.adapters.surface import Mark
 from bot.events import Author, Place, Request
 from bot.requests import event_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bot.adapters.slack.text.spoken import COMMAND
+from bot.adapters.slack.text.help import COMMAND
 from bot.commands import WORKS
 
 BOT_SCOPES: Final = (

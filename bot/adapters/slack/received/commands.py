@@ -14,7 +14,7 @@ from bot.adapters.slack.placing import Spot, event_of
 from bot.adapters.slack.received import checklist, windows
 from bot.adapters.slack.received.intake import Ack
 from bot.adapters.slack.received.spots import Body, spot_of_command, text_of
-from bot.adapters.slack.text.spoken import COMMAND, SETUP
+from bot.adapters.slack.text.help import COMMAND, SETUP
 from bot.command_line import Parsed, parse
 from bot.events import Sorry
 from bot.verb import Verb

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bot.adapters.slack.text.elements import SMALL, section, small
-from bot.adapters.slack.text.neutral import literal, plain
+from bot.adapters.slack.text.mrkdwn import literal, plain
 from bot.adapters.slack.text.page import Block
 from bot.words import Words
 

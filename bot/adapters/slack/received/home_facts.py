@@ -14,7 +14,7 @@ from bot import budget
 from bot.adapters.slack import placing
 from bot.adapters.slack.placing import PLATFORM, Spot
 from bot.adapters.slack.received.home_blocks import SHOWN, Conversation, Home
-from bot.adapters.slack.text.neutral import literal
+from bot.adapters.slack.text.mrkdwn import literal
 from bot.config import DEMO
 from bot.words import Words
 

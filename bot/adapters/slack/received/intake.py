@@ -24,8 +24,7 @@ from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.people import People
 from bot.adapters.slack.received.repeated import Repeated
 from bot.adapters.slack.shown import telling
-from bot.adapters.slack.text import spoken
-from bot.adapters.slack.text.help import help_page
+from bot.adapters.slack.text.help import help_page, shown
 from bot.adapters.turns import Turns
 from bot.command_line import parse
 from bot.events import File, OptionValue, Sorry
@@ -277,7 +276,7 @@ class Reception:
         return commands.verb(*await self.app.plain(placing.place(here, event="", goes=goes, held=held)))
 
     async def _tell_of(self, error: Exception, here: Spot, run: str, response_url: str) -> None:
-        typed = partial(spoken.shown, thread=bool(here.thread))
+        typed = partial(shown, thread=bool(here.thread))
         said = sentences.sentence(await self.words(here), error, run, spoken=typed)
         # Nobody gets the bot to answer each of their messages without end.
         if not (here.message and self._slips.take(here.space, here.user)):

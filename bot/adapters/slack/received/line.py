@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from bot.adapters.slack.text.spoken import COMMAND
+from bot.adapters.slack.text.help import COMMAND
 from bot.command_line import Parsed, parse, tokens
 from bot.commands import BARE, MAX_LINE, TABLE, WORKS, find
 from bot.events import File, Sorry

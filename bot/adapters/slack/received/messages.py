@@ -16,7 +16,7 @@ from bot.adapters.slack.received import checklist, holding
 from bot.adapters.slack.received.heard import NAMES, calls_others, heard, mentions, people_in
 from bot.adapters.slack.received.line import command_of
 from bot.adapters.slack.received.spots import Body, event_of_message, spot_of, text_of
-from bot.adapters.slack.text.spoken import SETUP
+from bot.adapters.slack.text.help import SETUP
 from bot.events import File, Place
 from bot.faults import in_words
 from bot.readers.kinds import readable

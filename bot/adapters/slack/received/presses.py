@@ -29,7 +29,7 @@ from bot.adapters.slack.received.interactions import (
     spot_of,
 )
 from bot.adapters.slack.shown.putting_out import without
-from bot.adapters.slack.text.neutral import literal
+from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.surface import SurfaceFault
 from storage.faults import StorageFault
 

@@ -9,7 +9,7 @@ from bot.adapters.slack.installed.refusals import in_our_words
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.received.spots import spot_of, text_of
 from bot.adapters.slack.received.unattended import unattended
-from bot.adapters.slack.text.neutral import mrkdwn
+from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.words import Words, words
 
 if TYPE_CHECKING:

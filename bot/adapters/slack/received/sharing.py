@@ -20,7 +20,7 @@ from bot.adapters.slack.origin import origin_of
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.received.interactions import Body, message_of
 from bot.adapters.slack.text.elements import small
-from bot.adapters.slack.text.neutral import literal, mrkdwn
+from bot.adapters.slack.text.mrkdwn import literal, mrkdwn
 from bot.adapters.slack.text.page import BLOCKS, TEXT, Block
 from bot.adapters.surface import Gone, Refused, Shut
 from bot.adapters.turns import Turns

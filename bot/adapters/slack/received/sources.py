@@ -16,7 +16,7 @@ from bot.adapters.slack.received import window_blocks, windows
 from bot.adapters.slack.received.interactions import Body, response_url
 from bot.adapters.slack.shown import response_urls
 from bot.adapters.slack.text.elements import actions_of, small
-from bot.adapters.slack.text.neutral import literal
+from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.page import TEXT, Block
 from bot.events import Citation, Sorry
 from bot.words import Words

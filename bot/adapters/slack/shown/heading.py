@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bot.adapters.pen import Pen, Pens, Rank
 from bot.adapters.slack.text.elements import State, Task, plan_of, small
-from bot.adapters.slack.text.neutral import literal
+from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.page import Page
 from bot.adapters.slack.text.render import asked
 from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused, Shut, Surface

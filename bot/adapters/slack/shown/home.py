@@ -26,7 +26,7 @@ from bot.adapters.slack.shown.session import Session
 from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.shown.whisper import Aside, young
-from bot.adapters.slack.text.neutral import literal
+from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface, SurfaceFault
 from bot.words import words
 

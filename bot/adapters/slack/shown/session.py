@@ -13,7 +13,7 @@ from bot.adapters.backoff import patiently
 from bot.adapters.draft import clean
 from bot.adapters.pen import Rank, urgency
 from bot.adapters.slack.installed.refusals import in_our_words
-from bot.adapters.slack.text.neutral import plain
+from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.surface import Later
 
 if TYPE_CHECKING:

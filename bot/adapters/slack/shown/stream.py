@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bot.adapters.pen import Clock, LoopClock
 from bot.adapters.slack.installed.limits import room
 from bot.adapters.slack.installed.refusals import Unsure, in_our_words
-from bot.adapters.slack.text.neutral import plain
+from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.surface import Full, Gone, Later, Refused, Shut, SurfaceFault
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from bot.adapters.draft import clean
 from bot.adapters.slack.installed.refusals import in_our_words
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.shown import response_urls
-from bot.adapters.slack.text.neutral import mrkdwn
+from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.adapters.slack.text.page import TEXT, Page
 from bot.adapters.surface import Shut, SurfaceFault
 from storage.faults import StorageFault

@@ -11,10 +11,10 @@ from bot.adapters import homes
 from bot.adapters.slack.origin import Origin, origin_of
 from bot.adapters.slack.shown.heading import ASKED, PLAN, Heading, Plan
 from bot.adapters.slack.shown.home import POINTER, SlackHome
-from bot.adapters.slack.text.neutral import literal
+from bot.adapters.slack.text.help import shown
+from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.page import Page
 from bot.adapters.slack.text.render import pages
-from bot.adapters.slack.text.spoken import shown
 from bot.adapters.staged_view import StagedView
 from bot.events import Elsewhere, Ended, Event, Place, Request, Stage, View
 from bot.words import words

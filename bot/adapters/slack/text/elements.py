@@ -11,10 +11,8 @@ from typing import Any, Literal
 
 from bot.adapters import custom_ids
 from bot.adapters.buttons_row import Button
-from bot.adapters.draft import split
-from bot.adapters.slack.text.neutral import plain
+from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.slack.text.page import Block
-from bot.adapters.slack.text.sizes import size
 from bot.words import Words
 
 LABEL = 75
@@ -92,11 +90,6 @@ def small(mrkdwn: str) -> Block:
 def section(mrkdwn: str) -> Block:
     """Text at most SMALL characters; it calls nobody."""
     return {"type": "section", "text": {"type": "mrkdwn", "text": mrkdwn, "verbatim": True}}
-
-
-def sections(mrkdwn: str) -> list[Block]:
-    """Text of any length, in as many sections as it takes; code that is cut is closed and opened again."""
-    return [section(one) for one in split(mrkdwn, SMALL, size)]
 
 
 def _button(one: Button) -> Block:

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from bot.adapters.slack.text.lines import Piece
-from bot.adapters.slack.text.sizes import cost
+from bot.adapters.slack.text.markdown import Piece
+from bot.adapters.slack.text.page import cost
 
 BODY = 3_200
 """Of a message's text, as `cost` counts. Its plain form, which chat.update holds to 4,000 characters, then says all

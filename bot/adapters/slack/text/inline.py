@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import unescape
+from urllib.parse import quote
 
 from bot.adapters.draft import clean
 from bot.adapters.links import LINK, misleads
-from bot.adapters.slack.text.links import AUTO, BARE, HALF, LONGEST, address, target
 
 BROKEN = "\u200b"
 """Stands where a construct is to fall apart; nobody sees it."""
@@ -36,6 +36,12 @@ _CALL = re.compile(
 )
 _EMPHASIS = re.compile(r"\*\*|~~|`|(?<![\w*])\*(?=[^\s*][^*\n]*\*(?![\w*]))|(?<=[^\s*])\*(?![\w*])")
 _MARKUP = re.compile(r"[\\*]|(?<!\w)_|_(?!\w)|~(?=~)|(?<=~)~|^[#>+-]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)")
+_HALF = re.compile(r"!?\[[^\[\]\n]{0,300}(?:\](?:\([^\n]{0,2000})?)?\Z")
+"""What may yet become a link, as more is written; at most _LONGEST characters."""
+_LONGEST = 2_310
+_BARE = re.compile(r"https?://[^\s<>`|\[\]\\]+", re.IGNORECASE)
+_AUTO = re.compile(r"<(https?://[^\s<>`|]+)>", re.IGNORECASE)
+_LIKE_ENTITY = re.compile(r"&(#?\w{1,31});")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +84,12 @@ def atoms(line: str, *, whole: bool = True) -> list[Atom]:
 
 def words(text: str) -> str:
     """A person's or a document's words as they stand, in one line of Markdown: nothing in them is markup."""
-    line = " ".join(clean(text).split())
-    return _special_free(_MARKUP.sub(lambda found: f"\\{found[0]}", line))
+    line = _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(clean(text).split()))
+    line = line.replace("`", GRAVE)
+    line = re.sub(r"\](?=[(\[:])", "]" + BROKEN, line)
+    line = re.sub(r"<(?![\s\d=<-]|\Z)", "<" + BROKEN, line)
+    line = re.sub(r"&(?=#?\w+;)", "&" + BROKEN, line)
+    return _LOUD.sub("@" + BROKEN, line)
 
 
 def coded(text: str) -> str:
@@ -116,10 +126,10 @@ def _special(line: str, at: int, mark: str, whole: bool) -> _Made:
         case "@":
             return _broken("@", at) if _LOUD.match(line, at) else (None, at + 1)
         case _:
-            found = BARE.match(line, at)
+            found = _BARE.match(line, at)
             if found is None:
                 return None, at + len(mark)
-            return _cut(address(found[0])), found.end()
+            return _cut(_address(found[0])), found.end()
 
 
 def _broken(char: str, at: int) -> _Made:
@@ -155,11 +165,11 @@ def _code(line: str, at: int, whole: bool) -> _Made:
 def _link(line: str, at: int, whole: bool) -> _Made:
     found = LINK.match(line, at)
     if found is None:
-        if not whole and len(line) - at <= LONGEST and HALF.match(line, at):
+        if not whole and len(line) - at <= _LONGEST and _HALF.match(line, at):
             return None
         return None, at + 1
     label, url = found["label"].strip(), found["url"]
-    said, goal = inline(label), target(url)
+    said, goal = inline(label), _target(url)
     if goal and said and not misleads(label, url) and len(said) + len(goal) <= _SOLID:
         return [Atom(f"[{said}]({goal})", True)], found.end()
     where = _bare(goal) if goal else atoms(url)
@@ -168,8 +178,8 @@ def _link(line: str, at: int, whole: bool) -> _Made:
 
 
 def _angle(line: str, at: int) -> _Made:
-    if auto := AUTO.match(line, at):
-        return _bare(target(auto[1])), auto.end()
+    if auto := _AUTO.match(line, at):
+        return _bare(_target(auto[1])), auto.end()
     return (None, at + 1) if _TAME.match(line, at + 1) else _broken("<", at)
 
 
@@ -195,10 +205,13 @@ def _cut(text: str) -> list[Atom]:
     return [Atom(text[one : one + _SOLID], True) for one in range(0, len(text), _SOLID)]
 
 
-def _special_free(line: str) -> str:
-    """Without links and code: the backticks, brackets and angles of it are only shown."""
-    line = line.replace("`", GRAVE)
-    line = re.sub(r"\](?=[(\[:])", "]" + BROKEN, line)
-    line = re.sub(r"<(?![\s\d=<-]|\Z)", "<" + BROKEN, line)
-    line = re.sub(r"&(?=#?\w+;)", "&" + BROKEN, line)
-    return _LOUD.sub("@" + BROKEN, line)
+def _address(url: str) -> str:
+    """The address in a form in which nothing of it is taken for a mention or an entity."""
+    return _LIKE_ENTITY.sub(r"&\1%3B", _LOUD.sub("%40", url))
+
+
+def _target(url: str) -> str:
+    """The address as it stands between a link's parentheses, none of which it may close; "" if it leads nowhere."""
+    if not url.lower().startswith(("http://", "https://")):
+        return ""
+    return re.sub(r"[()`|\\\[\]]", lambda found: quote(found[0], safe=""), _address(url))

@@ -19,9 +19,8 @@ from functools import lru_cache
 
 from bot.adapters.blocks import Fence, fence
 from bot.adapters.draft import clean
-from bot.adapters.slack.text.inline import coded, inline, spoken
-from bot.adapters.slack.text.lines import CJK, HEADING, Piece, part_of_line, whole_line
-from bot.adapters.slack.text.sizes import cost
+from bot.adapters.slack.text.inline import BROKEN, atoms, coded, inline, spoken
+from bot.adapters.slack.text.page import cost
 from bot.adapters.tables import tables
 from bot.readers.lines import opens_table
 
@@ -30,17 +29,46 @@ TABLE = 1_500
 WHOLE = 2_400
 """Of a part whose single row is longer than that, and which yet stands in one message."""
 _CHUNK = 400
+"""Characters of a word that is not cut."""
+_INDENT = 24
 
+_CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 _LINE_END = re.compile("\n|[\u2028\u2029]")
 _STEERING = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
 _UNDECIDED = re.compile(r"[\s>*+_=#~`.)\d-]*")
 _RULE_BEGUN = re.compile(r"[\s>|:-]*")
 """Of a line, the beginning of which may be that of the rule under a table's header."""
-_TWO_WORDS = re.compile(rf"[^\s|]+\s+[^\s|]|[^\s|]*[{CJK}][^\s|]{{4}}")
+_TWO_WORDS = re.compile(rf"[^\s|]+\s+[^\s|]|[^\s|]*[{_CJK}][^\s|]{{4}}")
 """Of a line without its marks of quotation: more than its first word, so that it does not begin like a table's header.
 A language that is written without blanks has no words; there it is more than a short cell holds."""
 _QUOTED = re.compile(r"^[ \t]*(?:>[ \t]?)+")
+_SMALL_PRINT = re.compile(r"\A-# (.*)")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,20}", re.ASCII)
+_RULE = re.compile(r"^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
+_UNDERLINE = re.compile(r"^ {0,3}(?:=+|-{1,2})[ \t]*$")
+"""Would make a heading of the line before."""
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+|$)")
+_QUOTE = re.compile(r"^\s*(?:>[ \t]*)+(?![=<-])")
+_ITEM = re.compile(r"^(\s*)(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+)(?=\S)")
+_SINGLE = re.compile(f"[{_CJK}]")
+_WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+|\s+")
+_OPENING = re.compile(r"^(?:#{1,6}|[-*+>]|\d{1,9}[.)])$")
+_RULED = "─" * 24
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What is not cut any further; `lead` parts it from the one before, where that stands in the same message.
+
+    `head`: what comes before it at the top of another message. `code`: it stands in code that is still open.
+    `glued`: it belongs to the one before.
+    """
+
+    text: str
+    lead: str = ""
+    head: str = ""
+    code: bool = False
+    glued: bool = False
 
 
 def pieces(markdown: str, *, whole: bool = True) -> list[Piece]:
@@ -104,7 +132,7 @@ class _Writer:
             if (under != following) == quoted and opens_table(bare, under):
                 self.table, self.quoted = [bare], quoted
                 return True
-        self._add(whole_line(line), self._between())
+        self._add(_line_pieces(line), self._between())
         return True
 
     def growing(self, line: str) -> None:
@@ -116,7 +144,7 @@ class _Writer:
         before = line.partition("|")[0]
         begun = _TWO_WORDS.match(before.lstrip(" \t>")) and not _UNDECIDED.fullmatch(before)
         if self.fence is None and begun and not fence(line):
-            self._add(part_of_line(before), self._between())
+            self._add(_line_pieces(before, whole=False), self._between())
 
     def end(self) -> None:
         if self.table:
@@ -133,7 +161,7 @@ class _Writer:
         for at, piece in enumerate(found):
             self.made.append(replace(piece, lead=lead, glued=self.glue) if at == 0 else piece)
             self.glue = False
-        self.glue = bool(found) and HEADING.match(found[0].text) is not None
+        self.glue = bool(found) and _HEADING.match(found[0].text) is not None
 
     def _open(self, opened: Fence) -> None:
         if marker := opened.before.replace(">", " ").strip():
@@ -195,13 +223,7 @@ class _Writer:
             self._close()
         else:
             for line in lines:
-                self._add(whole_line(line), self._between())
-
-
-def _parted(text: str) -> Iterator[str]:
-    """The columns' names over a list of records are small print on other platforms."""
-    for at, line in enumerate(text.split("\n")):
-        yield f"_{line.removeprefix('-# ')}_" if at == 0 and line.startswith("-# ") else line
+                self._add(_line_pieces(line), self._between())
 
 
 # Of a growing text nearly every line is the same as a moment ago.
@@ -215,4 +237,78 @@ _prosed = lru_cache(8192)(inline)
 @lru_cache(256)
 def _tabled(source: str) -> tuple[str, ...]:
     made = tables(source, TABLE, cost, code=_celled, prose=_prosed)
-    return tuple("\n".join(_parted(one)) for one in made)
+    # The columns' names over a list of records are small print on other platforms.
+    return tuple(_SMALL_PRINT.sub(r"_\1_", one) for one in made)
+
+
+@lru_cache(4096)
+def _line_pieces(line: str, *, whole: bool = True) -> tuple[Piece, ...]:
+    """Of a line that is not `whole`, what will stay so however it goes on. It must be known what kind it is.
+
+    Nearly every line of a growing text is the same as a moment ago.
+    """
+    if _RULE.match(line):
+        return (Piece(_RULED),)
+    if _UNDERLINE.match(line):
+        return (Piece(f"\\{line.strip()}"),)
+    if heading := _HEADING.match(line):
+        return _words_of(heading[1] + " ", line[heading.end() :], whole=whole)
+    if quote := _QUOTE.match(line):
+        inner = _ITEM.match(line[quote.end() :].lstrip())
+        prefix = "> " + (_marker(inner) if inner else "")
+        rest = line[quote.end() :].lstrip()[inner.end() if inner else 0 :]
+        return _words_of(prefix, rest, whole=whole, head="> ")
+    if item := _ITEM.match(line):
+        return _words_of(_marker(item), line[item.end() :], whole=whole)
+    rest = line.lstrip()
+    return _words_of(_indent(line[: len(line) - len(rest)]), rest, whole=whole)
+
+
+def _marker(item: re.Match[str]) -> str:
+    return f"{_indent(item[1])}{item[2] + '.' if item[2] else '-'} "
+
+
+def _indent(blanks: str) -> str:
+    return " " * min(len(blanks.expandtabs(4)), _INDENT)
+
+
+def _words_of(prefix: str, rest: str, *, whole: bool, head: str = "") -> tuple[Piece, ...]:
+    """The line's words; of one that is not `whole`, those that are."""
+    if rest.startswith("~~~"):
+        rest = "~" + BROKEN + rest[1:]
+    found: list[Piece] = []
+    text, lead, used, settled = prefix, "", 0, 0
+
+    def end() -> None:
+        nonlocal text, lead, used
+        if text.strip():
+            # At the top of another message it must not become a heading or a list.
+            top = head + (BROKEN if _OPENING.match(text) else "") if found else ""
+            found.append(Piece(text, lead, top))
+            text, lead, used = "", "", 0
+
+    for part, solid in _parts(rest, whole):
+        single = not solid and _SINGLE.match(part) is not None
+        if single or part == " " or used + len(part) > _CHUNK:
+            end()
+        if part == " ":
+            lead, settled = " " if found else "", len(found)
+        else:
+            text, used = text + part, used + len(part)
+            if single:
+                end()
+                settled = len(found)
+    end()
+    return tuple(found if whole else found[:settled])
+
+
+def _parts(line: str, whole: bool) -> Iterator[tuple[str, bool]]:
+    """The line's parts, blanks as one, and whether each is solid; none is longer than a piece may be."""
+    for atom in atoms(line, whole=whole):
+        if atom.solid:
+            yield atom.text, True
+            continue
+        for found in _WORD.finditer(atom.text):
+            part = " " if found[0].isspace() else found[0]
+            for at in range(0, len(part), _CHUNK):
+                yield part[at : at + _CHUNK], False

@@ -1,4 +1,4 @@
-"""One message of the bot's on Slack, with blocks and without. Knows no run and no channel."""
+"""One message of the bot's on Slack, with blocks and without, and how long its texts may be. Knows no run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ Block = dict[str, Any]
 
 BLOCKS = 50
 """Of a message (Slack's documentation, "Blocks")."""
-MARKDOWN = 11_000
-"""Characters of all markdown blocks of a message; Slack refuses some 13,200 (`msg_blocks_too_long`), and a stream
-more than 12,000.
-"""
 TEXT = 3_900
 """Of a message's fallback, which chat.update holds to 4,000 (its documentation, "msg_too_long")."""
+
+
+def size(text: str) -> int:
+    """UTF-16 units: Slack does not say how it counts, and this is the most of what it may."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def cost(text: str) -> int:
+    """How long a Markdown text can become as mrkdwn, where & < > are escaped; never less than its own size."""
+    return size(text) + 4 * text.count("&") + 3 * (text.count("<") + text.count(">"))
 
 
 @dataclass(frozen=True, slots=True)

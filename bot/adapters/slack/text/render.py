@@ -13,15 +13,14 @@ from functools import lru_cache
 from pathlib import PurePath
 
 from bot.adapters.buttons_row import Offer, controls, offers
+from bot.adapters.citations import SourceList
 from bot.adapters.draft import clean, shortened
 from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.slack.text.citations import SOURCE_LIST, listed
 from bot.adapters.slack.text.elements import (
     LABEL,
     SMALL,
     Task,
     actions_of,
-    feedback_of,
     plan_of,
     rows_of,
     section,
@@ -29,16 +28,11 @@ from bot.adapters.slack.text.elements import (
 )
 from bot.adapters.slack.text.filling import Filled, fill
 from bot.adapters.slack.text.inline import words
-from bot.adapters.slack.text.lines import Piece
-from bot.adapters.slack.text.markdown import pieces
-from bot.adapters.slack.text.mrkdwn import converted
-from bot.adapters.slack.text.neutral import line, literal
-from bot.adapters.slack.text.page import TEXT, Block, Page
-from bot.adapters.slack.text.sizes import cost, size
+from bot.adapters.slack.text.markdown import Piece, pieces
+from bot.adapters.slack.text.mrkdwn import converted, line, literal
+from bot.adapters.slack.text.page import TEXT, Block, Page, cost, size
 from bot.events import Picture, Status
 from bot.words import Words
-
-__all__ = ["Task", "actions_of", "asked", "feedback_of", "pages", "plan_of", "progress"]
 
 SPARE = 12
 """Characters kept free of the limit, for line ends between the parts."""
@@ -51,6 +45,7 @@ ASKED = 2_400
 ALT = 1_000
 """Of what is said of a picture; Slack takes 1,000 (its documentation, "files.getUploadURLExternal")."""
 BAR = 10
+SOURCE_LIST = SourceList(literal, size, number="*[{}]*")
 
 
 def pages(sheet: Sheet, facts: Facts) -> list[Page]:
@@ -61,7 +56,7 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
     """
     growing = sheet.growing and not facts.ended
     *full, last = _texts(sheet, growing)
-    made = [_text_page(one) for one in full]
+    made = [Page(one.closed, plain=_full(one.closed)) for one in full]
     # What failed is told at the end: beside a text that grows, with its passing line, there may be no room for it.
     notes, fixed = _notes(sheet, facts), [] if growing else _failed(sheet, facts)
     offered = [] if growing else _offered(sheet, facts.run)
@@ -71,7 +66,7 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
         notes_shown = _as_fit(notes, room - cost(last.closed) - PASSING)
         return [*made, _last(sheet, facts, last, notes_shown, [], [], [])]
     if cost(last.text) + _length(notes) > room:  # then what stands below goes on in messages of its own
-        made += [_text_page(last)] if last.text else []
+        made += [Page(last.closed, plain=_full(last.closed))] if last.text else []
         *packed, notes = _packed(notes, room)
         made += [Page("", closing=(small(said),), plain=said) for said in map("\n".join, packed)]
         last = Filled()
@@ -120,10 +115,6 @@ def _texts(sheet: Sheet, growing: bool) -> list[Filled]:
 def _settled(text: str) -> int:
     """The pieces of it that stay however it goes on."""
     return len(pieces(text, whole=False))
-
-
-def _text_page(text: Filled) -> Page:
-    return Page(text.closed, plain=_full(text.closed))
 
 
 _full = lru_cache(256)(converted)
@@ -188,7 +179,8 @@ def _last(
     prompts = [one.prompt for one in offered]
     used = SPARE + size(plain) + _length([*notes, passing, *failed, *prompts])
     found = SOURCE_LIST.sources(sheet.citations, sheet.text, facts.say)
-    closing, hidden = listed(found, SOURCES, facts.say)
+    listed, hidden = SOURCE_LIST.fitting(found, SOURCES, facts.say, quotes=True)
+    closing = [small(listed)] if listed else []
     quoted, short = SOURCE_LIST.fitting(found, TEXT - used, facts.say, quotes=True)
     plainly, left_out = SOURCE_LIST.fitting(found, TEXT - used, facts.say, quotes=False)
     if short == left_out:
