@@ -40,7 +40,9 @@ def troubles() -> list[str]:
 def sentences() -> str:
     """All that the bot says in English, and what it writes into its log."""
     said = words("en").sentences().values()
-    logged = [file.read_text(encoding="utf-8") for file in (ROOT / "bot" / "adapters" / "slack").glob("*.py")]
+    logged = [
+        file.read_text(encoding="utf-8") for file in (ROOT / "bot" / "adapters" / "slack").rglob("*.py")
+    ]
     return "\n".join(str(one) for one in [*said, *logged])
 
 

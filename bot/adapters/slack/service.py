@@ -14,8 +14,8 @@ from bot.adapters.pen import Pens
 from bot.adapters.slack.installed import listening
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.http import Http
+from bot.adapters.slack.installed.limits import PACE
 from bot.adapters.slack.installed.oauth import Flow, Store
-from bot.adapters.slack.installed.pace import PACE
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import PLATFORM

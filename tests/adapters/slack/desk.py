@@ -13,8 +13,7 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.pen import Pace, Pens
-from bot.adapters.slack.installed.access import Access
-from bot.adapters.slack.installed.workspaces import Me
+from bot.adapters.slack.installed.workspaces import Me, Workspace, Workspaces
 from bot.adapters.slack.origin import Home, Origin, origin_of
 from bot.adapters.slack.placing import Spot, home, place
 from bot.adapters.slack.shown.home import SlackHome
@@ -32,7 +31,7 @@ QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=4.0)
 """So that no test waits; test_pen has the waiting."""
 
 
-class Known:
+class Known(Workspaces):
     """Every workspace of the fake's is known, and no call is made twice behind our backs."""
 
     def __init__(self, fake: FakeSlack) -> None:
@@ -58,7 +57,7 @@ class Desk:
         self.channel: Channel = self.team.channel("general")
         self.dm: Channel = self.team.dm(self.ana)
         self.workspaces = Known(fake)
-        self.access = Access(self.workspaces, self.team.id)
+        self.workspace = Workspace(self.workspaces, self.team.id)
         self.database = database
         self.outbox, self.offers, self.threads = Outbox(database), Offers(database), Threads(database)
         self.pens = Pens(QUICK)

@@ -10,9 +10,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.adapters.slack.installed import install_pages
 from bot.adapters.slack.installed.manifest import BOT_SCOPES
-from bot.adapters.slack.installed.oauth import removed
+from bot.adapters.slack.installed.oauth import install_page, removed
 from bot.adapters.surface import Shut
 from bot.events import Event, Run, Text
 from tests.adapters.slack.serving import Served, credentials, hello, served
@@ -203,10 +202,8 @@ async def test_a_code_that_slack_does_not_take_installs_nothing(slack: FakeSlack
 
 
 def test_pages_speak_the_browsers_language_and_quote_what_they_are_given() -> None:
-    assert "Adicionar Sutradhar" in install_pages.install(
-        "https://slack.com/x?a=1&b=2", "pt-PT;q=0.8, en;q=0.7"
-    )
-    page = install_pages.install('https://slack.com/"><b>', "de, en;q=0.5")
+    assert "Adicionar Sutradhar" in install_page("https://slack.com/x?a=1&b=2", "pt-PT;q=0.8, en;q=0.7")
+    page = install_page('https://slack.com/"><b>', "de, en;q=0.5")
     assert "Add Sutradhar" in page
     assert "<b>" not in page
 

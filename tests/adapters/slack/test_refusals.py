@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters import custom_ids
-from bot.adapters.slack.installed.refusals import Conflict, Unsure, fault_of
+from bot.adapters.slack.installed.faults import Conflict, Unsure, fault_of
 from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.slack.text.page import TEXT, Page
 from bot.adapters.surface import Form, Full, Gone, Later, Refused, Shut

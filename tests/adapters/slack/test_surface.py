@@ -40,8 +40,8 @@ async def root(bench: Desk) -> Message:
 
 @pytest.fixture
 def thread(bench: Desk, root: Message) -> Thread:
-    streams = Streams(bench.access, bench.channel.id, root.ts, (bench.team.id, bench.ana.id))
-    return Thread(bench.access, bench.channel.id, root.ts, streams=streams)
+    streams = Streams(bench.workspace, bench.channel.id, root.ts, (bench.team.id, bench.ana.id))
+    return Thread(bench.workspace, bench.channel.id, root.ts, streams=streams)
 
 
 async def test_a_page_is_posted_edited_and_deleted(bench: Desk, root: Message, thread: Thread) -> None:
@@ -79,7 +79,7 @@ async def test_a_message_is_found_by_its_metadata(bench: Desk, thread: Thread) -
 
 
 async def test_in_a_channel_too(bench: Desk) -> None:
-    channel = Thread(bench.access, bench.channel.id)
+    channel = Thread(bench.workspace, bench.channel.id)
     id = await channel.post(PAGE, MARK, Form.LAYOUT)
     assert await channel.find(MARK, NOW, ()) == id
     (message,) = bench.channel.messages
@@ -141,7 +141,7 @@ async def test_a_file_is_never_sent_twice(
     bench.fake.fail(method, **fault)  # type: ignore[arg-type]
     with pytest.raises(Later):
         await thread.post(FILE, MARK, Form.LAYOUT)
-    for surface in (thread, Thread(bench.access, bench.channel.id, root.ts)):  # the second after a crash
+    for surface in (thread, Thread(bench.workspace, bench.channel.id, root.ts)):  # the second after a crash
         assert await surface.find(MARK, NOW, ()) is None
         await surface.post(FILE, MARK, Form.LAYOUT)
     assert [file.name for one in root.thread for file in one.files] == ["notes.md"]
@@ -167,7 +167,7 @@ async def test_a_file_that_is_refused_is_named_at_least(
 async def test_a_message_that_a_crash_cut_off_is_put_out(bench: Desk, root: Message, thread: Thread) -> None:
     posted = await thread.post(PAGE, MARK, Form.LAYOUT)
     streamed = await thread.post(replace(PAGE, growing=True), Mark(RUN, "more"), Form.LAYOUT)
-    again = Thread(bench.access, bench.channel.id, root.ts)
+    again = Thread(bench.workspace, bench.channel.id, root.ts)
     for one in (posted, streamed):
         await again.put_out(one, RUN, "⏹ Stopped.")
     for message in root.thread:

@@ -1,6 +1,6 @@
 """Clients of Slack's Web API: one session for all, within the limits, and what is tried again.
 
-Knows no workspace by itself: the token is given.
+What a workspace does not offer is asked of it once a day. Knows no workspace by itself: the token is given.
 """
 
 from __future__ import annotations
@@ -8,18 +8,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
+from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.async_handler import AsyncRetryHandler
 from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
 from slack_sdk.http_retry.request import HttpRequest
 from slack_sdk.http_retry.response import HttpResponse
 from slack_sdk.http_retry.state import RetryState
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.adapters.pen import Rank, urgency
-from bot.adapters.slack.installed.limits import Client, Limits
+from bot.adapters.slack.installed.faults import code_of, fault_of, final
+from bot.adapters.slack.installed.limits import Limits
+from bot.adapters.surface import NotSent, Refused, Shut
 
 if TYPE_CHECKING:
     from bot.config import SlackConfig
@@ -29,6 +34,9 @@ LONGEST_S: Final = 60.0
 """A call that Slack puts off for longer fails; whoever made it knows whether it is still worth making."""
 KEPT: Final = 1_000
 """Clients kept."""
+
+PASSING_S: Final = 0.5
+"""How long a state that only goes on waits for its turn: meanwhile it grows old, and holds up the message's end."""
 
 REPEATABLE: Final = frozenset(
     (
@@ -61,6 +69,25 @@ AT_ONCE: Final = frozenset(("chat.startStream", "chat.appendStream"))
 """What is not waited for: there is another way to show the same. Nor is an edit that will be old by then."""
 BY_CHANNEL: Final = frozenset(("chat.postMessage", "chat.postEphemeral"))
 """A 429 for these may be of one channel alone, and is no reason to stop all others."""
+
+OPTIONAL: Final = frozenset(
+    {
+        "agents.sessions.rename",
+        "agents.sessions.setStatus",
+        "assistant.threads.setStatus",
+        "assistant.threads.setSuggestedPrompts",
+        "chat.startStream",
+    }
+)
+"""What not every workspace offers, for want of a plan, a setting or a scope. Every answer can do without."""
+REFUSED_S: Final = 86_400.0
+"""How long what a workspace has refused is not asked of it again: plans, settings and scopes seldom change."""
+_OF_THE_CALL: Final = re.compile(
+    r"invalid_\w+|missing_(?!scope\b)\w+|no_text|no_permission|access_denied|not_authorized|not_in_channel|cannot_\w+"
+    r"|restricted_action\w*|(?:channel|is|message|session|thread|user)_\w+"
+    r"|\w+_(?:channel_type|not_found|too_long|too_many)"
+)
+"""Refusals for what was asked, or where: the workspace as a whole may yet offer the method."""
 
 
 class Unhurried(AsyncRateLimitErrorRetryHandler):
@@ -116,6 +143,62 @@ class Again(AsyncRetryHandler):
         broken = isinstance(error, (aiohttp.ServerConnectionError, aiohttp.ClientOSError))
         failing = response is not None and response.status_code in (500, 502, 503)
         return (broken or failing) and _method(request) in REPEATABLE
+
+
+class Client(AsyncWebClient):
+    """A workspace's; each call waits for its turn."""
+
+    def __init__(self, limits: Limits, space: str, **more: Any) -> None:
+        super().__init__(**more)
+        self.limits = limits
+        self.space = space
+        self.refused: dict[str, float] = {}
+        """Methods that the workspace does not offer, and since when that is known."""
+
+    async def api_call(self, api_method: str, **more: Any) -> AsyncSlackResponse:
+        """As slack_sdk's. Raises NotSent for what only goes on, where there is no room for it soon.
+
+        And Refused without a call, where the workspace has refused the method as a whole.
+        """
+        if self.lacks(api_method):
+            raise Refused("not offered here")
+        bucket = self.limits.at(self.space, api_method)
+        if urgency.get() < Rank.PASSING:
+            await bucket.turn()
+        else:
+            try:
+                async with asyncio.timeout(PASSING_S):
+                    await bucket.turn()
+            except TimeoutError:
+                raise NotSent("no room in the workspace") from None
+        try:
+            return await super().api_call(api_method, **more)
+        except SlackApiError as fault:
+            if api_method in OPTIONAL and _of_the_workspace(fault):
+                self.refused[api_method] = asyncio.get_running_loop().time()
+            raise
+
+    def lacks(self, method: str) -> bool:
+        since = self.refused.get(method)
+        return since is not None and asyncio.get_running_loop().time() - since < REFUSED_S
+
+
+def _of_the_workspace(fault: SlackApiError) -> bool:
+    """Whether the same method will be refused everywhere in the workspace, with any arguments."""
+    code = code_of(fault)
+    if not code or _OF_THE_CALL.fullmatch(code) or (final(fault) and code != "missing_scope"):
+        return False
+    return isinstance(fault_of(200, code), Refused | Shut)
+
+
+def room(client: AsyncWebClient, method: str) -> bool:
+    """Whether the workspace offers the method and its budget has room for one more call at once.
+
+    If so, the room is kept for the next call made.
+    """
+    if not isinstance(client, Client):
+        return True
+    return not client.lacks(method) and client.limits.at(client.space, method).try_take()
 
 
 class Clients:

@@ -15,7 +15,7 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.installed.clients import Clients
-from bot.adapters.slack.installed.faults import in_words
+from bot.adapters.slack.installed.faults import as_sorry
 from bot.adapters.slack.installed.http import HEALTH
 from bot.adapters.slack.installed.manifest import BOT_SCOPES, OPTIONAL_SCOPES
 from bot.events import Sorry
@@ -63,7 +63,7 @@ async def _bot(clients: Clients, given: Credentials, say: Words) -> AsyncGenerat
     if not given.bot:
         return
     client = clients.bare(given.bot)
-    with in_words(settings):
+    with as_sorry(settings):
         answer: Any = await client.auth_test()
     if not answer.get("bot_id"):
         raise Sorry("slack_run.no_bot", variable=settings.bot_token_env)
@@ -78,7 +78,7 @@ async def _bot(clients: Clients, given: Credentials, say: Words) -> AsyncGenerat
     )
     for one in _scopes(answer.headers.get("x-oauth-scopes") or "", say):
         yield one
-    with in_words(settings):
+    with as_sorry(settings):
         ms = round(statistics.median([await _timed(client) for _ in range(CALLS)]) * 1_000)
     slow = ms > SLOW_MS
     yield not slow, say("slack_doctor.latency_slow" if slow else "slack_doctor.latency", ms=ms)
@@ -105,7 +105,7 @@ async def _way_in(clients: Clients, given: Credentials, say: Words) -> AsyncGene
     if not given.app:
         yield False, say("slack_run.no_app_token", variable=settings.app_token_env)
         return
-    with in_words(settings, settings.app_token_env):
+    with as_sorry(settings, settings.app_token_env):
         await clients.bare(given.app).apps_connections_open(app_token=given.app)
     yield True, say("slack_doctor.socket", variable=settings.app_token_env, n=settings.connections)
 

@@ -1,25 +1,22 @@
-"""Keeps every workspace's calls within what Slack lets an app ask; what somebody waits for goes first.
+"""What Slack lets an app ask: how fast in one channel, and how often of each method in one workspace.
 
-What a workspace does not offer is asked of it once a day. Knows no message: whoever makes a call says in
-`bot.adapters.pen.urgency` how much somebody waits for it.
+Knows no message: whoever makes a call says in `bot.adapters.pen.urgency` how much somebody waits for it, and what
+somebody waits for goes first.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 from heapq import heappop, heappush
-from typing import Any, Final
+from typing import Final
 
-from slack_sdk.errors import SlackApiError
-from slack_sdk.web.async_client import AsyncWebClient
-from slack_sdk.web.async_slack_response import AsyncSlackResponse
+from bot.adapters.pen import Pace, Rank, urgency
 
-from bot.adapters.pen import Rank, urgency
-from bot.adapters.slack.installed.faults import code_of, final
-from bot.adapters.slack.installed.refusals import fault_of
-from bot.adapters.surface import NotSent, Refused, Shut
+PACE: Final = Pace(edit_every_s=1.0, posts=4, posts_in_s=4.0)
+"""Of one channel. New messages: Slack lets one a second pass, and short bursts (its documentation, "Rate limits").
 
+Edits: chat.update is counted per workspace only, 50 a minute, and chat.appendStream 100.
+"""
 SPECIAL: Final = 300
 """Calls a minute of what Slack gives no tier: "several hundred" for chat.postMessage, which each channel's pen holds
 to one a second.
@@ -37,29 +34,8 @@ PER_MINUTE: Final = {method: figure for figure, methods in _TIERS.items() for me
 
 KEPT_BACK: Final = 0.25
 """Of a full bucket, for messages that end: those which only go on leave it alone."""
-PASSING_S: Final = 0.5
-"""How long a state that only goes on waits for its turn: meanwhile it grows old, and holds up the message's end."""
 MOST: Final = 5_000
 """Buckets kept."""
-
-OPTIONAL: Final = frozenset(
-    {
-        "agents.sessions.rename",
-        "agents.sessions.setStatus",
-        "assistant.threads.setStatus",
-        "assistant.threads.setSuggestedPrompts",
-        "chat.startStream",
-    }
-)
-"""What not every workspace offers, for want of a plan, a setting or a scope. Every answer can do without."""
-REFUSED_S: Final = 86_400.0
-"""How long what a workspace has refused is not asked of it again: plans, settings and scopes seldom change."""
-_OF_THE_CALL: Final = re.compile(
-    r"invalid_\w+|missing_(?!scope\b)\w+|no_text|no_permission|access_denied|not_authorized|not_in_channel|cannot_\w+"
-    r"|restricted_action\w*|(?:channel|is|message|session|thread|user)_\w+"
-    r"|\w+_(?:channel_type|not_found|too_long|too_many)"
-)
-"""Refusals for what was asked, or where: the workspace as a whole may yet offer the method."""
 
 
 class Bucket:
@@ -166,61 +142,3 @@ class Limits:
                 self._buckets = {key: one for key, one in self._buckets.items() if not one.idle}
             found = self._buckets[space, method] = Bucket(self._per_minute.get(method, SPECIAL))
         return found
-
-
-class Client(AsyncWebClient):
-    """A workspace's; each call waits for its turn."""
-
-    def __init__(self, limits: Limits, space: str, **more: Any) -> None:
-        super().__init__(**more)
-        self.limits = limits
-        self.space = space
-        self.refused: dict[str, float] = {}
-        """Methods that the workspace does not offer, and since when that is known."""
-
-    def try_take(self, method: str) -> bool:
-        """Whether a call of `method` has room at once. If so, it is kept for the next one made."""
-        return self.limits.at(self.space, method).try_take()
-
-    async def api_call(self, api_method: str, **more: Any) -> AsyncSlackResponse:
-        """As slack_sdk's. Raises NotSent for what only goes on, where there is no room for it soon.
-
-        And Refused without a call, where the workspace has refused the method as a whole.
-        """
-        if self.lacks(api_method):
-            raise Refused("not offered here")
-        bucket = self.limits.at(self.space, api_method)
-        if urgency.get() < Rank.PASSING:
-            await bucket.turn()
-        else:
-            try:
-                async with asyncio.timeout(PASSING_S):
-                    await bucket.turn()
-            except TimeoutError:
-                raise NotSent("no room in the workspace") from None
-        try:
-            return await super().api_call(api_method, **more)
-        except SlackApiError as fault:
-            if api_method in OPTIONAL and _of_the_workspace(fault):
-                self.refused[api_method] = asyncio.get_running_loop().time()
-            raise
-
-    def lacks(self, method: str) -> bool:
-        since = self.refused.get(method)
-        return since is not None and asyncio.get_running_loop().time() - since < REFUSED_S
-
-
-def _of_the_workspace(fault: SlackApiError) -> bool:
-    """Whether the same method will be refused everywhere in the workspace, with any arguments."""
-    code = code_of(fault)
-    if not code or _OF_THE_CALL.fullmatch(code) or (final(fault) and code != "missing_scope"):
-        return False
-    return isinstance(fault_of(200, code), Refused | Shut)
-
-
-def room(client: AsyncWebClient, method: str) -> bool:
-    """Whether the workspace offers the method and its budget has room for one more call at once.
-
-    If so, the room is kept for the next call made.
-    """
-    return not isinstance(client, Client) or (not client.lacks(method) and client.try_take(method))

@@ -1,6 +1,7 @@
-"""Any number of workspaces: how one installs the app, and what is kept of that, in our own database.
+"""Any number of workspaces: how one installs the app, the pages that it sees then, and what is kept of that.
 
-Knows no event. slack_sdk's stores do the work; their transactions are ours, so that they wait their turn.
+Knows no event. It is kept in our own database: slack_sdk's stores do the work; their transactions are ours, so that
+they wait their turn.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import logging
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
+from html import escape
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from slack_bolt.oauth.async_callback_options import AsyncCallbackOptions, AsyncFailureArgs, AsyncSuccessArgs
@@ -19,10 +21,10 @@ from slack_sdk.oauth.installation_store import Installation
 from slack_sdk.oauth.installation_store.sqlalchemy import AsyncSQLAlchemyInstallationStore
 from slack_sdk.oauth.state_store.sqlalchemy import AsyncSQLAlchemyOAuthStateStore
 
-from bot.adapters.slack.installed import install_pages
 from bot.adapters.slack.installed.http import INSTALL, REDIRECT
 from bot.adapters.slack.installed.manifest import BOT_SCOPES
-from bot.adapters.slack.installed.workspaces import Installed
+from bot.adapters.slack.installed.workspaces import NAME, Installed
+from bot.words import Words, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +39,13 @@ STATE_S: Final = 600
 LIBRARY: Final = logging.getLogger("slack_sdk.oauth")
 
 _log = logging.getLogger(__name__)
+_PAGE: Final = """<!doctype html>
+<html lang="{lang}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<link rel="icon" href="data:,"><title>{name}</title>
+<style>body {{ font: 1.1rem/1.5 sans-serif; max-width: 32rem; margin: 20vh auto; padding: 0 1rem }}
+a {{ display: inline-block; padding: .5rem 1rem; border: 1px solid; border-radius: .4rem }}</style></head>
+<body><p>{text}</p><p><a href="{href}">{label}</a></p></body></html>
+"""
 
 
 class _Turns:
@@ -135,7 +144,7 @@ class Flow(AsyncOAuthFlow):
         self._installed = installed
 
     async def build_install_page_html(self, url: str, request: AsyncBoltRequest) -> str:
-        return install_pages.install(url, _language(request))
+        return install_page(url, _language(request))
 
     async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:
         await super().store_installation(request, installation)
@@ -146,16 +155,38 @@ class Flow(AsyncOAuthFlow):
 
 async def _succeeded(args: AsyncSuccessArgs) -> BoltResponse:
     response: BoltResponse = await args.default.success(args)
-    where = args.installation.team_id or ""
-    response.body = install_pages.installed(where, args.installation.app_id or "", _language(args.request))
+    say, team = _say(_language(args.request)), args.installation.team_id
+    url = f"https://slack.com/app_redirect?app={args.installation.app_id or ''}"
+    url += f"&team={team}" if team else ""
+    response.body = _page(say, say("slack_run.page_installed", name=NAME), url, say("slack_run.page_open"))
     return response
 
 
 async def _failed(args: AsyncFailureArgs) -> BoltResponse:
     _log.info("an installation failed: %s", args.reason[:80])
     response: BoltResponse = await args.default.failure(args)
-    response.body = install_pages.failed(args.reason, INSTALL, _language(args.request))
+    say = _say(_language(args.request))
+    text = say("slack_run.page_failed", reason=args.reason[:80])  # anybody's words: they stand in the address
+    response.body = _page(say, text, INSTALL, say("slack_run.page_again"))
     return response
+
+
+def install_page(url: str, language: str) -> str:
+    """`url` leads to Slack; `language` is the browser's Accept-Language."""
+    say = _say(language)
+    return _page(say, NAME, url, say("slack_run.page_install", name=NAME))
+
+
+def _page(say: Words, text: str, href: str, label: str) -> str:
+    return _PAGE.format(
+        lang=say.locale, name=NAME, text=escape(text), href=escape(href, quote=True), label=escape(label)
+    )
+
+
+def _say(language: str) -> Words:
+    wanted = [one.partition(";")[0].strip().lower() for one in language.split(",")]
+    first = next((one for one in wanted if one[:2] in ("en", "pt")), "en")
+    return words("pt-BR" if first.startswith("pt") else "en")
 
 
 def _language(request: AsyncBoltRequest) -> str:

@@ -22,7 +22,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.socket_mode.request import SocketModeRequest
 
 from bot.adapters.discreet import traced
-from bot.adapters.slack.installed.faults import code_of, final, in_words
+from bot.adapters.slack.installed.faults import as_sorry, code_of, final
 from bot.events import Sorry
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Sockets:
 
     async def admit(self) -> None:
         """Ask whether the app token is good. Raises Sorry; the address that Slack gives is used by `run`."""
-        with in_words(self._settings, self._settings.app_token_env):
+        with as_sorry(self._settings, self._settings.app_token_env):
             self._address = (await self._open(), time.monotonic())
 
     async def run(self) -> None:
@@ -107,7 +107,7 @@ class Sockets:
                 renewed = await self._connection()
             except SlackApiError as fault:
                 if final(fault):
-                    with in_words(self._settings, self._settings.app_token_env):
+                    with as_sorry(self._settings, self._settings.app_token_env):
                         raise
                 reason = code_of(fault) or "no answer of Slack's"
             except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as fault:

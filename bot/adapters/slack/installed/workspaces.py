@@ -1,16 +1,19 @@
-"""Which token is good in which workspace, and who the bot is there.
+"""Which token is good in which workspace, who the bot is there, and the workspace as one run reaches it.
 
 Knows no event. One workspace is that of the configured token, all others are the installation store's.
 """
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from bot.adapters.slack.installed.faults import in_words
-from bot.adapters.surface import Shut
+from bot.adapters.slack.installed.faults import as_sorry, as_surface_faults
+from bot.adapters.surface import Shut, SurfaceFault
 from bot.events import Sorry
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ MOST: Final = 1_000
 """Installations kept in memory."""
 NAME: Final = "Sutradhar"
 """What the bot is called where only its ids are known."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ class Workspaces:
 
     async def learn(self) -> Installed:
         """Ask Slack whose the configured token is. Raises Sorry ("slack_run.…") if it is nobody's."""
-        with in_words(self._clients.settings):
+        with as_sorry(self._clients.settings):
             said: Any = await self._clients.bare(self._token).auth_test()
         if not said.get("bot_id"):
             raise Sorry("slack_run.no_bot", variable=self._clients.settings.bot_token_env)
@@ -108,6 +113,13 @@ class Workspaces:
         if found is None:
             raise Shut("not_installed")
         return self._clients.of(team or enterprise, found.token, team if found.org else "")
+
+    @asynccontextmanager
+    async def calling(self, team: str, enterprise: str = "") -> AsyncIterator[AsyncWebClient]:
+        """Its client. What goes wrong inside is raised as a fault of a surface, or Later."""
+        client = await self.client(team, enterprise)
+        with as_surface_faults():
+            yield client
 
     async def me(self, team: str, enterprise: str = "") -> Me:
         """Who the bot is there. Raises Shut where the app is not installed."""
@@ -149,3 +161,36 @@ class Workspaces:
                 if (key[0] == team and team) or (not team and key[1] == enterprise):
                     del known[key]
         self._clients.forget(team or enterprise)
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """One, as its runs reach it: the client is asked for at every call, for tokens change while runs go on.
+
+    `team` is "" where only the enterprise is known.
+    """
+
+    workspaces: Workspaces
+    team: str
+    enterprise: str = ""
+
+    @property
+    def space(self) -> str:
+        return self.team or self.enterprise
+
+    def calling(self) -> AbstractAsyncContextManager[AsyncWebClient]:
+        """See `Workspaces.calling`."""
+        return self.workspaces.calling(self.team, self.enterprise)
+
+    async def me(self) -> Me:
+        return await self.workspaces.me(self.team, self.enterprise)
+
+    async def permalink(self, channel: str, ts: str) -> str:
+        """A message's address; "" where Slack tells none, as of a message that is gone."""
+        try:
+            async with self.calling() as client:
+                answer = await client.chat_getPermalink(channel=channel, message_ts=ts)
+        except SurfaceFault as fault:
+            _log.info("a link was left out: %s", fault)
+            return ""
+        return str(answer["permalink"])

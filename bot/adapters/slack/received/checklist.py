@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bot.adapters import checklist
 from bot.adapters.checklist import Check
+from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.installed.manifest import BOT_SCOPES, OPTIONAL_SCOPES
-from bot.adapters.slack.installed.refusals import in_our_words
 from bot.adapters.slack.placing import Spot
 from bot.adapters.surface import Full, Gone, Later, Refused, Shut
 from bot.events import Sorry
@@ -59,7 +59,7 @@ async def examine(
 async def _scopes(client: AsyncWebClient) -> frozenset[str] | None:
     """What the workspace has granted; None where Slack does not say."""
     try:
-        with in_our_words():
+        with as_surface_faults():
             answer: Any = await client.auth_test()
     except (Full, Gone, Later, Refused, Shut):
         return None
@@ -84,7 +84,7 @@ async def _channel(
     client: AsyncWebClient, here: Spot, bot: str, scopes: frozenset[str] | None, say: Words
 ) -> Check:
     try:
-        with in_our_words():
+        with as_surface_faults():
             answer: Any = await client.conversations_info(channel=here.channel)
             inside = bool(answer["channel"].get("is_member"))
     except (Full, Gone, Later, Refused, Shut):

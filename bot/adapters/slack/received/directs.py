@@ -18,8 +18,8 @@ from bot.adapters.surface import Shut
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
+    from bot.adapters.slack.installed.workspaces import Workspaces
     from bot.adapters.slack.placing import Spot
-    from bot.adapters.slack.received.people import Clients
 
 WAIT_S = 1.5
 """How long is waited for Slack, which itself waits three seconds for us."""
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 class Directs:
     """One per process."""
 
-    def __init__(self, workspaces: Clients) -> None:
+    def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
         self._known: OrderedDict[tuple[str, str], str] = OrderedDict()
 

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.slack.installed.refusals import in_our_words
 from bot.adapters.slack.origin import Origin, origin_of
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.received.heard import Name, heard
@@ -19,7 +18,8 @@ from bot.adapters.surface import SurfaceFault
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.adapters.slack.received.people import Clients, People
+    from bot.adapters.slack.installed.workspaces import Workspaces
+    from bot.adapters.slack.received.people import People
     from bot.events import Request
 
 MESSAGES: Final = 50
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 class Earlier:
     """One per process."""
 
-    def __init__(self, workspaces: Clients, people: People) -> None:
+    def __init__(self, workspaces: Workspaces, people: People) -> None:
         self._workspaces = workspaces
         self._people = people
 
@@ -59,8 +59,7 @@ class Earlier:
 
     async def _said(self, here: Spot, origin: Origin) -> list[Mapping[str, Any]]:
         """Without the question itself, and what came after it."""
-        client = await self._workspaces.client(here.team, here.enterprise)
-        with in_our_words():
+        async with self._workspaces.calling(here.team, here.enterprise) as client:
             answer: Any = await client.conversations_replies(
                 channel=here.channel, ts=here.thread, latest=origin.message, inclusive=False, limit=READ
             )

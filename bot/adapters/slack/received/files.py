@@ -18,7 +18,7 @@ from bot.events import File, Request, Sorry
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-    from bot.adapters.slack.received.people import Clients
+    from bot.adapters.slack.installed.workspaces import Workspaces
     from bot.config import SlackConfig
 
 HOSTS: Final = ("files.slack.com", "slack-files.com")
@@ -31,7 +31,7 @@ _UNREACHABLE: Final = "slack_files.unreachable"
 class Files:
     """Fetches them, and shows the token to nobody but Slack."""
 
-    def __init__(self, workspaces: Clients, settings: SlackConfig, *, pause_s: float = 1.0) -> None:
+    def __init__(self, workspaces: Workspaces, settings: SlackConfig, *, pause_s: float = 1.0) -> None:
         self._workspaces = workspaces
         self._downloads = Downloads(_refusal, _UNREACHABLE, pause_s)
         # A proxy or a stand-in for Slack keeps files, too; a Slack of another name has them at a host of its own.

@@ -11,18 +11,16 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.draft import clean
-from bot.adapters.slack.installed.refusals import in_our_words
 from bot.adapters.surface import SurfaceFault
 from bot.events import Sorry
 from bot.words import locale_of
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from slack_sdk.web.async_client import AsyncWebClient
-
+    from bot.adapters.slack.installed.workspaces import Workspaces
     from bot.adapters.slack.placing import Spot
 
 KEPT_S: Final = 600.0
@@ -47,12 +45,6 @@ class Person:
     admin: bool = False
 
 
-class Clients(Protocol):
-    """What `Workspaces` gives."""
-
-    async def client(self, team: str, enterprise: str = "") -> AsyncWebClient: ...
-
-
 @dataclass(slots=True)
 class _Look:
     since: float
@@ -64,7 +56,7 @@ class People:
 
     def __init__(
         self,
-        workspaces: Clients,
+        workspaces: Workspaces,
         admins: Collection[str] = (),
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -148,8 +140,7 @@ class People:
 
     async def _ask(self, here: Spot) -> Person | None:
         try:
-            client = await self._workspaces.client(here.team, here.enterprise)
-            with in_our_words():
+            async with self._workspaces.calling(here.team, here.enterprise) as client:
                 said: Any = await client.users_info(user=here.user, include_locale=True)
         except (SurfaceFault, StorageFault) as fault:  # a name is no reason to fail
             _log.info("who a person is could not be asked: %s", fault)

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bot.adapters import custom_ids
-from bot.adapters.slack.installed.refusals import in_our_words
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.received import sharing, sources
 from bot.adapters.slack.received.interactions import (
@@ -190,8 +189,7 @@ async def _say_who(press: Press) -> None:
     if not alone(press.body):
         text = (await press.words())("buttons.stopped", who=literal(who))
         try:
-            client = await press.slack.workspaces.client(here.team, here.enterprise)
-            with in_our_words():
+            async with press.slack.workspaces.calling(here.team, here.enterprise) as client:
                 await client.chat_postMessage(channel=here.channel, thread_ts=here.thread or None, text=text)
         except SurfaceFault:
             pass
@@ -213,8 +211,7 @@ async def _take_off(press: Press) -> None:
     if alone(press.body) or not ts:  # Slack shows us nothing that is whispered
         return
     try:
-        client = await press.slack.workspaces.client(here.team, here.enterprise)
-        with in_our_words():
+        async with press.slack.workspaces.calling(here.team, here.enterprise) as client:
             found: Any = await client.conversations_replies(
                 channel=here.channel,
                 ts=here.thread or ts,

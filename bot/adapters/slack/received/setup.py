@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bot.adapters.slack.installed.refusals import in_our_words
+from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.received.spots import spot_of, text_of
 from bot.adapters.slack.received.unattended import unattended
@@ -31,8 +31,7 @@ async def join(slack: Slack, here: Spot, inviter: str) -> None:
     if not (await outbox.claim(here.space, WELCOME, here.channel)).fresh:
         return
     say = await slack.reception.words(replace(here, user=inviter)) if inviter else words("en")
-    client = await slack.workspaces.client(here.team, here.enterprise)
-    with in_our_words():
+    async with slack.workspaces.calling(here.team, here.enterprise) as client:
         posted = await client.chat_postMessage(
             channel=here.channel, unfurl_links=False, unfurl_media=False, **said("channel", me.name, say)
         )
@@ -45,7 +44,7 @@ async def install(client: AsyncWebClient, user: str) -> None:
 
 
 async def _greet(client: AsyncWebClient, user: str) -> None:
-    with in_our_words():
+    with as_surface_faults():
         person: Any = await client.users_info(user=user, include_locale=True)
         me: Any = await client.auth_test()
         say = words(str(person["user"].get("locale") or ""))

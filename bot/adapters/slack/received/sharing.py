@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bot.adapters import custom_ids
-from bot.adapters.slack.installed.refusals import in_our_words
+from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.origin import origin_of
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.received.interactions import Body, message_of
@@ -137,7 +137,7 @@ async def _before(
     window: dict[str, Any] = {"oldest": known[0], "latest": str(pressed.get("ts")), "inclusive": True}
     by_ts: dict[str, Mapping[str, Any]] = {}
     while not set(known) <= by_ts.keys():
-        with in_our_words():
+        with as_surface_faults():
             page: Any = await client.conversations_replies(
                 channel=here.channel, ts=here.thread, limit=200, **window
             )
@@ -189,7 +189,7 @@ async def _member(client: AsyncWebClient, channel: str, user: str) -> bool:
     """Whether the person may still read there; or the bot would speak for who may not."""
     cursor = ""
     for _ in range(PAGES):
-        with in_our_words():
+        with as_surface_faults():
             answer: Any = await client.conversations_members(channel=channel, limit=PAGE, cursor=cursor)
         if user in answer["members"]:
             return True
@@ -211,19 +211,19 @@ async def _post(client: AsyncWebClient, to: tuple[str, str], who: str, part: Par
     }
     shown = [*([small(who)] if who else []), *part.blocks][:BLOCKS]
     try:
-        with in_our_words():
+        with as_surface_faults():
             return str((await client.chat_postMessage(**said, blocks=shown))["ts"])
     except Refused:
         if not part.text:
             raise
-    with in_our_words():
+    with as_surface_faults():
         return str((await client.chat_postMessage(**said))["ts"])
 
 
 async def _found(client: AsyncWebClient, to: tuple[str, str], row: OutboxRow) -> str:
     """The ts of a message that may have been posted though nobody noted it, as before a crash; "" if there is none."""
     window: dict[str, Any] = {"channel": to[0], "oldest": _stamp(row.created_at), "limit": 200}
-    with in_our_words():
+    with as_surface_faults():
         if to[1]:
             answer: Any = await client.conversations_replies(ts=to[1], include_all_metadata=True, **window)
         else:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot import commands
 from bot.adapters import custom_ids
-from bot.adapters.slack.installed.refusals import in_our_words
+from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import PLATFORM, Spot, event_of
 from bot.adapters.slack.received.interactions import Body, spot_of
 from bot.adapters.slack.received.window_blocks import block_id, field, modal, parts, section, typed
@@ -118,7 +118,7 @@ async def reword(
 async def opened(client: AsyncWebClient, trigger: str, view: Block) -> str:
     """Open a view: its id. Raises Sorry where the trigger is too old, or Slack cannot be reached."""
     try:
-        with in_our_words():
+        with as_surface_faults():
             answer = await client.views_open(trigger_id=trigger, view=view)
     except SurfaceFault as fault:
         _log.info("a window could not be opened: %s", fault)

@@ -17,9 +17,8 @@ from bot.adapters.backoff import patiently
 from bot.adapters.beside import Beside
 from bot.adapters.pen import Rank
 from bot.adapters.slack import placing
-from bot.adapters.slack.installed.access import Access, Workspaces
-from bot.adapters.slack.installed.permalinks import permalink
-from bot.adapters.slack.installed.refusals import NOT_IN_CHANNEL, NOWHERE, in_our_words
+from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
+from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
 from bot.adapters.slack.shown.heading import ASKED, PLAN, Heading
 from bot.adapters.slack.shown.response import Response
 from bot.adapters.slack.shown.session import Session
@@ -72,14 +71,14 @@ class SlackHome:
         self._threads = threads
         self._say = words(request.locale)
         self._ordered = commands.verb(request.work, request.verb).ordered
-        self._access = Access(workspaces, origin.team, origin.enterprise)
+        self._workspace = Workspace(workspaces, origin.team, origin.enterprise)
         self._clock = pens.clock
         self._beside = Beside(request.id, Rank.PASSING)
-        self._session = Session(self._access, self._beside, origin.user, origin.title)
+        self._session = Session(self._workspace, self._beside, origin.user, origin.title)
         self._at: tuple[str, str] | None = None
         self._moving = asyncio.Lock()
         self._lost: list[Surface[Page]] = []
-        self._aside = Aside(self._access, origin, offers)
+        self._aside = Aside(self._workspace, origin, offers)
         makes_its_own = origin.home in ("thread", "direct")
         self.heading = Heading(request, origin, outbox, pens, self._say) if makes_its_own else None
         self.surface: Surface[Page] = self._first()
@@ -94,7 +93,7 @@ class SlackHome:
         """Where it would stand if nothing could be opened. What is private goes to the person themselves."""
         origin = self._origin
         if origin.private:
-            return Thread(self._access, origin.user)
+            return Thread(self._workspace, origin.user)
         return self._thread(origin.channel, origin.thread if origin.home == "here" else "")
 
     @property
@@ -116,7 +115,7 @@ class SlackHome:
             if self.heading is not None:
                 await self._open_thread(self.heading)
             elif origin.home == "alone":
-                self.surface = Thread(self._access, await patiently(self._dm))
+                self.surface = Thread(self._workspace, await patiently(self._dm))
                 self._beside.do(self._point("in_direct"))
         except SurfaceFault as fault:
             _log.warning("run %s: no thread was opened: %s", self._run, fault)
@@ -145,7 +144,7 @@ class SlackHome:
         origin = self._origin
         if not origin.private:
             try:
-                above = Thread(self._access, origin.channel)
+                above = Thread(self._workspace, origin.channel)
                 root = await heading.post(above)
                 if not heading.recalled or await self.permalink(origin.channel, root):
                     return origin.channel, root
@@ -155,11 +154,10 @@ class SlackHome:
                 _log.info("run %s: its channel is shut: %s", self._run, shut)
                 self._why = self._sentence_of(shut)
         dm = await patiently(self._dm)
-        return dm, await heading.post(Thread(self._access, dm))
+        return dm, await heading.post(Thread(self._workspace, dm))
 
     async def _dm(self) -> str:
-        client = await self._access.client()
-        with in_our_words():
+        async with self._workspace.calling() as client:
             opened = await client.conversations_open(users=self._origin.user)
         return str(opened["channel"]["id"])
 
@@ -169,7 +167,7 @@ class SlackHome:
         streams = None
         if thread and self._ordered and origin.team:
             streams = Streams(
-                self._access,
+                self._workspace,
                 channel,
                 thread,
                 (origin.team, origin.user),
@@ -177,7 +175,7 @@ class SlackHome:
                 clock=self._clock,
             )
         return Thread(
-            self._access,
+            self._workspace,
             channel,
             thread,
             streams=streams,
@@ -254,12 +252,12 @@ class SlackHome:
         if isinstance(surface, Thread) and surface.channel.startswith("D"):
             return None
         if origin.home == "channel" and isinstance(surface, Thread) and young(origin):
-            return Response(self._access.space, origin), ""
+            return Response(self._workspace.space, origin), ""
         try:
             dm = await self._dm()
         except (Shut, Refused, Gone, Full):
             return None
-        return Thread(self._access, dm), self._why if isinstance(surface, Response) else self._sentence_of(
+        return Thread(self._workspace, dm), self._why if isinstance(surface, Response) else self._sentence_of(
             shut
         )
 
@@ -290,7 +288,7 @@ class SlackHome:
 
     async def permalink(self, channel: str, message: str) -> str:
         """Its address, "" where Slack tells none."""
-        return await permalink(self._access, channel, message)
+        return await self._workspace.permalink(channel, message)
 
     def rename(self, channel: str, thread: str, title: str) -> None:
         """Give another conversation's thread its name."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from bot.adapters.backoff import patiently
 from bot.adapters.draft import clean
 from bot.adapters.pen import Rank, urgency
-from bot.adapters.slack.installed.refusals import in_our_words
 from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.surface import Later
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
     from bot.adapters.beside import Beside
-    from bot.adapters.slack.installed.access import Access
+    from bot.adapters.slack.installed.workspaces import Workspace
 
 TITLE = 200
 """Characters of a session's title (Slack's documentation, "agents.sessions.setStatus")."""
@@ -31,8 +30,8 @@ WORKS, WAITS = "processing", "active"
 class Session:
     """One run's."""
 
-    def __init__(self, access: Access, beside: Beside, user: str, title: str) -> None:
-        self._access = access
+    def __init__(self, workspace: Workspace, beside: Beside, user: str, title: str) -> None:
+        self._workspace = workspace
         self._beside = beside
         self._user = user
         self._title = title
@@ -106,6 +105,5 @@ class Session:
         )
 
     async def _call(self, call: Callable[[AsyncWebClient], Awaitable[object]]) -> None:
-        client = await self._access.client()
-        with in_our_words():
+        async with self._workspace.calling() as client:
             await call(client)

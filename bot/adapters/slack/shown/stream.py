@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from bot.adapters.pen import Clock, LoopClock
-from bot.adapters.slack.installed.limits import room
-from bot.adapters.slack.installed.refusals import Unsure, in_our_words
+from bot.adapters.slack.installed.clients import room
+from bot.adapters.slack.installed.faults import Unsure
 from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.surface import Full, Gone, Later, Refused, Shut, SurfaceFault
 
 if TYPE_CHECKING:
-    from bot.adapters.slack.installed.access import Access
+    from bot.adapters.slack.installed.workspaces import Workspace
     from bot.adapters.slack.text.page import Page
 
 LONGEST_S = 240.0
@@ -50,7 +50,7 @@ class Streams:
     `session` is the status that the thread's session has after a stream's end.
     """
 
-    access: Access
+    workspace: Workspace
     channel: str
     thread: str
     recipient: tuple[str, str]
@@ -62,13 +62,14 @@ class Streams:
 
     async def begin(self, page: Page) -> str | None:
         """The new message; None where it has to be posted instead. Raises Unsure."""
-        client = await self.access.client()
-        if self._refused or not page.body.strip() or not room(client, "chat.startStream"):
+        if self._refused or not page.body.strip():
             return None
         team, user = self.recipient
         began = self.clock.time()
         try:
-            with in_our_words():
+            async with self.workspace.calling() as client:
+                if not room(client, "chat.startStream"):
+                    return None
                 started = await client.chat_startStream(
                     channel=self.channel,
                     thread_ts=self.thread,
@@ -126,8 +127,7 @@ class Streams:
     async def _append(self, message: str, stream: _Stream, page: Page) -> None:
         new = page.body[len(stream.said) :]
         if new:
-            client = await self.access.client()
-            with in_our_words():
+            async with self.workspace.calling() as client:
                 await client.chat_appendStream(channel=self.channel, ts=message, markdown_text=new)
             stream.said = page.body
         await self._passing(stream, page.passing)
@@ -144,8 +144,8 @@ class Streams:
         await self._passing(stream, "")
 
     async def _stop(self, message: str, **said: Any) -> None:
-        client = await self.access.client()
-        with in_our_words():  # without a status of its own, Slack takes the whole session for over
+        # Without a status of its own, Slack takes the whole session for over.
+        async with self.workspace.calling() as client:
             await client.chat_stopStream(
                 channel=self.channel, ts=message, session_status=self.session, **said
             )
@@ -157,8 +157,7 @@ class Streams:
             return
         stream.status = status
         try:
-            client = await self.access.client()
-            with in_our_words():
+            async with self.workspace.calling() as client:
                 await client.assistant_threads_setStatus(
                     channel_id=self.channel,
                     thread_ts=self.thread,

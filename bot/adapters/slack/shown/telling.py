@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from bot.adapters.draft import clean
-from bot.adapters.slack.installed.refusals import in_our_words
+from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.shown import response_urls
 from bot.adapters.slack.text.mrkdwn import mrkdwn
@@ -19,19 +19,19 @@ from bot.adapters.surface import Shut, SurfaceFault
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.adapters.slack.received.people import Clients
+    from bot.adapters.slack.installed.workspaces import Workspaces
 
 Post = Callable[..., Awaitable[Any]]
 
 _log = logging.getLogger(__name__)
 
 
-async def tell(clients: Clients, here: Spot, text: str, response_url: str = "") -> None:
+async def tell(workspaces: Workspaces, here: Spot, text: str, response_url: str = "") -> None:
     """Markdown, at most a sentence or a few. What cannot be told is logged."""
-    await show(clients, here, Page("", plain=mrkdwn(clean(text))[:TEXT]), response_url)
+    await show(workspaces, here, Page("", plain=mrkdwn(clean(text))[:TEXT]), response_url)
 
 
-async def show(clients: Clients, here: Spot, page: Page, response_url: str = "") -> None:
+async def show(workspaces: Workspaces, here: Spot, page: Page, response_url: str = "") -> None:
     """A whole page; its plain text where Slack does not take the blocks."""
     said: list[dict[str, Any]] = [{"text": page.plain}]
     if page.blocks:
@@ -40,7 +40,7 @@ async def show(clients: Clients, here: Spot, page: Page, response_url: str = "")
         if await _answered(here, one, response_url):
             return
     try:
-        client: Any = await clients.client(here.team, here.enterprise)
+        client: Any = await workspaces.client(here.team, here.enterprise)
     except (Shut, StorageFault) as fault:
         _log.warning("a person could not be told something: %s", type(fault).__name__)
         return
@@ -48,7 +48,7 @@ async def show(clients: Clients, here: Spot, page: Page, response_url: str = "")
     for post, where in _ways(client, here):
         for one in said:
             try:
-                with in_our_words():
+                with as_surface_faults():
                     await post(**one, **where)
             except SurfaceFault as fault:  # the bot may not be in the channel; the person may have left
                 _log.info("a person could not be told something there: %s", fault)

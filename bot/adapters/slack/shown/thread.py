@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from bot.adapters.slack.installed.limits import room
-from bot.adapters.slack.installed.refusals import Conflict, in_our_words
+from bot.adapters.slack.installed.clients import room
+from bot.adapters.slack.installed.faults import Conflict
 from bot.adapters.slack.shown.putting_out import put_out
 from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.shown.uploads import Uploads, is_file
@@ -19,7 +19,7 @@ from bot.adapters.slack.text.page import TEXT, Page
 from bot.adapters.surface import Form, Full, Gone, Mark, NotSent, Refused, Shut
 
 if TYPE_CHECKING:
-    from bot.adapters.slack.installed.access import Access
+    from bot.adapters.slack.installed.workspaces import Workspace
 
 EVENT = "sutradhar"
 """The event_type of our messages' metadata."""
@@ -52,7 +52,7 @@ class Thread:
 
     def __init__(
         self,
-        access: Access,
+        workspace: Workspace,
         channel: str,
         thread: str = "",
         *,
@@ -64,17 +64,17 @@ class Thread:
 
         `without_file` is told which file Slack does not take, and why.
         """
-        self._access = access
+        self._workspace = workspace
         self._without_file = without_file
         self.channel = channel
         self.thread = thread
         self._streams = streams
         self._never_streamed = never_streamed
-        self._uploads = Uploads(access, channel, thread)
+        self._uploads = Uploads(workspace, channel, thread)
 
     @property
     def key(self) -> Hashable:
-        return (self._access.space, self.channel)
+        return (self._workspace.space, self.channel)
 
     async def post(self, page: Page, mark: Mark, form: Form) -> str:
         if page.file is not None and form is not Form.BARE:
@@ -87,10 +87,9 @@ class Thread:
             begun = await self._streams.begin(page)
             if begun is not None:
                 return begun
-        client = await self._access.client()
-        if page.growing and page.wordless and not room(client, "chat.update"):
-            raise NotSent("the first words would wait longer than the message")
-        with in_our_words():
+        async with self._workspace.calling() as client:
+            if page.growing and page.wordless and not room(client, "chat.update"):
+                raise NotSent("the first words would wait longer than the message")
             posted = await client.chat_postMessage(
                 channel=self.channel,
                 thread_ts=self.thread or None,
@@ -125,8 +124,7 @@ class Thread:
         said = sent_as(page, form)
         if len(said["text"]) > EDITED:
             raise Full
-        client = await self._access.client()
-        with in_our_words():
+        async with self._workspace.calling() as client:
             await client.chat_update(channel=self.channel, ts=message, **said, metadata=metadata(mark))
 
     def session_over(self) -> None:
@@ -136,7 +134,7 @@ class Thread:
 
     async def _end(self, message: str) -> None:
         """Whoever began it, it is no stream any more."""
-        streams = self._streams or Streams(self._access, self.channel, self.thread, ("", ""))
+        streams = self._streams or Streams(self._workspace, self.channel, self.thread, ("", ""))
         await streams.end(message)
 
     async def put_out(self, message: str, run: str, note: str) -> None:
@@ -147,15 +145,14 @@ class Thread:
         for one in await self._read(message, message):
             if one.get("ts") == message:
                 said = put_out(one, run, small(note), note)
-                client = await self._access.client()
-                with in_our_words():
+                async with self._workspace.calling() as client:
                     await client.chat_update(channel=self.channel, ts=message, **said)
 
     async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
         """By its metadata, which a stream gets at its end only: one of ours in the thread without any may be it."""
         oldest = (since - CLOCKS_APART).timestamp()
         try:
-            me = await self._access.me()
+            me = await self._workspace.me()
             messages = await self._read(f"{oldest:.6f}")
         except (Shut, Gone, Refused, Full):  # then it is posted, if need be twice
             return None
@@ -183,10 +180,9 @@ class Thread:
         window: dict[str, Any] = {"oldest": oldest, "limit": LOOK_BACK, "include_all_metadata": True}
         if latest:
             window |= {"latest": latest, "inclusive": True}
-        client = await self._access.client()
         found: list[Mapping[str, Any]] = []
         for _ in range(PAGES):
-            with in_our_words():
+            async with self._workspace.calling() as client:
                 if self.thread:
                     page: Any = await client.conversations_replies(
                         channel=self.channel, ts=self.thread, **window
@@ -207,8 +203,7 @@ class Thread:
                 return
             if self._streams is not None and self._streams.live(message):
                 await self._streams.end(message)
-            client = await self._access.client()
-            with in_our_words():
+            async with self._workspace.calling() as client:
                 await client.chat_delete(channel=self.channel, ts=message)
         except Full:
             raise Refused("it can't be deleted") from None

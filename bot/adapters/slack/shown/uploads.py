@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from bot.adapters.slack.installed.refusals import Unsure, in_our_words
+from bot.adapters.slack.installed.faults import Unsure
 from bot.adapters.surface import Full, Later, Mark, Refused
 
 if TYPE_CHECKING:
-    from bot.adapters.slack.installed.access import Access
+    from bot.adapters.slack.installed.workspaces import Workspace
     from bot.adapters.slack.text.page import Page
 
 KIND = "file:"
@@ -34,7 +34,7 @@ def is_file(message: str) -> bool:
 class Uploads:
     """A channel's, or a thread's."""
 
-    access: Access
+    workspace: Workspace
     channel: str
     thread: str = ""
     _seen: dict[Mark, list[Mapping[str, Any]]] = field(default_factory=dict)
@@ -54,16 +54,15 @@ class Uploads:
         if not data:
             raise Refused("an empty file")
         said = page.plain if page.body.strip() else None
-        client = await self.access.client()
         try:
-            with in_our_words():
+            async with self.workspace.calling() as client:
                 ticket = await client.files_getUploadURLExternal(
                     filename=name, length=len(data), alt_txt=said[:ALT] if said else None
                 )
                 await _send(str(ticket["upload_url"]), data)
         except Unsure as fault:  # nobody has seen any of it yet
             raise Later(str(fault)) from None
-        with in_our_words():
+        async with self.workspace.calling() as client:
             await client.files_completeUploadExternal(
                 files=[{"id": str(ticket["file_id"]), "title": name}],
                 channel_id=self.channel,
@@ -76,9 +75,8 @@ class Uploads:
         """Raises Full where the message is another file than the page's, and Later."""
         if page.file is None:
             raise Full
-        client = await self.access.client()
         try:
-            with in_our_words():
+            async with self.workspace.calling() as client:
                 there: Any = (await client.files_info(file=message.removeprefix(KIND)))["file"]
         except Refused:  # it is gone, or files may not be read: then it is let be
             return
@@ -86,8 +84,7 @@ class Uploads:
             raise Full
 
     async def delete(self, message: str) -> None:
-        client = await self.access.client()
-        with in_our_words():
+        async with self.workspace.calling() as client:
             await client.files_delete(file=message.removeprefix(KIND))
 
 

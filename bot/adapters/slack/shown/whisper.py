@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bot.adapters.slack.installed.refusals import in_our_words
 from bot.adapters.slack.received.sharing import WHISPERED
 from bot.adapters.slack.shown import response_urls
 from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.surface import Form, Mark, Refused
 
 if TYPE_CHECKING:
-    from bot.adapters.slack.installed.access import Access
+    from bot.adapters.slack.installed.workspaces import Workspace
     from bot.adapters.slack.origin import Origin
     from bot.adapters.slack.text.page import Page
     from storage.offers import Offers
@@ -39,9 +38,9 @@ class Aside:
     files = False
 
     def __init__(
-        self, access: Access, origin: Origin, offers: Offers, *, now: Callable[[], float] = time.time
+        self, workspace: Workspace, origin: Origin, offers: Offers, *, now: Callable[[], float] = time.time
     ) -> None:
-        self._access = access
+        self._workspace = workspace
         self._origin = origin
         self._offers = offers
         self._now = now
@@ -67,8 +66,7 @@ class Aside:
                 payload["thread_ts"] = origin.thread
             if await response_urls.post(origin.response_url, payload):
                 return ANSWERED
-        client = await self._access.client()
-        with in_our_words():
+        async with self._workspace.calling() as client:
             told = await client.chat_postEphemeral(
                 channel=origin.channel,
                 user=origin.user,
@@ -79,7 +77,7 @@ class Aside:
 
     async def _keep(self, run: str, said: Mapping[str, Any]) -> None:
         """What is shared, should they press that: Slack does not send such a message along with a press."""
-        space = self._access.space
+        space = self._workspace.space
         kept = await self._offers.all(space, run, WHISPERED)
         item = json.dumps(said, ensure_ascii=False)
         if item not in kept:
