@@ -14,8 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.pen import Pace, Pens
 from bot.adapters.slack.installed.workspaces import Me, Workspace, Workspaces
-from bot.adapters.slack.origin import Home, Origin, origin_of
-from bot.adapters.slack.placing import Spot, home, place
+from bot.adapters.slack.placing import Home, Origin, Spot, home, origin_of, place
 from bot.adapters.slack.shown.home import SlackHome
 from bot.adapters.slack.shown.view import slack_view
 from bot.events import Author, Ended, Event, Request, View

@@ -20,8 +20,7 @@ from typing import Any
 
 from bot.adapters.slack.installed import listening
 from bot.adapters.slack.installed.credentials import Credentials
-from bot.adapters.slack.origin import Origin, origin_of
-from bot.adapters.slack.placing import PLATFORM, real
+from bot.adapters.slack.placing import PLATFORM, Origin, origin_of, real
 from bot.adapters.slack.received.earlier import Earlier
 from bot.adapters.slack.received.files import Files
 from bot.adapters.slack.service import Slack

@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestServer
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.installed.workspaces import Workspaces
-from bot.adapters.slack.origin import Origin
+from bot.adapters.slack.placing import Origin
 from bot.adapters.slack.received.files import Files
 from bot.adapters.surface import Shut
 from bot.config import SlackConfig

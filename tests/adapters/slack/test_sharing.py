@@ -12,8 +12,7 @@ import pytest
 
 from bot.adapters import custom_ids
 from bot.adapters.buttons_row import Button
-from bot.adapters.slack.origin import Home, Origin
-from bot.adapters.slack.placing import PLATFORM
+from bot.adapters.slack.placing import PLATFORM, Home, Origin
 from bot.adapters.slack.received import sharing
 from bot.adapters.slack.shown.thread import metadata
 from bot.adapters.slack.text.elements import actions_of

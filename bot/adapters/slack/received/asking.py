@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from bot import commands
 from bot.adapters.draft import title
 from bot.adapters.slack import placing
-from bot.adapters.slack.origin import RESPONSE_SECONDS, Origin, origin_of
-from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.placing import RESPONSE_SECONDS, Origin, Spot, origin_of
 from bot.adapters.slack.received.people import Person
 from bot.commands import FOLLOW_UP
 from bot.events import Author, File, OptionValue, Request, Sorry

@@ -10,10 +10,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.slack.installed.manifest import COMMANDS
-from bot.adapters.slack.placing import Spot, event_of
+from bot.adapters.slack.placing import Body, Spot, event_of, spot_of_command, text_of
 from bot.adapters.slack.received import checklist, windows
 from bot.adapters.slack.received.intake import Ack
-from bot.adapters.slack.received.spots import Body, spot_of_command, text_of
 from bot.adapters.slack.text.help import COMMAND, SETUP
 from bot.command_line import Parsed, parse
 from bot.events import Sorry

@@ -10,12 +10,11 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.slack.placing import PLATFORM, Spot, real
+from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, real, spot_of_event, text_of
 from bot.adapters.slack.received import holding
 from bot.adapters.slack.received.heard import heard
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.messages import SPOKEN
-from bot.adapters.slack.received.spots import Body, event_of_message, spot_of, text_of
 from bot.events import Place, Sorry
 from bot.faults import in_words
 from bot.requests import event_id
@@ -51,7 +50,7 @@ class Deletions:
         """Other words for what was asked. Slack also reports links that it has unfolded, and replies that came."""
         event = body["event"]
         now, before = event.get("message") or {}, event.get("previous_message") or {}
-        here = spot_of(body, context.team_id, context.enterprise_id)
+        here = spot_of_event(body, context.team_id, context.enterprise_id)
         if now.get("subtype") == _REMAINS:
             await self._forget(here, before or now)
         elif _reworded(now, before):
@@ -60,11 +59,11 @@ class Deletions:
     async def on_deleted(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
         event = body["event"]
         before = {"ts": text_of(event, "deleted_ts"), **(event.get("previous_message") or {})}
-        await self._forget(spot_of(body, context.team_id, context.enterprise_id), before)
+        await self._forget(spot_of_event(body, context.team_id, context.enterprise_id), before)
 
     async def on_gone(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
         """What runs in a channel that is no more stops."""
-        here, app = spot_of(body, context.team_id, context.enterprise_id), self._slack.app
+        here, app = spot_of_event(body, context.team_id, context.enterprise_id), self._slack.app
         with in_words():
             rows = await app.house.inbox.unfinished()
         for row in rows:
@@ -93,7 +92,7 @@ class Deletions:
             return
         async with self._turn(here, message):
             # Of the message itself Slack may tell only now, as after a connection that broke.
-            self._slack.reception.never(here, event_of_message(here.channel, ts))
+            self._slack.reception.never(here, event_of("message", here.channel, ts))
             forgetting = asyncio.create_task(self._slack.app.forget(here.space, _run(here, ts)))
             self._going.add(forgetting)
             forgetting.add_done_callback(self._going.discard)
@@ -131,4 +130,4 @@ def _reworded(now: Body, before: Body) -> bool:
 
 def _run(here: Spot, ts: str) -> str:
     """The run that the message asked for, if it asked for one."""
-    return event_id(PLATFORM, here.space, event_of_message(here.channel, ts))
+    return event_id(PLATFORM, here.space, event_of("message", here.channel, ts))

@@ -10,10 +10,8 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.slack.origin import Origin, origin_of
-from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.placing import Origin, Spot, origin_of, text_of
 from bot.adapters.slack.received.heard import Name, heard
-from bot.adapters.slack.received.spots import text_of
 from bot.adapters.surface import SurfaceFault
 from storage.faults import StorageFault
 

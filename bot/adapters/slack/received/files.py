@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from yarl import URL
 
 from bot.adapters.download import Downloads
-from bot.adapters.slack.origin import origin_of
+from bot.adapters.slack.placing import origin_of
 from bot.adapters.surface import Shut
 from bot.events import File, Request, Sorry
 

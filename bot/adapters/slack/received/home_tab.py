@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from bot import budget
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.workspaces import Workspace
-from bot.adapters.slack.placing import PLATFORM, Spot
+from bot.adapters.slack.placing import PLATFORM, Body, Spot, action_of, spot_of_event, spot_of_interaction
 from bot.adapters.slack.received import shortcuts
-from bot.adapters.slack.received.interactions import Body, action_of, spot_of
-from bot.adapters.slack.received.spots import spot_of as spot_of_event
 from bot.adapters.slack.received.unattended import unattended
 from bot.adapters.slack.text.elements import SMALL, section, small
 from bot.adapters.slack.text.mrkdwn import literal, plain
@@ -336,7 +334,9 @@ def listen(bolt: AsyncApp, slack: Slack) -> None:
 
     async def pressed(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         await ack()
-        slack.reception.later(tab.pressed(body, spot_of(body, context.team_id, context.enterprise_id)))
+        slack.reception.later(
+            tab.pressed(body, spot_of_interaction(body, context.team_id, context.enterprise_id))
+        )
 
     bolt.event("app_home_opened")(opened)
     bolt.action(re.compile(r"\Ahome:"))(pressed)

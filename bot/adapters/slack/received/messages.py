@@ -11,11 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.slack.placing import PLATFORM, Spot
+from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, spot_of_event, text_of
 from bot.adapters.slack.received import checklist, holding
 from bot.adapters.slack.received.heard import NAMES, calls_others, heard, mentions, people_in
 from bot.adapters.slack.received.line import command_of
-from bot.adapters.slack.received.spots import Body, event_of_message, spot_of, text_of
 from bot.adapters.slack.text.help import SETUP
 from bot.events import File, Place
 from bot.faults import in_words
@@ -52,7 +51,7 @@ class Listener:
 
     async def on_message(self, body: dict[str, Any], context: AsyncBoltContext, ack: AsyncAck) -> None:
         event = body["event"]
-        here = spot_of(body, context.team_id, context.enterprise_id)
+        here = spot_of_event(body, context.team_id, context.enterprise_id)
         if not (here.user and here.channel and here.message) or event.get("bot_id") or event.get("hidden"):
             return
         me = await self._slack.workspaces.me(here.team, here.enterprise)
@@ -74,7 +73,7 @@ class Listener:
 
     async def on_stopped(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
         """Slack's own stop button, which anybody in the channel may press."""
-        here = spot_of(body, context.team_id, context.enterprise_id)
+        here = spot_of_event(body, context.team_id, context.enterprise_id)
         with in_words():
             held = await holding.bound(self._slack.app.house, here)
         channel, thread = held or (here.channel, here.root)
@@ -87,7 +86,7 @@ class Listener:
         return await holding.holds(self._slack.app.house, here)
 
     async def _hear(self, here: Spot, event: Mapping[str, Any], me: Me, ack: AsyncAck) -> None:
-        reception, id = self._slack.reception, event_of_message(here.channel, here.message)
+        reception, id = self._slack.reception, event_of("message", here.channel, here.message)
         raw, files = text_of(event, "text"), files_of(event)
         text = await heard(raw, me.user, partial(self._slack.people.name, here))
         books = [one.name for one in files if readable(one.name)]

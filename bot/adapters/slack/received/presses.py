@@ -16,17 +16,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bot.adapters import custom_ids
-from bot.adapters.slack.placing import Spot
-from bot.adapters.slack.received import sharing, sources
-from bot.adapters.slack.received.interactions import (
+from bot.adapters.slack.placing import (
     Body,
+    Spot,
     action_of,
     alone,
+    event_of_press,
     message_of,
-    pressed,
     response_url,
-    spot_of,
+    spot_of_interaction,
 )
+from bot.adapters.slack.received import sharing, sources
 from bot.adapters.slack.shown.putting_out import without
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.surface import SurfaceFault
@@ -65,7 +65,7 @@ class Press:
 
     @property
     def event(self) -> str:
-        return pressed(self.body, self.here)
+        return event_of_press(self.body, self.here)
 
     @property
     def response_url(self) -> str:
@@ -276,6 +276,6 @@ def listen(bolt: AsyncApp, slack: Slack) -> None:
     """For every press but those in the Home tab, also of buttons that are no longer known."""
 
     async def press(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
-        await take(slack, body, spot_of(body, context.team_id, context.enterprise_id), ack)
+        await take(slack, body, spot_of_interaction(body, context.team_id, context.enterprise_id), ack)
 
     bolt.action(re.compile(r"\A(?!home:)", re.DOTALL))(press)

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot.adapters.slack.installed.faults import as_surface_faults
-from bot.adapters.slack.placing import Spot
-from bot.adapters.slack.received.spots import spot_of, text_of
+from bot.adapters.slack.placing import Spot, spot_of_event, text_of
 from bot.adapters.slack.received.unattended import unattended
 from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.words import Words, words
@@ -59,7 +58,7 @@ def said(whom: str, bot: str, say: Words) -> dict[str, Any]:
 
 def listen(bolt: AsyncApp, slack: Slack) -> None:
     async def joined(event: dict[str, Any], body: dict[str, Any], context: AsyncBoltContext) -> None:
-        here = spot_of(body, context.team_id, context.enterprise_id)
+        here = spot_of_event(body, context.team_id, context.enterprise_id)
         doing = join(slack, here, text_of(event, "inviter"))
         slack.reception.later(unattended("a channel could not be welcomed", doing))
 

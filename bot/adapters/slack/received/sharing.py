@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.adapters import custom_ids
 from bot.adapters.slack.installed.faults import as_surface_faults
-from bot.adapters.slack.origin import origin_of
-from bot.adapters.slack.placing import Spot
-from bot.adapters.slack.received.interactions import Body, message_of
+from bot.adapters.slack.placing import Body, Spot, message_of, origin_of
 from bot.adapters.slack.text.elements import small
 from bot.adapters.slack.text.mrkdwn import literal, mrkdwn
 from bot.adapters.slack.text.page import BLOCKS, TEXT, Block

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from bot import commands
 from bot.adapters.quoted import quotation
 from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT
-from bot.adapters.slack.placing import Spot, event_of
+from bot.adapters.slack.placing import Body, Spot, event_of, response_url, spot_of_interaction
 from bot.adapters.slack.received import window_blocks, windows
 from bot.adapters.slack.received.directs import Directs
 from bot.adapters.slack.received.heard import heard
-from bot.adapters.slack.received.interactions import Body, response_url, spot_of
 from bot.commands import DEFAULT_WORK, TABLE
 from bot.words import Words
 
@@ -132,7 +131,7 @@ def listen(bolt: AsyncApp, slack: Slack) -> None:
     doing = Shortcuts(slack)
 
     def _here(body: Body, context: AsyncBoltContext) -> Spot:
-        return spot_of(body, context.team_id, context.enterprise_id)
+        return spot_of_interaction(body, context.team_id, context.enterprise_id)
 
     async def about(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         await ack()

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from bot.adapters import custom_ids, sources
 from bot.adapters.buttons_row import Button
 from bot.adapters.draft import clean
-from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.placing import Body, Spot, response_url
 from bot.adapters.slack.received import window_blocks, windows
-from bot.adapters.slack.received.interactions import Body, response_url
 from bot.adapters.slack.shown import response_urls
 from bot.adapters.slack.text.elements import actions_of, small
 from bot.adapters.slack.text.mrkdwn import literal

@@ -9,8 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from bot.adapters.slack.installed.oauth import removed
-from bot.adapters.slack.origin import origin_of
-from bot.adapters.slack.placing import PLATFORM
+from bot.adapters.slack.placing import PLATFORM, origin_of
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncApp

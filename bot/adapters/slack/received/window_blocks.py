@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.adapters.buttons_row import label as cut
-from bot.adapters.slack.received.interactions import Body
+from bot.adapters.slack.placing import Body
 from bot.adapters.slack.text.page import Block
 
 TITLE_CHARS = 24

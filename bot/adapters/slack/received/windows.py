@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bot import commands
 from bot.adapters import custom_ids
 from bot.adapters.slack.installed.faults import as_surface_faults
-from bot.adapters.slack.placing import PLATFORM, Spot, event_of
-from bot.adapters.slack.received.interactions import Body, spot_of
+from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, spot_of_interaction
 from bot.adapters.slack.received.window_blocks import block_id, field, modal, parts, section, typed
 from bot.adapters.surface import SurfaceFault
 from bot.adapters.unfinished import KIND, Unfinished, unfinished
@@ -178,7 +177,7 @@ async def wrong(ack: AsyncAck, sentence: str, block: str = "") -> None:
 
 def listen(bolt: AsyncApp, slack: Slack) -> None:
     async def submitted(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
-        here = spot_of(body, context.team_id, context.enterprise_id)
+        here = spot_of_interaction(body, context.team_id, context.enterprise_id)
         await taken(slack, here, ack, finish(slack, body, ack, here))
 
     bolt.view(re.compile(rf"\A{custom_ids.MODAL}\Z"))(submitted)

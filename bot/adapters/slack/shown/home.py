@@ -31,7 +31,7 @@ from bot.words import words
 
 if TYPE_CHECKING:
     from bot.adapters.pen import Pens
-    from bot.adapters.slack.origin import Origin
+    from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
     from bot.events import Place, Request
     from storage.offers import Offers

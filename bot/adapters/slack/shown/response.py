@@ -17,7 +17,7 @@ from bot.adapters.slack.shown.whisper import ANSWERED, young
 from bot.adapters.surface import Form, Later, Mark, Shut
 
 if TYPE_CHECKING:
-    from bot.adapters.slack.origin import Origin
+    from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
 
 _log = logging.getLogger(__name__)

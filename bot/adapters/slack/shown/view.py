@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bot import commands
 from bot.adapters import homes
-from bot.adapters.slack.origin import Origin, origin_of
+from bot.adapters.slack.placing import Origin, origin_of
 from bot.adapters.slack.shown.heading import ASKED, PLAN, Heading, Plan
 from bot.adapters.slack.shown.home import POINTER, SlackHome
 from bot.adapters.slack.text.help import shown

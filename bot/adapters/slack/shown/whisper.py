@@ -17,7 +17,7 @@ from bot.adapters.surface import Form, Mark, Refused
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspace
-    from bot.adapters.slack.origin import Origin
+    from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
     from storage.offers import Offers
 
