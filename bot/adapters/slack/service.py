@@ -85,7 +85,12 @@ class Slack:
         listening.register(self.bolt, self)
         await self.app.house.offers.sweep(unfinished.KIND, unfinished.KEPT)
         files = Files(self.workspaces, self.settings)
-        self.app.attach(PLATFORM, view_factory(self), files.fetch, Earlier(self.workspaces, self.people))
+        self.app.attach(
+            PLATFORM,
+            view_factory(self.app.house, self.workspaces, self.pens),
+            files.fetch,
+            Earlier(self.workspaces, self.people),
+        )
 
     async def run(self) -> None:
         """Take in what people do until `quiet`. Raises Sorry when it cannot go on."""

@@ -10,8 +10,8 @@ import pytest
 
 from bot.adapters.pen import Pace, Pens
 from bot.adapters.slack.placing import real
-from bot.adapters.slack.received.sharing import WHISPERED
 from bot.adapters.slack.shown.thread import Thread
+from bot.adapters.slack.shown.whisper import WHISPERED
 from bot.events import Attachment, Failed, Notice, Stage, Text
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message

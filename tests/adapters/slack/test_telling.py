@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.slack.placing import Spot
-from bot.adapters.slack.shown.telling import show, tell
+from bot.adapters.slack.shown.whisper import show, tell
 from bot.adapters.slack.text.page import Page
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Channel

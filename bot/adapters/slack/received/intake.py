@@ -23,7 +23,7 @@ from bot.adapters.slack.received.asking import Asked, asked_again, only_for_anot
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.people import People
 from bot.adapters.slack.received.repeated import Repeated
-from bot.adapters.slack.shown import telling
+from bot.adapters.slack.shown.whisper import show, tell
 from bot.adapters.slack.text.help import help_page, shown
 from bot.adapters.turns import Turns
 from bot.command_line import parse
@@ -163,7 +163,7 @@ class Reception:
 
     async def tell(self, here: Spot, text: str, response_url: str = "") -> None:
         """Something to the person alone; never raises."""
-        await telling.tell(self._workspaces, here, text, response_url)
+        await tell(self._workspaces, here, text, response_url)
 
     def cool(self, here: Spot, *, works: bool = False) -> float:
         """Count a request of this person, apart if it `works` long: the seconds to wait first, or 0."""
@@ -265,7 +265,7 @@ class Reception:
         async with self.told(here, response_url=asked.response_url):
             me = await self._workspaces.me(here.team, here.enterprise)
             page = help_page(await self.words(here), asked.text, me.name)
-            await telling.show(self._workspaces, here, page, asked.response_url)
+            await show(self._workspaces, here, page, asked.response_url)
 
     async def _plain(self, here: Spot) -> Verb:
         """What plain text means here; where a conversation only begins, nothing need be asked for that."""

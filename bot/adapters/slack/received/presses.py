@@ -27,7 +27,7 @@ from bot.adapters.slack.placing import (
     spot_of_interaction,
 )
 from bot.adapters.slack.received import sharing, sources
-from bot.adapters.slack.shown.putting_out import without
+from bot.adapters.slack.text.elements import without_button
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.surface import SurfaceFault
 from storage.faults import StorageFault
@@ -222,7 +222,7 @@ async def _take_off(press: Press) -> None:
             )
             now: Any = next((one for one in found["messages"] if one["ts"] == ts), {})
             before = now.get("blocks") or []
-            blocks = without(before, str(action_of(press.body).get("action_id", "")))
+            blocks = without_button(before, str(action_of(press.body).get("action_id", "")))
             if blocks and blocks != before:
                 same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
                 await client.chat_update(channel=here.channel, ts=ts, blocks=blocks, **same)

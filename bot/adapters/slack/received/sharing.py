@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bot.adapters import custom_ids
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import Body, Spot, message_of, origin_of
+from bot.adapters.slack.shown.whisper import WHISPERED
 from bot.adapters.slack.text.elements import small
 from bot.adapters.slack.text.mrkdwn import literal, mrkdwn
 from bot.adapters.slack.text.page import BLOCKS, TEXT, Block
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from bot.adapters.slack.service import Slack
     from storage.outbox import OutboxRow
 
-WHISPERED = "whispered"
-"""Kind of the storage's offers: what a message that one person alone sees consists of, as JSON with `text` and
-`blocks`. Slack does not send such a message along with a press.
-"""
 EVENT = "sutradhar_shared"
 """What a shared message says of itself to us, beside what people read."""
 STAGES = "sutradhar"

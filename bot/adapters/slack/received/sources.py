@@ -13,7 +13,7 @@ from bot.adapters.buttons_row import Button
 from bot.adapters.draft import clean
 from bot.adapters.slack.placing import Body, Spot, response_url
 from bot.adapters.slack.received import window_blocks, windows
-from bot.adapters.slack.shown import response_urls
+from bot.adapters.slack.shown.whisper import ALONE, answer_action
 from bot.adapters.slack.text.elements import actions_of, small
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.page import TEXT, Block
@@ -52,7 +52,7 @@ async def open(slack: Slack, here: Spot, body: Body, run: str, found: list[Page]
     try:
         await windows.opened(client, str(body.get("trigger_id") or ""), _window(run, found, 0, say))
     except Sorry:
-        await response_urls.post(response_url(body), _whisper(run, found, 0, say))
+        await answer_action(response_url(body), _whisper(run, found, 0, say))
 
 
 async def turn(slack: Slack, here: Spot, body: Body, run: str, found: list[Page], page: int) -> None:
@@ -63,9 +63,7 @@ async def turn(slack: Slack, here: Spot, body: Body, run: str, found: list[Page]
         client = await slack.workspaces.client(here.team, here.enterprise)
         await client.views_update(view_id=str(view["id"]), view=_window(run, found, page, say))
     else:
-        await response_urls.post(
-            response_url(body), {**_whisper(run, found, page, say), "replace_original": True}
-        )
+        await answer_action(response_url(body), {**_whisper(run, found, page, say), "replace_original": True})
 
 
 def _window(run: str, found: list[Page], page: int, say: Words) -> Block:
@@ -81,8 +79,7 @@ def _whisper(run: str, found: list[Page], page: int, say: Words) -> Block:
         part["text"] for block in found[page] for one in block["elements"] for part in one["elements"]
     )
     return {
-        "response_type": "ephemeral",
-        "replace_original": False,
+        **ALONE,
         "text": literal(said, TEXT),
         "blocks": _page(run, found, page, say),
     }

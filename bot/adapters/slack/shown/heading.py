@@ -42,6 +42,9 @@ _log = logging.getLogger(__name__)
 class Heading:
     """One run's root message."""
 
+    there = False
+    """To the pen it is a post."""
+
     def __init__(self, request: Request, origin: Origin, outbox: Outbox, pens: Pens, say: Words) -> None:
         self._request = request
         self._pens = pens
@@ -50,6 +53,9 @@ class Heading:
         self._say = say
         self.recalled = False
         """Whether it was there before a crash; on which surface the outbox does not know."""
+        self._surface: Thread
+        self._message = ""
+        self._fault: Exception | None = None
 
     def page(self, tasks: Sequence[Task] = (), title: str = "") -> Page:
         said, who = self._origin.asked, self._request.author.name
@@ -57,18 +63,25 @@ class Heading:
 
     async def post(self, surface: Thread) -> str:
         """Its ts, on this surface, when the channel's pen gets to it. Raises Later, and a surface's faults."""
-        root = _Root(self, surface)
+        self._surface, self._message, self._fault = surface, "", None
         pen = self._pens.at(surface.key)
-        pen.put(root)
-        await pen.settled([root])
-        if root.fault is not None:
-            raise root.fault
-        if not root.message:
+        pen.put(self)
+        await pen.settled([self])
+        if self._fault is not None:
+            raise self._fault
+        if not self._message:
             raise Later("it was given up")
-        return root.message
+        return self._message
 
-    async def write(self, surface: Thread) -> str:
-        """Post it now. Every step may be taken again after a crash."""
+    async def write(self) -> bool:
+        """For the pen. Every step may be taken again after a crash. Raises Later."""
+        try:
+            self._message = await self._post(self._surface)
+        except (Gone, Full, Refused, Shut, StorageFault) as fault:
+            self._fault = fault
+        return True
+
+    async def _post(self, surface: Thread) -> str:
         space, run = self._request.place.space, self._request.id
         row = await self._outbox.claim(space, run, ASKED)
         if row.message_id is not None:
@@ -82,25 +95,6 @@ class Heading:
             message = await surface.post(page, mark, Form.BARE)
         await self._outbox.sent(space, run, ASKED, message, page.shown)
         return message
-
-
-class _Root:
-    """A heading, to the channel's pen: its `message` once it is posted, or the `fault`."""
-
-    there = False
-
-    def __init__(self, heading: Heading, surface: Thread) -> None:
-        self._heading = heading
-        self._surface = surface
-        self.message = ""
-        self.fault: Exception | None = None
-
-    async def write(self) -> bool:
-        try:
-            self.message = await self._heading.write(self._surface)
-        except (Gone, Full, Refused, Shut, StorageFault) as fault:
-            self.fault = fault
-        return True
 
 
 class Plan:

@@ -20,11 +20,10 @@ from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
 from bot.adapters.slack.shown.heading import ASKED, PLAN, Heading
-from bot.adapters.slack.shown.response import Response
-from bot.adapters.slack.shown.session import Session
+from bot.adapters.slack.shown.session import WAITS, WORKS, Session
 from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.shown.thread import Thread
-from bot.adapters.slack.shown.whisper import Aside, young
+from bot.adapters.slack.shown.whisper import Aside, Response, young
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface, SurfaceFault
 from bot.words import words
@@ -33,13 +32,15 @@ if TYPE_CHECKING:
     from bot.adapters.pen import Pens
     from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
-    from bot.events import Place, Request
+    from bot.events import Elsewhere, Place, Request
     from storage.offers import Offers
     from storage.outbox import Outbox
     from storage.threads import Threads
 
 POINTER = "pointer"
 """The outbox's key for the sentence that says, where somebody asked, where the answer is."""
+TITLE = 100
+"""Characters of another conversation's name in a line that leads there."""
 _PROMPTS = ("help", "books")
 
 _log = logging.getLogger(__name__)
@@ -81,20 +82,17 @@ class SlackHome:
         self._aside = Aside(self._workspace, origin, offers)
         makes_its_own = origin.home in ("thread", "direct")
         self.heading = Heading(request, origin, outbox, pens, self._say) if makes_its_own else None
-        self.surface: Surface[Page] = self._first()
+        # Where it would stand if nothing could be opened. What is private goes to the person themselves.
+        inside = origin.thread if origin.home == "here" else ""
+        self.surface: Surface[Page] = (
+            Thread(self._workspace, origin.user) if origin.private else self._thread(origin.channel, inside)
+        )
         self._why = self._say("slack_thread.not_in_channel")
         self.opened = lambda: None
         self.form = Form.LAYOUT
         self.messages: set[str] = set()
         self.hint = ""
         self.no_files = ""
-
-    def _first(self) -> Surface[Page]:
-        """Where it would stand if nothing could be opened. What is private goes to the person themselves."""
-        origin = self._origin
-        if origin.private:
-            return Thread(self._workspace, origin.user)
-        return self._thread(origin.channel, origin.thread if origin.home == "here" else "")
 
     @property
     def response(self) -> Aside | None:
@@ -146,7 +144,7 @@ class SlackHome:
             try:
                 above = Thread(self._workspace, origin.channel)
                 root = await heading.post(above)
-                if not heading.recalled or await self.permalink(origin.channel, root):
+                if not heading.recalled or await self._workspace.permalink(origin.channel, root):
                     return origin.channel, root
             except Shut as shut:
                 if shut.code in NOWHERE:
@@ -193,19 +191,20 @@ class SlackHome:
         fresh = self.heading is not None or (origin.thread == origin.message and not origin.earlier)
         if fresh:
             self.hint = self._say("slack_thread.hint")
-        self._session.begin(channel, thread, self._say("slack_thread.status"))
+        self._session.want(channel, thread, WORKS)
+        self._beside.do(self._session.say(channel, thread, self._say("slack_thread.status")))
         if fresh and channel.startswith("D"):
             offered = [
                 (self._say(f"slack_thread.prompt_{one}"), self._say(f"slack_thread.prompt_{one}_typed"))
                 for one in _PROMPTS
             ]
-            self._session.prompts(channel, offered)
+            self._beside.do(self._session.suggest(channel, offered))
 
     async def _point(self, key: str, channel: str = "", thread: str = "") -> None:
         """Say where they asked, to the asker alone, where the answer is: once."""
         row = await self._outbox.claim(self._place.space, self._run, POINTER)
         if row.fresh:
-            link = await self.permalink(channel, thread) if thread else ""
+            link = await self._workspace.permalink(channel, thread) if thread else ""
             where = f"<{link}|{self._say('slack_thread.here')}>"
             said = self._sentence(key, where=where) if link else self._sentence("in_direct")
             message = await self._aside.say(said)
@@ -220,7 +219,7 @@ class SlackHome:
             if isinstance(surface, Thread):
                 surface.session_over()
         if self._at is not None:
-            self._session.end(*self._at)
+            self._session.want(*self._at, WAITS)
 
     def recall(self, message: str) -> None:
         self.messages.add(message)
@@ -257,9 +256,8 @@ class SlackHome:
             dm = await self._dm()
         except (Shut, Refused, Gone, Full):
             return None
-        return Thread(self._workspace, dm), self._why if isinstance(surface, Response) else self._sentence_of(
-            shut
-        )
+        why = self._why if isinstance(surface, Response) else self._sentence_of(shut)
+        return Thread(self._workspace, dm), why
 
     def _sentence_of(self, shut: Shut) -> str:
         """Why the answer is in the direct conversation."""
@@ -274,9 +272,22 @@ class SlackHome:
                 with suppress(SurfaceFault):
                     await patiently(partial(self.surface.put_out, message, self._run, f"⏹ {literal(note)}"))
             if self.surface.thread and self._ordered:
-                self._session.end(self.surface.channel, self.surface.thread)
+                self._session.want(self.surface.channel, self.surface.thread, WAITS)
 
-    async def real(self, place: Place) -> tuple[str, str] | None:
+    async def line(self, elsewhere: Elsewhere) -> str:
+        """The line that leads to another conversation of this space, whose thread takes the name that it has here.
+
+        Slack's threads have no name but their session's, and are never archived.
+        """
+        title = literal(elsewhere.title, TITLE) or "…"
+        found = await self._real(elsewhere.place)
+        link = await self._workspace.permalink(*found) if found is not None else ""
+        if found is None or not link:
+            return f"*{title}*"
+        self._beside.do(self._session.rename(*found, elsewhere.title))
+        return f"<{link}|{title}>"
+
+    async def _real(self, place: Place) -> tuple[str, str] | None:
         """The channel and the root of the thread that a conversation of the same space is in."""
         if (place.platform, place.space) != (self._place.platform, self._place.space):
             return None
@@ -285,11 +296,3 @@ class SlackHome:
             return placing.parted(bound)
         is_ts = place.thread.replace(".", "", 1).isdecimal()
         return (place.channel, place.thread) if is_ts else None
-
-    async def permalink(self, channel: str, message: str) -> str:
-        """Its address, "" where Slack tells none."""
-        return await self._workspace.permalink(channel, message)
-
-    def rename(self, channel: str, thread: str, title: str) -> None:
-        """Give another conversation's thread its name."""
-        self._session.rename(channel, thread, title)

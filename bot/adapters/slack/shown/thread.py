@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from bot.adapters import custom_ids
 from bot.adapters.slack.installed.clients import room
 from bot.adapters.slack.installed.faults import Conflict
-from bot.adapters.slack.shown.putting_out import put_out
 from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.shown.uploads import Uploads, is_file
-from bot.adapters.slack.text.elements import SMALL, section, small
-from bot.adapters.slack.text.page import TEXT, Page
+from bot.adapters.slack.text.elements import SMALL, section, small, without_button
+from bot.adapters.slack.text.page import BLOCKS, TEXT, Page
 from bot.adapters.surface import Form, Full, Gone, Mark, NotSent, Refused, Shut
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ LOOK_BACK, PAGES = 100, 5
 """Messages a page, and pages, that are looked through for one of ours."""
 EDITED = 4_000
 """Characters of a text that chat.update takes (its documentation, "msg_too_long")."""
+_ENDED = {"pending": "error", "in_progress": "error"}
+"""What becomes of a plan's open stages."""
 
 
 def metadata(mark: Mark) -> dict[str, Any]:
@@ -144,7 +146,7 @@ class Thread:
         await self._end(message)
         for one in await self._read(message, message):
             if one.get("ts") == message:
-                said = put_out(one, run, small(note), note)
+                said = _put_out(one, run, note)
                 async with self._workspace.calling() as client:
                     await client.chat_update(channel=self.channel, ts=message, **said)
 
@@ -207,3 +209,17 @@ class Thread:
                 await client.chat_delete(channel=self.channel, ts=message)
         except Full:
             raise Refused("it can't be deleted") from None
+
+
+def _put_out(message: Mapping[str, Any], run: str, note: str) -> dict[str, Any]:
+    """The edit that ends a message in the middle of its text: no stop button, `note` below, no plan that goes on."""
+    blocks = without_button(message.get("blocks") or (), custom_ids.stop(run))
+    for at, block in enumerate(blocks):
+        if block.get("type") == "plan":
+            tasks = [
+                {**one, "status": _ENDED.get(one["status"], one["status"])}
+                for one in block.get("tasks") or ()
+            ]
+            blocks[at] = {**block, "tasks": tasks}
+    text = f"{str(message.get('text') or '')[: TEXT - len(note) - 1]}\n{note}".strip()
+    return {"text": text, "blocks": [*blocks[: BLOCKS - 1], small(note)] if blocks else []}

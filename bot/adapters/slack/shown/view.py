@@ -4,72 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from bot import commands
-from bot.adapters import homes
 from bot.adapters.slack.placing import Origin, origin_of
-from bot.adapters.slack.shown.heading import ASKED, PLAN, Heading, Plan
+from bot.adapters.slack.shown.heading import ASKED, PLAN, Plan
 from bot.adapters.slack.shown.home import POINTER, SlackHome
 from bot.adapters.slack.text.help import shown
-from bot.adapters.slack.text.mrkdwn import literal
-from bot.adapters.slack.text.page import Page
 from bot.adapters.slack.text.render import pages
 from bot.adapters.staged_view import StagedView
-from bot.events import Elsewhere, Ended, Event, Place, Request, Stage, View
+from bot.events import Ended, Event, Request, Stage, View
 from bot.words import words
 
 if TYPE_CHECKING:
     from bot.adapters.pen import Pens
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.installed.workspaces import Workspaces
+    from bot.house import House
     from storage.offers import Offers
     from storage.outbox import Outbox
 
 ROLL_AFTER_S = 210.0
 """A streamed message is ended by Slack after some five minutes; half a minute before we end it ourselves."""
-TITLE = 100
-
-
-class Home(homes.Home[Page], Protocol):
-    """See home.SlackHome."""
-
-    heading: Heading | None
-    opened: Callable[[], None]
-
-    async def find(self) -> None: ...
-
-    async def real(self, place: Place) -> tuple[str, str] | None: ...
-
-    async def permalink(self, channel: str, message: str) -> str: ...
-
-    def rename(self, channel: str, thread: str, title: str) -> None: ...
-
-    def ended(self) -> None: ...
-
-
-class Links:
-    """Where a run's conversations go on. Slack's threads have no name but their session's, and are never archived."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
-
-    async def line(self, elsewhere: Elsewhere) -> str:
-        title = literal(elsewhere.title, TITLE) or "…"
-        found = await self._home.real(elsewhere.place)
-        link = await self._home.permalink(*found) if found is not None else ""
-        if found is None or not link:
-            return f"*{title}*"
-        self._home.rename(*found, elsewhere.title)
-        return f"<{link}|{title}>"
-
-    def ended(self) -> None:
-        self._home.ended()
 
 
 class Planned:
     """A view beside which a plan follows the stages."""
 
-    def __init__(self, view: View, plan: Plan, home: Home) -> None:
+    def __init__(self, view: View, plan: Plan, home: SlackHome) -> None:
         self._view = view
         self._plan = plan
         self._home = home
@@ -97,7 +58,7 @@ def slack_view(
     origin: Origin,
     outbox: Outbox,
     offers: Offers,
-    home: Home,
+    home: SlackHome,
     pens: Pens,
     *,
     roll_after_s: float = ROLL_AFTER_S,
@@ -111,7 +72,7 @@ def slack_view(
         offers,
         home,
         pens,
-        Links(home),
+        home,
         pages=pages,
         folded=None,
         spoken=partial(shown, thread=in_thread),
@@ -136,13 +97,12 @@ def _in_thread(origin: Origin) -> bool:
     return origin.home != "channel"
 
 
-def view_factory(slack: Slack) -> Callable[[str, Request, Outbox], View]:
+def view_factory(house: House, workspaces: Workspaces, pens: Pens) -> Callable[[str, Request, Outbox], View]:
     """How a run on Slack is shown; made again from the stored request after a crash."""
-    house = slack.app.house
 
     def view(run: str, request: Request, outbox: Outbox) -> View:
         origin = origin_of(request.origin)
-        home = SlackHome(slack.workspaces, request, origin, outbox, house.offers, house.threads, slack.pens)
-        return slack_view(run, request, origin, outbox, house.offers, home, slack.pens)
+        home = SlackHome(workspaces, request, origin, outbox, house.offers, house.threads, pens)
+        return slack_view(run, request, origin, outbox, house.offers, home, pens)
 
     return view

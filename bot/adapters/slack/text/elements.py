@@ -92,6 +92,17 @@ def section(mrkdwn: str) -> Block:
     return {"type": "section", "text": {"type": "mrkdwn", "text": mrkdwn, "verbatim": True}}
 
 
+def without_button(blocks: Sequence[Block], action_id: str) -> list[Block]:
+    """The blocks of a message but for this button, and for a row in which nothing else stands."""
+    found: list[Block] = []
+    for block in blocks:
+        if block.get("type") not in ("actions", "context_actions"):
+            found.append(block)
+        elif left := [one for one in block.get("elements", ()) if one.get("action_id") != action_id]:
+            found.append({**block, "elements": left})
+    return found
+
+
 def _button(one: Button) -> Block:
     made: Block = {
         "type": "button",
