@@ -18,12 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.adapters.slack.installed import listening
 from bot.adapters.slack.installed.credentials import Credentials
 from bot.adapters.slack.placing import PLATFORM, Origin, origin_of, real
 from bot.adapters.slack.received.earlier import Earlier
 from bot.adapters.slack.received.files import Files
-from bot.adapters.slack.service import Slack
+from bot.adapters.slack.service import Slack, register
 from bot.app import App
 from bot.config import SlackConfig, load
 from bot.events import Event, Request, Run, Text, View
@@ -115,7 +114,7 @@ class Bot(Slack):
 
     async def prepare(self) -> None:
         await self.workspaces.learn()
-        listening.register(self.bolt, self)
+        register(self.bolt, self.intake, self.store)
         files = Files(self.workspaces, self.settings)
         self.app.attach(PLATFORM, self.view, files.fetch, Earlier(self.workspaces, self.people))
 

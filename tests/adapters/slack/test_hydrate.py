@@ -98,11 +98,11 @@ async def test_it_is_known_when_the_question_is_asked_again(at: Table) -> None:
     async def ack() -> None:
         pass
 
-    await at.bot.reception.again(here, event_of("action", root.ts, "1"), request.id, ack)
+    await at.bot.intake.again(here, event_of("action", root.ts, "1"), request.id, ack)
     _, again = await at.ended(2)
     assert await earlier(at)(again) == "Ana: The siege"
     elsewhere = await at.slack.say(at.ana, at.channel, "Another thread")
-    await at.bot.reception.again(
+    await at.bot.intake.again(
         replace(here, thread=elsewhere.ts), event_of("action", root.ts, "2"), request.id, ack
     )
     *_, apart = await at.ended(3)

@@ -181,7 +181,7 @@ async def test_a_command_is_acknowledged_in_time_even_where_the_database_is_slow
     database = at.app.house.config.data_dir / "sutradhar.db"
     with closing(sqlite3.connect(database, isolation_level=None, check_same_thread=False)) as other:
         await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
-        await Invoked(at.bot, ack_s=0.1).on_command(body, context, ack)  # type: ignore[arg-type]
+        await Invoked(at.bot.intake, ack_s=0.1).on_command(body, context, ack)  # type: ignore[arg-type]
         assert acknowledged.is_set()
         assert at.requests == []
         # What is kept soon enough is acknowledged when it is, and not before.

@@ -11,7 +11,8 @@ import aiohttp
 import pytest
 
 from bot.adapters.slack.installed.manifest import BOT_SCOPES
-from bot.adapters.slack.installed.oauth import install_page, removed
+from bot.adapters.slack.installed.oauth import install_page
+from bot.adapters.slack.received.uninstalling import revoked
 from bot.adapters.surface import Shut
 from bot.events import Event, Run, Text
 from tests.adapters.slack.serving import Served, credentials, hello, served
@@ -209,9 +210,9 @@ def test_pages_speak_the_browsers_language_and_quote_what_they_are_given() -> No
 
 
 def test_whose_tokens_are_no_good_any_more() -> None:
-    assert removed({"type": "app_uninstalled"}) == ()
-    assert removed({"type": "tokens_revoked", "tokens": {"bot": ["U1"], "oauth": []}}) == ()
-    assert removed({"type": "tokens_revoked", "tokens": {"oauth": ["U9"]}}) == ("U9",)
+    assert revoked({"type": "app_uninstalled"}) == ()
+    assert revoked({"type": "tokens_revoked", "tokens": {"bot": ["U1"], "oauth": []}}) == ()
+    assert revoked({"type": "tokens_revoked", "tokens": {"oauth": ["U9"]}}) == ("U9",)
     odd: Any
     for odd in ({}, {"tokens": None}, {"tokens": {}}, {"tokens": {"oauth": [], "bot": []}}):
-        assert removed({"type": "tokens_revoked", **odd}) is None
+        assert revoked({"type": "tokens_revoked", **odd}) is None

@@ -45,14 +45,14 @@ async def test_a_request_is_kept_before_anybody_is_told_so(at: Table) -> None:
         run = (await at.app.house.inbox.unfinished())[-1]
         kept.append(run.channel == at.channel.id)
 
-    run = await at.bot.reception.perform(spot(at), press(at, "1"), ROLL, "2d6", {}, ack)
+    run = await at.bot.intake.perform(spot(at), press(at, "1"), ROLL, "2d6", {}, ack)
     assert kept == [True]
     assert await at.app.ended(run) == "done"
 
 
 async def test_the_same_event_is_one_run_however_often_it_comes(at: Table) -> None:
     event, acks = event_of("message", at.channel.id, "1.1"), [Acks() for _ in range(5)]
-    take = at.bot.reception.perform
+    take = at.bot.intake.perform
     runs = await asyncio.gather(*(take(spot(at, message="1.1"), event, ROLL, "2d6", {}, ack) for ack in acks))
     assert len(set(runs)) == 1
     assert [one.given for one in acks] == [1] * 5
@@ -63,18 +63,16 @@ async def test_the_same_event_is_one_run_however_often_it_comes(at: Table) -> No
 async def test_what_an_earlier_process_has_kept_is_acknowledged_and_not_done_again(at: Table) -> None:
     said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     await at.ended()
-    forgetful = type(at.bot.reception)(at.app, at.bot.workspaces, at.bot.people)
-    usual, at.bot.reception = at.bot.reception, forgetful
+    at.bot.intake._became.clear()
     at.slack.redeliver(said)
     await at.slack.until(lambda: all(len(one.tries) == 2 and one.tries[1].acked for one in said.sent))
-    at.bot.reception = usual
     assert at.asked.text == "Who?"
 
 
 async def test_two_workspaces_that_call_an_event_the_same_are_two(at: Table) -> None:
     other = Spot(at.ana.id, "T_OTHER", at.channel.id)
-    one = await at.bot.reception.perform(spot(at), press(at, "same"), ROLL, "2d6", {}, Acks())
-    two = await at.bot.reception.perform(other, press(at, "same"), ROLL, "2d6", {}, Acks())
+    one = await at.bot.intake.perform(spot(at), press(at, "same"), ROLL, "2d6", {}, Acks())
+    two = await at.bot.intake.perform(other, press(at, "same"), ROLL, "2d6", {}, Acks())
     assert one
     assert two
     assert one != two
@@ -143,7 +141,7 @@ async def test_asking_again_asks_the_same_here_and_as_who_pressed(at: Table) -> 
     said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
     (first,) = await at.ended()
     here = Spot(at.bia.id, at.space, at.channel.id, thread=said.ts)
-    await at.bot.reception.again(here, press(at, "1"), first.id, Acks())
+    await at.bot.intake.again(here, press(at, "1"), first.id, Acks())
     _, second = await at.ended(2)
     assert (second.text, second.place, second.author.name) == ("Who?", first.place, "Bia")
 
@@ -151,7 +149,7 @@ async def test_asking_again_asks_the_same_here_and_as_who_pressed(at: Table) -> 
 async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/rules", "ask Who? --private")
     (first,) = await at.ended()
-    reception = at.bot.reception
+    reception = at.bot.intake
     bia, ana = (Spot(one.id, at.space, at.channel.id) for one in (at.bia, at.ana))
     assert await reception.hidden(bia, first.id)
     assert not await reception.hidden(ana, first.id)
@@ -168,7 +166,7 @@ async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table)
 
 
 async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
-    reception = at.bot.reception
+    reception = at.bot.intake
     await reception.choose(spot(at), press(at, "1"), "/rules roll 2d6", Acks())
     await reception.choose(spot(at), press(at, "2"), "/rules roll 2d6", Acks(), private=True)
     await reception.choose(spot(at), press(at, "3"), "no command", Acks())
@@ -179,9 +177,9 @@ async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
 
 async def test_a_window_that_was_refused_may_be_sent_once_more(at: Table) -> None:
     reindex, here = commands.verb("library", "reindex"), spot(at)
-    assert await at.bot.reception.perform(here, press(at, "1"), reindex, "", {}, Acks()) == ""
+    assert await at.bot.intake.perform(here, press(at, "1"), reindex, "", {}, Acks()) == ""
     at.ana.admin = True
-    run = await at.bot.reception.perform(here, press(at, "1"), reindex, "", {}, Acks())
+    run = await at.bot.intake.perform(here, press(at, "1"), reindex, "", {}, Acks())
     assert await at.app.ended(run) == "done"
 
 
@@ -202,9 +200,9 @@ async def test_what_was_asked_in_a_direct_conversation_is_nobody_elses_either(at
     await at.slack.say(at.ana, at.team.dm(at.ana), "Who?")
     (first,) = await at.ended()
     bia = Spot(at.bia.id, at.space, at.channel.id)
-    assert await at.bot.reception.hidden(bia, first.id)
-    assert not await at.bot.reception.hidden(spot(at), first.id)
-    await at.bot.reception.again(bia, press(at, "1"), first.id, Acks())
+    assert await at.bot.intake.hidden(bia, first.id)
+    assert not await at.bot.intake.hidden(spot(at), first.id)
+    await at.bot.intake.again(bia, press(at, "1"), first.id, Acks())
     await at.slack.until(lambda: at.whispers(at.bia))
     assert at.requests == [first]
 

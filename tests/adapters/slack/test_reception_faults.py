@@ -74,15 +74,15 @@ class Failing:
 @pytest_asyncio.fixture(loop_scope="module")
 async def failing(at: Table) -> AsyncGenerator[Any]:
     """Put an application that fails in the place of the real one."""
-    usual = at.bot.reception.app
+    usual = at.bot.intake.app
 
     def put(fault: Exception, *, acknowledged: bool) -> Failing:
         app = Failing(at, fault, acknowledged=acknowledged)
-        at.bot.reception.app = app  # type: ignore[assignment]
+        at.bot.intake.app = app  # type: ignore[assignment]
         return app
 
     yield put
-    at.bot.reception.app = usual
+    at.bot.intake.app = usual
 
 
 async def test_a_fault_that_nobody_foresaw_is_a_sentence_and_its_trace_is_in_the_log(
@@ -117,7 +117,7 @@ async def test_what_comes_after_the_acknowledgement_is_not_waited_for(at: Table,
     app.failed.clear()
     async with asyncio.timeout(60):
         here, event = Spot(at.ana.id, at.space, at.channel.id), event_of("action", at.channel.id)
-        run = await at.bot.reception.perform(here, event, commands.verb("rules", "roll"), "2d6", {}, ack)
+        run = await at.bot.intake.perform(here, event, commands.verb("rules", "roll"), "2d6", {}, ack)
     app.failed.set()
     await at.slack.until(lambda: at.whispers(at.ana))
     assert f"(run {run[:8]})" in at.whispers(at.ana)[0]

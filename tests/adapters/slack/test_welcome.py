@@ -92,7 +92,7 @@ def here(at: Table, who: str) -> Spot:
 
 
 async def listed(at: Table) -> str:
-    await checklist.show(at.bot, here(at, at.bia.id))
+    await checklist.show(at.bot.intake, here(at, at.bia.id))
     return (await at.whispered(at.bia)).shown
 
 
@@ -108,13 +108,13 @@ async def test_an_admin_is_told_what_is_in_place_and_what_is_missing(at: Table) 
 
 
 async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> None:
-    usual = at.bot.config
+    usual = at.bot.intake.config
     providers = {**usual.providers, "far": ProviderConfig("far", "openai-compatible", api_key_env="FAR_KEY")}
-    at.bot.config = replace(usual, providers=providers, roles=RolesConfig(answerer=("far:model",)))
+    at.bot.intake.config = replace(usual, providers=providers, roles=RolesConfig(answerer=("far:model",)))
     try:
         shown = await listed(at)
     finally:
-        at.bot.config = usual
+        at.bot.intake.config = usual
     assert "✗ far:model is to write the answers, but its API key is missing" in shown
     assert "sets FAR_KEY" in shown
 
@@ -132,7 +132,7 @@ async def test_missing_scopes_are_named_with_the_way_to_get_them(at: Table) -> N
 async def test_a_channel_that_the_bot_is_not_in_is_said_to_be_so(at: Table) -> None:
     at.channel.members.remove(at.team.bot)
     try:
-        await checklist.show(at.bot, here(at, at.bia.id))
+        await checklist.show(at.bot.intake, here(at, at.bia.id))
         shown = (await at.slack.until(lambda: at.team.dm(at.bia).messages))[0].shown
     finally:
         at.channel.members.append(at.team.bot)
@@ -142,7 +142,7 @@ async def test_a_channel_that_the_bot_is_not_in_is_said_to_be_so(at: Table) -> N
 
 async def test_nobody_else_is_told(at: Table) -> None:
     with pytest.raises(Sorry, match=r"slack_welcome\.check_admins"):
-        await checklist.show(at.bot, here(at, at.ana.id))
+        await checklist.show(at.bot.intake, here(at, at.ana.id))
     assert at.whispers(at.ana) == []
 
 

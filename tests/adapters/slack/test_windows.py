@@ -121,9 +121,9 @@ async def test_nothing_but_blanks_is_no_question(at: Table) -> None:
 async def test_what_is_refused_stays_in_the_window_and_can_be_sent_later(at: Table) -> None:
     view = await opened(at)
     clock = Clock()
-    at.bot.reception._asks._clock = clock
+    at.bot.intake._asks._clock = clock
     for _ in range(ASKS):
-        at.bot.reception.cool(_spot(at), works=True)
+        at.bot.intake.count(_spot(at), works=True)
     await at.slack.submit(at.ana, view, typed(QUESTION))
     assert view.open
     assert "is still here" in view.errors[block_id(0)]
@@ -183,12 +183,12 @@ async def test_a_prompt_is_not_changed_by_who_is_not_in_charge(at: Table) -> Non
 async def test_a_long_prompt_has_several_fields_that_come_back_as_one_text(at: Table) -> None:
     text = "system: |\n" + "".join(f"  Line {n} of what the model is told.\n" for n in range(200))
     text += "  {question} {passages}\n" + "user: " + "x" * 5_000 + "\n"
-    reception, client = at.bot.reception, await at.bot.workspaces.client(at.space)
+    intake, client = at.bot.intake, await at.bot.workspaces.client(at.space)
     trigger = at.slack.triggers.new(at.bia)
     here = _spot(at)
     row = verb("prompts", "edit")
     bia = replace(here, user=at.bia.id)
-    await windows.ask(reception, client, trigger, bia, "e", row, {}, filled=text, before="rag ")
+    await windows.ask(intake, client, trigger, bia, "e", row, {}, filled=text, before="rag ")
     (view,) = views(at, at.bia)
     assert len(view.blocks) > 4
     await at.slack.submit(at.bia, view)

@@ -1,14 +1,12 @@
-"""The Bolt app: whose requests it lets in, who listens to what, and that nothing stays unacknowledged.
+"""The Bolt app, and whose requests it lets in.
 
-Knows no conversation: each listener's module registers itself. It is given every secret, and takes none from the
-environment.
+Knows no conversation and no listener. It is given every secret, and takes none from the environment.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -21,9 +19,7 @@ if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
     from bot.adapters.slack.installed.workspaces import Workspaces
-    from bot.adapters.slack.service import Slack
 
-ANY: Final = re.compile(".*", re.DOTALL)
 PREFIX: Final = "SLACK_"
 """Of variables that Bolt reads by itself; by a client's id and secret it would begin to keep installations in files."""
 
@@ -98,40 +94,6 @@ class _Installed(AsyncAuthorize):
             bot_token=found.token,
             user_id=user_id,
         )
-
-
-def register(bolt: AsyncApp, slack: Slack) -> None:
-    """Everybody who listens, and those who acknowledge what nobody listens to."""
-    from bot.adapters.slack.received import (
-        commands,
-        deletions,
-        home_tab,
-        messages,
-        presses,
-        setup,
-        shortcuts,
-        uninstalling,
-        windows,
-    )
-
-    listeners = (uninstalling, deletions, messages, commands, presses, windows, shortcuts, home_tab, setup)
-    for module in listeners:
-        module.listen(bolt, slack)
-    for listens in (
-        bolt.event,
-        bolt.action,
-        bolt.command,
-        bolt.shortcut,
-        bolt.view,
-        bolt.view_closed,
-        bolt.options,
-    ):
-        register_for: Callable[..., Any] = listens
-        register_for(ANY)(_acknowledge)
-
-
-async def _acknowledge(ack: Callable[[], Awaitable[object]]) -> None:
-    await ack()
 
 
 @contextmanager

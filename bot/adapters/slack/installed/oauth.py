@@ -10,7 +10,7 @@ import logging
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from html import escape
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from slack_bolt.oauth.async_callback_options import AsyncCallbackOptions, AsyncFailureArgs, AsyncSuccessArgs
 from slack_bolt.oauth.async_oauth_flow import AsyncOAuthFlow
@@ -191,16 +191,3 @@ def _say(language: str) -> Words:
 
 def _language(request: AsyncBoltRequest) -> str:
     return str(request.headers.get("accept-language", [""])[0])
-
-
-def removed(event: dict[str, Any]) -> tuple[str, ...] | None:
-    """Whose tokens are no good any more: () for the app's own, None for nobody's."""
-    if event.get("type") == "app_uninstalled":
-        return ()
-    tokens = event.get("tokens")
-    if not isinstance(tokens, dict):
-        return None
-    if tokens.get("bot"):
-        return ()
-    users = tuple(str(one) for one in cast("list[object]", tokens.get("oauth") or []))
-    return users or None

@@ -20,30 +20,30 @@ from bot.words import Words
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.received.intake import Intake
     from bot.config import Config
 
 
-async def show(slack: Slack, here: Spot, response_url: str = "") -> None:
+async def show(intake: Intake, here: Spot, response_url: str = "") -> None:
     """Tell an admin, alone, what is in place in this workspace. Raises Sorry for anybody else."""
-    if not (await slack.people.of(here, fresh=True)).admin:
+    if not (await intake.people.of(here, fresh=True)).admin:
         raise Sorry("slack_welcome.check_admins")
-    say = await slack.reception.words(here)
-    client = await slack.workspaces.client(here.team, here.enterprise)
-    me = await slack.workspaces.me(here.team, here.enterprise)
-    checks = [one async for one in examine(slack, client, here, me.name, say)]
+    say = await intake.words(here)
+    client = await intake.workspaces.client(here.team, here.enterprise)
+    me = await intake.workspaces.me(here.team, here.enterprise)
+    checks = [one async for one in examine(intake, client, here, me.name, say)]
     text = checklist.listed(checks, say, well="slack_welcome.check_well", broken="slack_welcome.check_broken")
-    await slack.reception.tell(here, text, response_url)
+    await intake.tell(here, text, response_url)
 
 
-async def told(slack: Slack, here: Spot, response_url: str = "") -> None:
+async def told(intake: Intake, here: Spot, response_url: str = "") -> None:
     """The same, and to whoever may not know it, why."""
-    async with slack.reception.told(here, response_url=response_url):
-        await show(slack, here, response_url)
+    async with intake.told(here, response_url=response_url):
+        await show(intake, here, response_url)
 
 
 async def examine(
-    slack: Slack, client: AsyncWebClient, here: Spot, bot: str, say: Words
+    intake: Intake, client: AsyncWebClient, here: Spot, bot: str, say: Words
 ) -> AsyncIterator[Check]:
     """All that matters where the person is."""
     scopes = await _scopes(client)
@@ -51,9 +51,9 @@ async def examine(
         yield check
     if not here.direct:
         yield await _channel(client, here, bot, scopes, say)
-    yield await checklist.books(slack.app.house, here.space, say, none="slack_home.no_books")
-    yield checklist.model(slack.config, say)
-    yield _connection(slack.config, say)
+    yield await checklist.books(intake.app.house, here.space, say, none="slack_home.no_books")
+    yield checklist.model(intake.config, say)
+    yield _connection(intake.config, say)
 
 
 async def _scopes(client: AsyncWebClient) -> frozenset[str] | None:

@@ -21,62 +21,61 @@ from bot.verb import Verb
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
 
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.received.intake import Intake
 
 ACK_S: Final = 2.5
 """Slack waits half a second longer for us, and then tells the person that the command has failed."""
 _HELP: Final = "help"
 
 
-def listen(bolt: AsyncApp, slack: Slack) -> None:
+def listen(bolt: AsyncApp, intake: Intake) -> None:
     # One listener: Bolt asks them one after another, and that is most of what it takes.
-    bolt.command(re.compile(rf"\A({'|'.join(COMMANDS)})\Z"))(Invoked(slack).on_command)
+    bolt.command(re.compile(rf"\A({'|'.join(COMMANDS)})\Z"))(Invoked(intake).on_command)
 
 
 class Invoked:
     """One per process. A command comes once only, so it is acknowledged in time even if it is not kept by then."""
 
-    def __init__(self, slack: Slack, *, ack_s: float = ACK_S) -> None:
-        self._slack = slack
+    def __init__(self, intake: Intake, *, ack_s: float = ACK_S) -> None:
+        self._intake = intake
         self._ack_s = ack_s
 
     async def on_command(self, body: dict[str, Any], context: AsyncBoltContext, ack: AsyncAck) -> None:
         here = spot_of_command(body, context.team_id, context.enterprise_id)
-        taking = self._slack.reception.later(self.take(here, body, ack))
+        taking = self._intake.later(self.take(here, body, ack))
         await asyncio.wait({taking}, timeout=self._ack_s)
         await ack()
 
     async def take(self, here: Spot, body: Body, ack: Ack) -> None:
         """Returns when what the command asks for is kept, or refused."""
-        reception, response_url = self._slack.reception, text_of(body, "response_url")
+        intake, response_url = self._intake, text_of(body, "response_url")
         trigger = text_of(body, "trigger_id")
         event = event_of("command", trigger)
-        async with reception.told(here, response_url=response_url):
+        async with intake.told(here, response_url=response_url):
             line = line_of(text_of(body, "command"), text_of(body, "text"))
             if line.lower() == f"/{SETUP}":
-                if seconds := reception.cool(here):
-                    raise Sorry("edge.slow_down", n=int(seconds) + 1)
-                reception.later(checklist.told(self._slack, here, response_url))
+                intake.count(here)
+                intake.later(checklist.told(self._intake, here, response_url))
                 return
             asked = _parsed(line)
             row, options = asked.verb, asked.options
             assert row is not None, "the line has a slash"
             if _lacks_text(row, asked):
-                reception.later(self._ask(here, event, trigger, row, asked, response_url))
+                intake.later(self._ask(here, event, trigger, row, asked, response_url))
             else:
-                await reception.perform(here, event, row, asked.text, options, ack, response_url=response_url)
+                await intake.perform(here, event, row, asked.text, options, ack, response_url=response_url)
 
     async def _ask(
         self, here: Spot, event: str, trigger: str, row: Verb, asked: Parsed, response_url: str
     ) -> None:
         """Open a window for what is missing; Slack waits three seconds for it, too."""
-        reception = self._slack.reception
-        async with reception.told(here, response_url=response_url):
-            client = await self._slack.workspaces.client(here.team, here.enterprise)
+        intake = self._intake
+        async with intake.told(here, response_url=response_url):
+            client = await self._intake.workspaces.client(here.team, here.enterprise)
             if row.rewords:
-                await windows.reword(reception, client, trigger, here, event, row, asked.text)
+                await windows.reword(intake, client, trigger, here, event, row, asked.text)
             else:
-                await windows.ask(reception, client, trigger, here, event, row, asked.options)
+                await windows.ask(intake, client, trigger, here, event, row, asked.options)
 
 
 def line_of(command: str, text: str) -> str:

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, real, spot_of_event, text_of
-from bot.adapters.slack.received import holding
 from bot.adapters.slack.received.heard import heard
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.messages import SPOKEN
@@ -22,7 +21,7 @@ from bot.requests import event_id
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncApp, AsyncBoltContext
 
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.received.intake import Intake
 
 GONE: Final = re.compile(r"\A(channel|group)_(deleted|archive|left)\Z")
 """Events after which nobody, or not the bot, can read a channel any more."""
@@ -32,8 +31,8 @@ _REMAINS: Final = "tombstone"
 """The subtype of what stands where a deleted message has replies."""
 
 
-def listen(bolt: AsyncApp, slack: Slack) -> None:
-    deletions = Deletions(slack)
+def listen(bolt: AsyncApp, intake: Intake) -> None:
+    deletions = Deletions(intake)
     bolt.event({"type": "message", "subtype": "message_changed"})(deletions.on_changed)
     bolt.event({"type": "message", "subtype": "message_deleted"})(deletions.on_deleted)
     bolt.event(GONE)(deletions.on_gone)
@@ -42,8 +41,8 @@ def listen(bolt: AsyncApp, slack: Slack) -> None:
 class Deletions:
     """One per process."""
 
-    def __init__(self, slack: Slack) -> None:
-        self._slack = slack
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
         self._going: set[asyncio.Task[bool]] = set()
 
     async def on_changed(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
@@ -63,7 +62,7 @@ class Deletions:
 
     async def on_gone(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
         """What runs in a channel that is no more stops."""
-        here, app = spot_of_event(body, context.team_id, context.enterprise_id), self._slack.app
+        here, app = spot_of_event(body, context.team_id, context.enterprise_id), self._intake.app
         with in_words():
             rows = await app.house.inbox.unfinished()
         for row in rows:
@@ -73,13 +72,13 @@ class Deletions:
     async def _reword(self, here: Spot, message: Body) -> None:
         if not (ts := text_of(message, "ts")):
             return
-        run, app = _run(here, ts), self._slack.app
+        run, app = _run(here, ts), self._intake.app
         async with self._turn(here, message):
             past = await app.past(here.space, run)
             if past is None or not past.origin:  # taken back: its words stay away
                 return
-            me = await self._slack.workspaces.me(here.team, here.enterprise)
-            name = partial(self._slack.people.name, here)
+            me = await self._intake.workspaces.me(here.team, here.enterprise)
+            name = partial(self._intake.people.name, here)
             try:
                 text = parsed_of(await heard(text_of(message, "text"), me.user, name)).text
             except Sorry:  # not a line that could be asked: what was asked stands
@@ -92,8 +91,8 @@ class Deletions:
             return
         async with self._turn(here, message):
             # Of the message itself Slack may tell only now, as after a connection that broke.
-            self._slack.reception.never(here, event_of("message", here.channel, ts))
-            forgetting = asyncio.create_task(self._slack.app.forget(here.space, _run(here, ts)))
+            self._intake.never(here, event_of("message", here.channel, ts))
+            forgetting = asyncio.create_task(self._intake.app.forget(here.space, _run(here, ts)))
             self._going.add(forgetting)
             forgetting.add_done_callback(self._going.discard)
             # It is kept at once; that a run has ended is no reason to keep Slack waiting.
@@ -105,15 +104,15 @@ class Deletions:
     def _turn(self, here: Spot, message: Body) -> asyncio.Lock:
         """What was written a moment ago may be on its way in, and would come in after all; so may other words."""
         root = text_of(message, "thread_ts") or text_of(message, "ts")
-        return self._slack.reception.turns.of((here.channel, root))
+        return self._intake.turns.of((here.channel, root))
 
     async def _close(self, thread: Spot) -> None:
         """Was it a root that the bot had posted, what still runs under it stops; its conversation is put away."""
-        house = self._slack.app.house
+        house = self._intake.app.house
         with in_words():
-            if (held := await holding.bound(house, thread)) is None:
+            if (held := await self._intake.bound(thread)) is None:
                 return
-        await self._slack.app.stop(Place(PLATFORM, thread.space, *held))
+        await self._intake.app.stop(Place(PLATFORM, thread.space, *held))
         with in_words():
             if session := await house.sessions.active(thread.space, PLATFORM, *held):
                 await house.owned.archive(thread.space, session.author_id, session.id)

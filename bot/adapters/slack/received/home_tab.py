@@ -18,7 +18,7 @@ from bot.adapters.slack import placing
 from bot.adapters.slack.installed.workspaces import Workspace
 from bot.adapters.slack.placing import PLATFORM, Body, Spot, action_of, spot_of_event, spot_of_interaction
 from bot.adapters.slack.received import shortcuts
-from bot.adapters.slack.received.unattended import unattended
+from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.elements import SMALL, section, small
 from bot.adapters.slack.text.mrkdwn import literal, plain
 from bot.adapters.slack.text.page import Block
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
 
     from bot.accounts import Report
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.received.intake import Intake
     from bot.config import Config
     from bot.house import House
     from storage.sessions import SessionRow
@@ -79,32 +79,32 @@ class Home:
 class HomeTab:
     """One per process."""
 
-    def __init__(self, slack: Slack) -> None:
-        self._slack = slack
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
         self._links: OrderedDict[tuple[str, str, str], str] = OrderedDict()
         self._suggested: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
     async def publish(self, here: Spot) -> None:
         """Show `here.user` their Home tab as it is now."""
-        slack, say = self._slack, await self._slack.reception.words(here)
-        person = await slack.people.of(here)
-        me = await slack.workspaces.me(here.team, here.enterprise)
+        intake, say = self._intake, await self._intake.words(here)
+        person = await intake.people.of(here)
+        me = await intake.workspaces.me(here.team, here.enterprise)
         home = await gather(
-            slack.app.house,
+            intake.app.house,
             here,
             me.name,
             say,
             admin=person.admin,
             link=partial(self._link, here),
         )
-        async with slack.workspaces.calling(here.team, here.enterprise) as client:
+        async with intake.workspaces.calling(here.team, here.enterprise) as client:
             await client.views_publish(user_id=here.user, view=view(home, say))
 
     async def _link(self, here: Spot, channel: str, ts: str) -> str:
         """A message's address stays the same: one that is shown often is asked for once, "" again."""
         key = here.space, channel, ts
         if key not in self._links:
-            link = await Workspace(self._slack.workspaces, here.team, here.enterprise).permalink(channel, ts)
+            link = await Workspace(self._intake.workspaces, here.team, here.enterprise).permalink(channel, ts)
             if not link:
                 return ""
             self._links[key] = link
@@ -114,7 +114,7 @@ class HomeTab:
 
     async def suggest(self, here: Spot) -> None:
         """What to begin with, above the box in which people write to the bot."""
-        say = await self._slack.reception.words(here)
+        say = await self._intake.words(here)
         key = here.space, here.user, say.locale
         if key in self._suggested:
             return
@@ -122,7 +122,7 @@ class HomeTab:
             {"title": say(f"slack_home.prompt_{one}_title"), "message": say(f"slack_home.prompt_{one}")}
             for one in PROMPTS
         ]
-        async with self._slack.workspaces.calling(here.team, here.enterprise) as client:
+        async with self._intake.workspaces.calling(here.team, here.enterprise) as client:
             await client.assistant_threads_setSuggestedPrompts(
                 channel_id=here.channel, title=say("slack_home.prompts_title"), prompts=prompts
             )
@@ -133,9 +133,9 @@ class HomeTab:
     async def pressed(self, body: Body, here: Spot) -> None:
         """Do it and show the tab as it is then. A session's id that is not the presser's finds nothing."""
         what = str(action_of(body).get("action_id", ""))
-        async with self._slack.reception.told(here):
+        async with self._intake.told(here):
             if what == ASK:
-                await shortcuts.open_ask(self._slack, here, str(body.get("trigger_id") or ""))
+                await shortcuts.open_ask(self._intake, here, str(body.get("trigger_id") or ""))
                 return
             if what.startswith(OPEN):
                 return  # Slack itself goes there
@@ -145,7 +145,7 @@ class HomeTab:
                 await unattended("a Home tab could not be shown anew", self.publish(here))
 
     async def _change(self, here: Spot, what: str) -> None:
-        owned = self._slack.app.house.owned
+        owned = self._intake.app.house.owned
         for name in (RESUME, ARCHIVE):
             if what.startswith(name):
                 id = what.removeprefix(name)
@@ -324,19 +324,17 @@ def _button(action_id: str, label: str) -> Block:
     return {"type": "button", "action_id": action_id, "text": text}
 
 
-def listen(bolt: AsyncApp, slack: Slack) -> None:
-    tab = HomeTab(slack)
+def listen(bolt: AsyncApp, intake: Intake) -> None:
+    tab = HomeTab(intake)
 
     async def opened(event: dict[str, Any], body: dict[str, Any], context: AsyncBoltContext) -> None:
         here = spot_of_event(body, context.team_id, context.enterprise_id)
         doing = tab.publish(here) if event.get("tab") == "home" else tab.suggest(here)
-        slack.reception.later(unattended("the app's home could not be shown", doing))
+        intake.later(unattended("the app's home could not be shown", doing))
 
     async def pressed(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         await ack()
-        slack.reception.later(
-            tab.pressed(body, spot_of_interaction(body, context.team_id, context.enterprise_id))
-        )
+        intake.later(tab.pressed(body, spot_of_interaction(body, context.team_id, context.enterprise_id)))
 
     bolt.event("app_home_opened")(opened)
     bolt.action(re.compile(r"\Ahome:"))(pressed)

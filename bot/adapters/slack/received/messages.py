@@ -1,6 +1,6 @@
 """Which messages on Slack are for the bot, and the button with which people stop it.
 
-Hands them to the reception; knows no command and no work.
+Hands them to the intake; knows no command and no work.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, spot_of_event, text_of
-from bot.adapters.slack.received import checklist, holding
+from bot.adapters.slack.received import checklist
 from bot.adapters.slack.received.heard import NAMES, calls_others, heard, mentions, people_in
 from bot.adapters.slack.received.line import command_of
 from bot.adapters.slack.text.help import SETUP
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
 
     from bot.adapters.slack.installed.workspaces import Me
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.received.intake import Intake
 
 ASIDE: Final = ("//", "((")
 """What a message in a thread of the bot's begins with that is not meant for it."""
@@ -35,8 +35,8 @@ TWIN_S: Final = 1.0
 """How much sooner a mention may come than the message itself, which alone tells for sure which files came with it."""
 
 
-def listen(bolt: AsyncApp, slack: Slack) -> None:
-    listener = Listener(slack)
+def listen(bolt: AsyncApp, intake: Intake) -> None:
+    listener = Listener(intake)
     bolt.event({"type": "message", "subtype": SPOKEN})(listener.on_message)
     bolt.event("app_mention")(listener.on_message)
     bolt.event("agent_session_stopped")(listener.on_stopped)
@@ -45,8 +45,8 @@ def listen(bolt: AsyncApp, slack: Slack) -> None:
 class Listener:
     """Takes in what people say; one per process. A mention comes as two events, and either may come first."""
 
-    def __init__(self, slack: Slack, *, twin_s: float = TWIN_S) -> None:
-        self._slack = slack
+    def __init__(self, intake: Intake, *, twin_s: float = TWIN_S) -> None:
+        self._intake = intake
         self._twin_s = twin_s
 
     async def on_message(self, body: dict[str, Any], context: AsyncBoltContext, ack: AsyncAck) -> None:
@@ -54,7 +54,7 @@ class Listener:
         here = spot_of_event(body, context.team_id, context.enterprise_id)
         if not (here.user and here.channel and here.message) or event.get("bot_id") or event.get("hidden"):
             return
-        me = await self._slack.workspaces.me(here.team, here.enterprise)
+        me = await self._intake.workspaces.me(here.team, here.enterprise)
         if here.user in (me.user, "USLACKBOT"):
             return
         text = text_of(event, "text")
@@ -64,10 +64,10 @@ class Listener:
             # Asked about before their turn comes, so that a crowd is waited for together.
             for user in (here.user, *people_in(text)[:NAMES]):
                 if user != me.user:
-                    self._slack.people.expect(replace(here, user=user))
+                    self._intake.people.expect(replace(here, user=user))
         if await _lacks_files(event, me):
             await asyncio.sleep(self._twin_s)
-        async with self._slack.reception.turns.of((here.channel, here.root)):
+        async with self._intake.turns.of((here.channel, here.root)):
             if await self._meant(here, text, me):
                 await self._hear(here, event, me, ack)
 
@@ -75,29 +75,29 @@ class Listener:
         """Slack's own stop button, which anybody in the channel may press."""
         here = spot_of_event(body, context.team_id, context.enterprise_id)
         with in_words():
-            held = await holding.bound(self._slack.app.house, here)
+            held = await self._intake.bound(here)
         channel, thread = held or (here.channel, here.root)
-        await self._slack.app.stop(Place(PLATFORM, here.space, channel, thread))
+        await self._intake.app.stop(Place(PLATFORM, here.space, channel, thread))
 
     async def _meant(self, here: Spot, text: str, me: Me) -> bool:
         """Whether the message is for the bot: said to it alone, naming it, or in a thread that it holds."""
         if here.direct or mentions(text, me.user):
             return True
-        return await holding.holds(self._slack.app.house, here)
+        return await self._intake.holds(here)
 
     async def _hear(self, here: Spot, event: Mapping[str, Any], me: Me, ack: AsyncAck) -> None:
-        reception, id = self._slack.reception, event_of("message", here.channel, here.message)
+        intake, id = self._intake, event_of("message", here.channel, here.message)
         raw, files = text_of(event, "text"), files_of(event)
-        text = await heard(raw, me.user, partial(self._slack.people.name, here))
+        text = await heard(raw, me.user, partial(self._intake.people.name, here))
         books = [one.name for one in files if readable(one.name)]
         if books and not _reads_files(text):
-            await reception.hint(here, id, "slack.books", file=books[0], name=me.name)
+            await intake.hint(here, id, "slack.books", file=books[0], name=me.name)
         elif not text and (here.direct or mentions(raw, me.user)):
-            await reception.hint(here, id, "slack.short", name=me.name)
+            await intake.hint(here, id, "slack.short", name=me.name)
         if text.strip("/").lower() == SETUP:
-            await reception.aside(here, id, SETUP, lambda: checklist.told(self._slack, here))
+            await intake.aside(here, id, SETUP, lambda: checklist.told(self._intake, here))
         elif text:
-            await reception.line(here, id, text, ack, files=files)
+            await intake.line(here, id, text, ack, files=files)
 
 
 def files_of(event: Body) -> tuple[File, ...]:

@@ -35,8 +35,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
 
-    from bot.adapters.slack.received.intake import Ack
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.received.intake import Ack, Intake
     from bot.words import Words
 
 ACK_SECONDS = 2.0
@@ -53,7 +52,7 @@ _log = logging.getLogger(__name__)
 class Press:
     """One press of a button. `response_url` is a secret; "" in a view."""
 
-    slack: Slack
+    intake: Intake
     body: Body = field(repr=False)
     here: Spot
     ack: Ack
@@ -72,19 +71,19 @@ class Press:
         return response_url(self.body)
 
     async def words(self) -> Words:
-        return await self.slack.reception.words(self.here)
+        return await self.intake.words(self.here)
 
     async def tell(self, key: str, **values: object) -> None:
         """To the presser alone."""
         text = (await self.words())(key, **values)
-        await self.slack.reception.tell(self.here, text, self.response_url)
+        await self.intake.tell(self.here, text, self.response_url)
 
 
 async def stop(press: Press, run: str) -> None:
     """Anyone who sees the answer may stop it, as with "stop"."""
     await press.ack()
-    app = press.slack.app
-    if await press.slack.reception.hidden(press.here, run):
+    app = press.intake.app
+    if await press.intake.hidden(press.here, run):
         await _stale(press)
     elif await app.stop_run(press.space, run):
         await _say_who(press)
@@ -97,18 +96,16 @@ async def stop(press: Press, run: str) -> None:
 
 async def retry(press: Press, run: str) -> None:
     """The same again, of the words as they stand now, if their writer has edited them."""
-    await press.slack.reception.again(
-        press.here, press.event, run, press.ack, response_url=press.response_url
-    )
+    await press.intake.again(press.here, press.event, run, press.ack, response_url=press.response_url)
 
 
 async def choose(press: Press, run: str, n: str) -> None:
     """As if the presser had typed the choice's line; nothing where it has none."""
-    kept = await press.slack.app.house.offers.get(press.space, run, "choice", int(n))
-    if kept is None or await press.slack.reception.hidden(press.here, run):
+    kept = await press.intake.app.house.offers.get(press.space, run, "choice", int(n))
+    if kept is None or await press.intake.hidden(press.here, run):
         await _stale(press)
     elif command := json.loads(kept)["command"]:
-        await press.slack.reception.choose(
+        await press.intake.choose(
             press.here,
             press.event,
             command,
@@ -126,7 +123,7 @@ async def show_sources(press: Press, run: str) -> None:
     await press.ack()
     found = await _source_pages(press, run)
     if found:
-        await sources.open(press.slack, press.here, press.body, run, found)
+        await sources.open(press.intake, press.here, press.body, run, found)
     else:
         await _stale(press)
 
@@ -136,7 +133,7 @@ async def turn(press: Press, run: str, page: str) -> None:
     await press.ack()
     found = await _source_pages(press, run)
     if int(page) < len(found):
-        await sources.turn(press.slack, press.here, press.body, run, found, int(page))
+        await sources.turn(press.intake, press.here, press.body, run, found, int(page))
     else:
         await _stale(press)
 
@@ -144,16 +141,16 @@ async def turn(press: Press, run: str, page: str) -> None:
 async def share(press: Press, run: str) -> None:
     """The private answer, for everybody in the channel where it was asked for."""
     await press.ack()
-    past = await press.slack.app.past(press.space, run)
+    past = await press.intake.app.past(press.space, run)
     if (
         past is None
         or not past.origin  # taken back since
         or past.author.id != press.here.user
-        or await press.slack.reception.hidden(press.here, run)
+        or await press.intake.hidden(press.here, run)
     ):
         await _stale(press)
         return
-    shared = await sharing.share(press.slack, press.here, press.body, past)
+    shared = await sharing.share(press.intake, press.here, press.body, past)
     await press.tell(shared.key, **shared.values)
     if shared.done:
         await _take_off(press)
@@ -162,9 +159,9 @@ async def share(press: Press, run: str) -> None:
 async def judge(press: Press, run: str) -> None:
     """A thumb; the last one of a person counts."""
     await press.ack()
-    verdict, house = action_of(press.body).get("value"), press.slack.app.house
-    known = await press.slack.app.past(press.space, run) is not None
-    if verdict not in ("up", "down") or not known or await press.slack.reception.hidden(press.here, run):
+    verdict, house = action_of(press.body).get("value"), press.intake.app.house
+    known = await press.intake.app.past(press.space, run) is not None
+    if verdict not in ("up", "down") or not known or await press.intake.hidden(press.here, run):
         await _stale(press)
         return
     verdict = cast("Literal['up', 'down']", verdict)
@@ -185,11 +182,11 @@ async def _stale(press: Press) -> None:
 async def _say_who(press: Press) -> None:
     """To everybody who sees the answer, or to the presser where the bot may not write."""
     here = press.here
-    who = (await press.slack.people.of(here)).name or here.user
+    who = (await press.intake.people.of(here)).name or here.user
     if not alone(press.body):
         text = (await press.words())("buttons.stopped", who=literal(who))
         try:
-            async with press.slack.workspaces.calling(here.team, here.enterprise) as client:
+            async with press.intake.workspaces.calling(here.team, here.enterprise) as client:
                 await client.chat_postMessage(channel=here.channel, thread_ts=here.thread or None, text=text)
         except SurfaceFault:
             pass
@@ -199,9 +196,9 @@ async def _say_who(press: Press) -> None:
 
 
 async def _source_pages(press: Press, run: str) -> list[sources.Page]:
-    if await press.slack.reception.hidden(press.here, run):
+    if await press.intake.hidden(press.here, run):
         return []
-    kept = await press.slack.app.house.offers.all(press.space, run, "source")
+    kept = await press.intake.app.house.offers.all(press.space, run, "source")
     return sources.pages(kept, await press.words())
 
 
@@ -211,7 +208,7 @@ async def _take_off(press: Press) -> None:
     if alone(press.body) or not ts:  # Slack shows us nothing that is whispered
         return
     try:
-        async with press.slack.workspaces.calling(here.team, here.enterprise) as client:
+        async with press.intake.workspaces.calling(here.team, here.enterprise) as client:
             found: Any = await client.conversations_replies(
                 channel=here.channel,
                 ts=here.thread or ts,
@@ -241,7 +238,7 @@ _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
 }
 
 
-async def take(slack: Slack, body: Body, here: Spot, ack: Ack) -> None:
+async def take(intake: Intake, body: Body, here: Spot, ack: Ack) -> None:
     """Take a press in: returns when it has been acknowledged, or its time is up. What is left to do goes on."""
     acknowledged = asyncio.Event()
 
@@ -250,7 +247,7 @@ async def take(slack: Slack, body: Body, here: Spot, ack: Ack) -> None:
             await ack(*args, **values)
             acknowledged.set()
 
-    slack.reception.later(_answered(Press(slack, body, here, acknowledge)))
+    intake.later(_answered(Press(intake, body, here, acknowledge)))
     with suppress(TimeoutError):
         async with asyncio.timeout(ACK_SECONDS):
             await acknowledged.wait()
@@ -260,7 +257,7 @@ async def take(slack: Slack, body: Body, here: Spot, ack: Ack) -> None:
 async def _answered(press: Press) -> None:
     """Nobody presses in vain: what goes wrong is told."""
     act, found = _act(str(action_of(press.body).get("action_id", "")))
-    async with press.slack.reception.told(press.here, response_url=press.response_url):
+    async with press.intake.told(press.here, response_url=press.response_url):
         await act(press, **found)
     await press.ack()
 
@@ -272,10 +269,10 @@ def _act(action_id: str) -> tuple[Callable[..., Awaitable[None]], dict[str, str]
     return unknown, {}
 
 
-def listen(bolt: AsyncApp, slack: Slack) -> None:
+def listen(bolt: AsyncApp, intake: Intake) -> None:
     """For every press but those in the Home tab, also of buttons that are no longer known."""
 
     async def press(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
-        await take(slack, body, spot_of_interaction(body, context.team_id, context.enterprise_id), ack)
+        await take(intake, body, spot_of_interaction(body, context.team_id, context.enterprise_id), ack)
 
     bolt.action(re.compile(r"\A(?!home:)", re.DOTALL))(press)

@@ -29,7 +29,7 @@ from bot.words import LOCALES, words
 if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.received.intake import Intake
     from storage.outbox import OutboxRow
 
 EVENT = "sutradhar_shared"
@@ -63,32 +63,32 @@ class Part:
     text: str
 
 
-async def share(slack: Slack, here: Spot, body: Body, past: Request) -> Shared:
+async def share(intake: Intake, here: Spot, body: Body, past: Request) -> Shared:
     """Post the pressed answer to the channel where `past` was asked, once. Whoever presses is who asked."""
     origin = origin_of(past.origin)
-    client = await slack.workspaces.client(here.team, here.enterprise)
+    client = await intake.workspaces.client(here.team, here.enterprise)
     try:
-        parts = await _parts(slack, client, here, body, past)
+        parts = await _parts(intake, client, here, body, past)
         if not origin.private or not origin.channel or not parts:
             return Shared("buttons.nothing_to_share")
         async with _turns.of((past.id, message_of(body))):
             if not await _member(client, origin.channel, here.user):
                 return Shared("buttons.you_may_not_share_slack")
-            return await _shared(slack, client, here, body, past, parts)
+            return await _shared(intake, client, here, body, past, parts)
     except (Shut, Gone) as fault:
         _log.info("an answer could not be shared: %s", fault)
         return Shared("buttons.may_not_share_slack")
 
 
 async def _shared(
-    slack: Slack, client: AsyncWebClient, here: Spot, body: Body, past: Request, parts: Sequence[Part]
+    intake: Intake, client: AsyncWebClient, here: Spot, body: Body, past: Request, parts: Sequence[Part]
 ) -> Shared:
     """Each part is claimed first, so that a second press, or one after a crash, posts only what is missing."""
-    outbox, origin = slack.app.house.outbox, origin_of(past.origin)
+    outbox, origin = intake.app.house.outbox, origin_of(past.origin)
     where = "buttons.shared" if here.channel == origin.channel else "buttons.shared_there"
     key = f"{where}_before"
-    name = (await slack.people.of(here)).name or here.user
-    who = (await slack.reception.words(here))("buttons.shared_by", who=literal(name))
+    name = (await intake.people.of(here)).name or here.user
+    who = (await intake.words(here))("buttons.shared_by", who=literal(name))
     thread = origin.thread
     for n, part in enumerate(parts):
         row = await outbox.claim(here.space, past.id, f"share:{message_of(body)}:{n}")
@@ -103,19 +103,19 @@ async def _shared(
     return Shared(key, done=True)
 
 
-async def _parts(slack: Slack, client: AsyncWebClient, here: Spot, body: Body, past: Request) -> list[Part]:
+async def _parts(intake: Intake, client: AsyncWebClient, here: Spot, body: Body, past: Request) -> list[Part]:
     """The messages of the pressed stage, in order, up to the pressed one."""
     pressed = body.get("message")
     if not isinstance(pressed, Mapping):
-        kept = await slack.app.house.offers.all(here.space, past.id, WHISPERED)
+        kept = await intake.app.house.offers.all(here.space, past.id, WHISPERED)
         found = [_part(json.loads(one)) for one in kept]
     else:
-        found = [*await _before(slack, client, here, pressed, past), _part(pressed)]
+        found = [*await _before(intake, client, here, pressed, past), _part(pressed)]
     return [one for one in found if one.blocks or one.text]
 
 
 async def _before(
-    slack: Slack, client: AsyncWebClient, here: Spot, pressed: Mapping[str, Any], past: Request
+    intake: Intake, client: AsyncWebClient, here: Spot, pressed: Mapping[str, Any], past: Request
 ) -> list[Part]:
     """The messages of a long stage that stand before its last one, as the outbox knows them."""
     said = pressed.get("metadata") or {}
@@ -123,7 +123,7 @@ async def _before(
     stage, _, last = str(payload.get("key") or "").rpartition("#")
     if said.get("event_type") != STAGES or payload.get("run") != past.id or not last.isdecimal():
         return []
-    outbox = slack.app.house.outbox
+    outbox = intake.app.house.outbox
     keys = [stage, *(f"{stage}#{n}" for n in range(2, min(int(last), PARTS)))]
     rows = [await outbox.get(here.space, past.id, key) for key in keys]
     known = [row.message_id for row in rows if row is not None and row.message_id]

@@ -21,7 +21,7 @@ from bot.words import Words
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
 
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.received.intake import Intake
     from bot.adapters.slack.text.page import Block
 
 WORK, SHELF = "work", "shelf"
@@ -32,23 +32,25 @@ OPTION_CHARS, VALUE_CHARS = 75, 150
 
 
 class Shortcuts:
-    def __init__(self, slack: Slack) -> None:
-        self._slack = slack
-        self._directs = Directs(slack.workspaces)
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self._directs = Directs(intake.workspaces)
 
     async def about(self, body: Body, here: Spot) -> None:
         """Open a window for a question about the message, which is answered in that message's thread."""
-        slack, message = self._slack, body.get("message") or {}
-        async with slack.reception.told(here, response_url=response_url(body)):
-            say = await slack.reception.words(here)
-            text = await heard(str(message.get("text") or ""), "", lambda user: slack.people.name(here, user))
+        intake, message = self._intake, body.get("message") or {}
+        async with intake.told(here, response_url=response_url(body)):
+            say = await intake.words(here)
+            text = await heard(
+                str(message.get("text") or ""), "", lambda user: intake.people.name(here, user)
+            )
             quoted = quotation(text)
             if not quoted:
-                await slack.reception.tell(here, say("edge.no_text"), response_url(body))
+                await intake.tell(here, say("edge.no_text"), response_url(body))
                 return
             await windows.ask(
-                slack.reception,
-                await slack.workspaces.client(here.team, here.enterprise),
+                intake,
+                await intake.workspaces.client(here.team, here.enterprise),
                 str(body.get("trigger_id") or ""),
                 await self._answered_at(body, here),
                 event_of("shortcut", str(body.get("action_ts")), here.user),
@@ -71,14 +73,14 @@ class Shortcuts:
 
     async def ask(self, body: Body, here: Spot) -> None:
         """Open the window for a question from anywhere."""
-        slack = self._slack
-        async with slack.reception.told(here):
-            await open_ask(slack, here, str(body.get("trigger_id") or ""))
+        intake = self._intake
+        async with intake.told(here):
+            await open_ask(intake, here, str(body.get("trigger_id") or ""))
             await self._directs.of(here)  # known by the time that it is needed
 
     async def asked(self, body: Body, here: Spot, ack: AsyncAck) -> None:
         """The window comes back: what is wrong with it is said in it, and it stays open."""
-        say = await self._slack.reception.words(here)
+        say = await self._intake.words(here)
         values = body["view"]["state"]["values"]
         work, shelf = _chosen(values, WORK) or DEFAULT_WORK, _chosen(values, SHELF)
         text = window_blocks.typed(body).strip()
@@ -94,14 +96,14 @@ class Shortcuts:
             await windows.wrong(ack, say("slack_window.no_direct"))
             return
         options = {SHELF: shelf} if shelf else {}
-        await windows.perform(self._slack, body, replace(here, channel=channel), row, text, options, ack)
+        await windows.perform(self._intake, body, replace(here, channel=channel), row, text, options, ack)
 
 
-async def open_ask(slack: Slack, here: Spot, trigger: str) -> None:
+async def open_ask(intake: Intake, here: Spot, trigger: str) -> None:
     """Open the window with a work, a shelf and a question. Raises Sorry."""
-    say = await slack.reception.words(here)
-    books = await slack.app.house.documents.list(here.space)
-    client = await slack.workspaces.client(here.team, here.enterprise)
+    say = await intake.words(here)
+    books = await intake.app.house.documents.list(here.space)
+    client = await intake.workspaces.client(here.team, here.enterprise)
     await windows.opened(client, trigger, ask_window(say, list(dict.fromkeys(book.shelf for book in books))))
 
 
@@ -127,23 +129,23 @@ def ask_window(say: Words, shelves: list[str]) -> Block:
     )
 
 
-def listen(bolt: AsyncApp, slack: Slack) -> None:
-    doing = Shortcuts(slack)
+def listen(bolt: AsyncApp, intake: Intake) -> None:
+    doing = Shortcuts(intake)
 
     def _here(body: Body, context: AsyncBoltContext) -> Spot:
         return spot_of_interaction(body, context.team_id, context.enterprise_id)
 
     async def about(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         await ack()
-        slack.reception.later(doing.about(body, _here(body, context)))
+        intake.later(doing.about(body, _here(body, context)))
 
     async def ask(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         await ack()
-        slack.reception.later(doing.ask(body, _here(body, context)))
+        intake.later(doing.ask(body, _here(body, context)))
 
     async def asked(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         here = _here(body, context)
-        await windows.taken(slack, here, ack, doing.asked(body, here, ack))
+        await windows.taken(intake, here, ack, doing.asked(body, here, ack))
 
     bolt.shortcut({"type": "message_action", "callback_id": ASK_ABOUT})(about)
     bolt.shortcut({"type": "shortcut", "callback_id": ASK})(ask)

@@ -21,7 +21,7 @@ from bot.events import Citation, Sorry
 from bot.words import Words
 
 if TYPE_CHECKING:
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.received.intake import Intake
 
 ROOM = 6_000
 """Characters of a page: about what can be looked over in a window. A message holds some 13,000."""
@@ -46,21 +46,21 @@ def pages(kept: Sequence[str], say: Words) -> list[Page]:
     return found[: sources.MOST]
 
 
-async def open(slack: Slack, here: Spot, body: Body, run: str, found: list[Page]) -> None:
+async def open(intake: Intake, here: Spot, body: Body, run: str, found: list[Page]) -> None:
     """In a window, or under the answer where it is too late for one."""
-    say, client = await slack.reception.words(here), await slack.workspaces.client(here.team, here.enterprise)
+    say, client = await intake.words(here), await intake.workspaces.client(here.team, here.enterprise)
     try:
         await windows.opened(client, str(body.get("trigger_id") or ""), _window(run, found, 0, say))
     except Sorry:
         await answer_action(response_url(body), _whisper(run, found, 0, say))
 
 
-async def turn(slack: Slack, here: Spot, body: Body, run: str, found: list[Page], page: int) -> None:
+async def turn(intake: Intake, here: Spot, body: Body, run: str, found: list[Page], page: int) -> None:
     """Another page in the same window or message."""
-    say = await slack.reception.words(here)
+    say = await intake.words(here)
     view = body.get("view")
     if isinstance(view, dict):
-        client = await slack.workspaces.client(here.team, here.enterprise)
+        client = await intake.workspaces.client(here.team, here.enterprise)
         await client.views_update(view_id=str(view["id"]), view=_window(run, found, page, say))
     else:
         await answer_action(response_url(body), {**_whisper(run, found, page, say), "replace_original": True})

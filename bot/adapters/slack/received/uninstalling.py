@@ -6,40 +6,42 @@ Knows no message: none can be sent there any more.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from bot.adapters.slack.installed.oauth import removed
 from bot.adapters.slack.placing import PLATFORM, origin_of
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncApp
 
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.installed.oauth import Store
+    from bot.adapters.slack.received.intake import Intake
     from bot.events import Request
 
 _log = logging.getLogger(__name__)
 
 
-def listen(bolt: AsyncApp, slack: Slack) -> None:
+def listen(bolt: AsyncApp, intake: Intake, store: Store | None) -> None:
     async def heard(body: dict[str, Any], event: dict[str, Any]) -> None:
-        await gone(slack, *_where(body), event)
+        await gone(intake, store, *_where(body), event)
 
     bolt.event("app_uninstalled")(heard)
     bolt.event("tokens_revoked")(heard)
 
 
-async def gone(slack: Slack, team: str, enterprise: str, event: dict[str, Any]) -> None:
+async def gone(
+    intake: Intake, store: Store | None, team: str, enterprise: str, event: dict[str, Any]
+) -> None:
     """Raises StorageFault if it could not be kept: then it is not acknowledged, and comes again."""
-    users = removed(event)
+    users = revoked(event)
     if users is None:
         return
-    if slack.store is not None:
-        await slack.store.remove(team, enterprise, users=users)
+    if store is not None:
+        await store.remove(team, enterprise, users=users)
     if users:
         return
-    slack.workspaces.forget(team, enterprise)
-    slack.people.forget(team or enterprise)
-    stopped = await slack.app.stop_where(lambda request: _of(request, team, enterprise))
+    intake.workspaces.forget(team, enterprise)
+    intake.people.forget(team or enterprise)
+    stopped = await intake.app.stop_where(lambda request: _of(request, team, enterprise))
     _log.warning("removed from %s; %d runs there were stopped", team or enterprise, stopped)
 
 
@@ -62,3 +64,16 @@ def _of(request: Request, team: str, enterprise: str) -> bool:
     except (KeyError, TypeError, ValueError):
         return request.place.space == enterprise
     return bool(enterprise) and origin.enterprise == enterprise
+
+
+def revoked(event: dict[str, Any]) -> tuple[str, ...] | None:
+    """Whose tokens are no good any more: () for the app's own, None for nobody's."""
+    if event.get("type") == "app_uninstalled":
+        return ()
+    tokens = event.get("tokens")
+    if not isinstance(tokens, dict):
+        return None
+    if tokens.get("bot"):
+        return ()
+    users = tuple(str(one) for one in cast("list[object]", tokens.get("oauth") or []))
+    return users or None

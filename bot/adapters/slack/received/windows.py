@@ -30,15 +30,14 @@ if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
     from slack_sdk.web.async_client import AsyncWebClient
 
-    from bot.adapters.slack.received.intake import Reception
-    from bot.adapters.slack.service import Slack
+    from bot.adapters.slack.received.intake import Intake
     from bot.adapters.slack.text.page import Block
 
 _log = logging.getLogger(__name__)
 
 
 async def ask(
-    reception: Reception,
+    intake: Intake,
     client: AsyncWebClient,
     trigger: str,
     here: Spot,
@@ -59,16 +58,15 @@ async def ask(
     What is typed stands between `before` and `after`, `filled` stands there already, `shown` is read above it.
     `trigger` is good for three seconds; `event` is what triggered it.
     """
-    say = await reception.words(here)
-    if row.admin and not (await reception.people.of(here, fresh=True)).admin:
+    say = await intake.words(here)
+    if row.admin and not (await intake.people.of(here, fresh=True)).admin:
         raise Sorry("app.admins", verb=row.path)
-    if seconds := reception.cool(here):
-        raise Sorry("edge.slow_down", n=int(seconds) + 1)
+    intake.count(here)
     asked = Unfinished(
         row.work, row.name, here.user, before, after, dict(options), channel=here.channel, thread=here.thread
     )
     run = event_id(PLATFORM, here.space, event)
-    await reception.app.house.offers.keep(here.space, run, KIND, [asked.kept()])
+    await intake.app.house.offers.keep(here.space, run, KIND, [asked.kept()])
     if not label:
         label = say(row.argument.summary) if row.argument is not None else row.path
     fields = [
@@ -93,14 +91,14 @@ async def ask(
 
 
 async def reword(
-    reception: Reception, client: AsyncWebClient, trigger: str, here: Spot, event: str, row: Verb, name: str
+    intake: Intake, client: AsyncWebClient, trigger: str, here: Spot, event: str, row: Verb, name: str
 ) -> None:
     """Open a window with today's text of a prompt, to be changed. Raises Sorry."""
     name = name.strip()
-    say = await reception.words(here)
-    text = as_yaml((await reception.app.house.prompts.wording(here.space, name)).text)
+    say = await intake.words(here)
+    text = as_yaml((await intake.app.house.prompts.wording(here.space, name)).text)
     await ask(
-        reception,
+        intake,
         client,
         trigger,
         here,
@@ -126,7 +124,7 @@ async def opened(client: AsyncWebClient, trigger: str, view: Block) -> str:
 
 
 async def perform(
-    slack: Slack,
+    intake: Intake,
     body: Body,
     here: Spot,
     row: Verb,
@@ -135,20 +133,20 @@ async def perform(
     ack: AsyncAck,
 ) -> bool:
     """Whether it was taken in; if not, the person has been told why, and the window stays open for another try."""
-    if await slack.reception.perform(here, _event(body), row, text, options, ack):
+    if await intake.perform(here, _event(body), row, text, options, ack):
         return True
-    await wrong(ack, (await slack.reception.words(here))("slack_window.refused"))
+    await wrong(ack, (await intake.words(here))("slack_window.refused"))
     return False
 
 
-async def finish(slack: Slack, body: Body, ack: AsyncAck, here: Spot) -> None:
+async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
     """Perform what a window of ours was opened for. Where it cannot be, what was typed stays in the window."""
     found = re.fullmatch(custom_ids.MODAL, str(body["view"].get("callback_id", "")))
-    say, house = await slack.reception.words(here), slack.app.house
+    say, house = await intake.words(here), intake.app.house
     kept = await house.offers.get(here.space, found["run"], KIND, 0) if found else None
     asked = unfinished(kept) if kept is not None else None
     if asked is None or asked.author != here.user or found is None:
-        if await slack.app.past(here.space, event_id(PLATFORM, here.space, _event(body))) is not None:
+        if await intake.app.past(here.space, event_id(PLATFORM, here.space, _event(body))) is not None:
             await ack()  # sent twice, and taken in the first time
         else:
             await wrong(ack, say("slack_window.gone"))
@@ -158,16 +156,16 @@ async def finish(slack: Slack, body: Body, ack: AsyncAck, here: Spot) -> None:
         await wrong(ack, say("slack_window.empty"))
         return
     there = replace(here, channel=asked.channel, thread=asked.thread)
-    if await perform(slack, body, there, row, text, asked.options, ack):
+    if await perform(intake, body, there, row, text, asked.options, ack):
         await house.offers.forget(here.space, found["run"])
 
 
-async def taken(slack: Slack, here: Spot, ack: AsyncAck, doing: Coroutine[Any, Any, None]) -> None:
+async def taken(intake: Intake, here: Spot, ack: AsyncAck, doing: Coroutine[Any, Any, None]) -> None:
     """Take in a window that was sent. Whatever goes wrong, it stays open with what was typed."""
-    async with slack.reception.told(here):
+    async with intake.told(here):
         await doing
     if ack.response is None:
-        await wrong(ack, (await slack.reception.words(here))("slack_window.refused"))
+        await wrong(ack, (await intake.words(here))("slack_window.refused"))
 
 
 async def wrong(ack: AsyncAck, sentence: str, block: str = "") -> None:
@@ -175,10 +173,10 @@ async def wrong(ack: AsyncAck, sentence: str, block: str = "") -> None:
     await ack(response_action="errors", errors={block or block_id(0): sentence})
 
 
-def listen(bolt: AsyncApp, slack: Slack) -> None:
+def listen(bolt: AsyncApp, intake: Intake) -> None:
     async def submitted(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         here = spot_of_interaction(body, context.team_id, context.enterprise_id)
-        await taken(slack, here, ack, finish(slack, body, ack, here))
+        await taken(intake, here, ack, finish(intake, body, ack, here))
 
     bolt.view(re.compile(rf"\A{custom_ids.MODAL}\Z"))(submitted)
 
