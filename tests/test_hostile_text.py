@@ -19,7 +19,7 @@ from bot.adapters.discord import inline as discord_inline
 from bot.adapters.discord import markdown as discord_markdown
 from bot.adapters.links import misleads
 from bot.adapters.quoted import quotation
-from bot.adapters.slack.received import heard, line
+from bot.adapters.slack.received import line
 from bot.adapters.slack.text import inline as slack_inline
 from bot.adapters.slack.text import markdown as slack_markdown
 from bot.adapters.slack.text import mrkdwn
@@ -124,9 +124,9 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "Slack, a growing text": lambda text: slack_markdown.pieces(text, whole=False),
     "Slack, mrkdwn": mrkdwn.converted,
     "Slack, made safe": mrkdwn.safe,
-    "Slack, who is mentioned": heard.people_in,
-    "Slack, whether others are": lambda text: heard.calls_others(text, "U1"),
-    "Slack, escapes": lambda text: heard.unwrapped(text, {}),
+    "Slack, who is mentioned": line.people_in,
+    "Slack, whether others are": lambda text: line.calls_others(text, "U1"),
+    "Slack, escapes": lambda text: line.unwrapped(text, {}),
     "Slack, a message": or_refused(line.parsed_of),
     "fenced data": fence.data,
     "thoughts": thoughts,

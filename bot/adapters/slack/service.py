@@ -23,7 +23,6 @@ from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import PLATFORM
 from bot.adapters.slack.received import (
     commands,
-    deletions,
     home_tab,
     messages,
     presses,
@@ -152,7 +151,7 @@ class Slack:
 def register(bolt: AsyncApp, intake: Intake, store: Store | None) -> None:
     """Everybody who listens, and those who acknowledge what nobody listens to: else it would come again."""
     uninstalling.listen(bolt, intake, store)
-    for module in (deletions, messages, commands, presses, windows, shortcuts, home_tab, setup):
+    for module in (messages, commands, presses, windows, shortcuts, home_tab, setup):
         module.listen(bolt, intake)
     for listens in (
         bolt.event,

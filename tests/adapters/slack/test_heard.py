@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bot.adapters.slack.received.heard import calls_others, heard, mentions
+from bot.adapters.slack.received.line import calls_others, heard, mentions
 from bot.adapters.slack.text.help import shown
 
 ME = "U0BOT"

@@ -9,7 +9,7 @@ import pytest
 
 from bot.accounts import Accounts
 from bot.adapters.slack.placing import PLATFORM, real
-from bot.adapters.slack.received import home_tab, window_blocks
+from bot.adapters.slack.received import home_tab, windows
 from bot.adapters.slack.received.home_tab import ARCHIVE, ASK, OPEN, REFRESH, RESUME, Conversation, Home
 from bot.config import BudgetConfig
 from bot.words import LOCALES, words
@@ -177,7 +177,7 @@ async def test_a_question_is_asked_from_the_tab(at: Table) -> None:
     view = await home(at, at.ana)
     assert (await at.slack.press(at.ana, view, ASK)).acked is not None
     (window,) = await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
-    await at.slack.submit(at.ana, window, {window_blocks.block_id(0): {window_blocks.TYPED: "Who?"}})
+    await at.slack.submit(at.ana, window, {windows.block_id(0): {windows.TYPED: "Who?"}})
     await at.begun()
     assert (at.asked.text, at.origin.channel) == ("Who?", at.team.dm(at.ana).id)
 

@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.slack.installed.manifest import BOT_SCOPES
 from bot.adapters.slack.placing import Spot
-from bot.adapters.slack.received import checklist, setup
+from bot.adapters.slack.received import setup
 from bot.config import ProviderConfig, RolesConfig
 from bot.events import Sorry
 from bot.words import LOCALES, words
@@ -92,7 +92,7 @@ def here(at: Table, who: str) -> Spot:
 
 
 async def listed(at: Table) -> str:
-    await checklist.show(at.bot.intake, here(at, at.bia.id))
+    await setup.show_checklist(at.bot.intake, here(at, at.bia.id))
     return (await at.whispered(at.bia)).shown
 
 
@@ -132,7 +132,7 @@ async def test_missing_scopes_are_named_with_the_way_to_get_them(at: Table) -> N
 async def test_a_channel_that_the_bot_is_not_in_is_said_to_be_so(at: Table) -> None:
     at.channel.members.remove(at.team.bot)
     try:
-        await checklist.show(at.bot.intake, here(at, at.bia.id))
+        await setup.show_checklist(at.bot.intake, here(at, at.bia.id))
         shown = (await at.slack.until(lambda: at.team.dm(at.bia).messages))[0].shown
     finally:
         at.channel.members.append(at.team.bot)
@@ -142,7 +142,7 @@ async def test_a_channel_that_the_bot_is_not_in_is_said_to_be_so(at: Table) -> N
 
 async def test_nobody_else_is_told(at: Table) -> None:
     with pytest.raises(Sorry, match=r"slack_welcome\.check_admins"):
-        await checklist.show(at.bot.intake, here(at, at.ana.id))
+        await setup.show_checklist(at.bot.intake, here(at, at.ana.id))
     assert at.whispers(at.ana) == []
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.slack.installed.manifest import COMMANDS
 from bot.adapters.slack.placing import Body, Spot, event_of, spot_of_command, text_of
-from bot.adapters.slack.received import checklist, windows
+from bot.adapters.slack.received import setup, windows
 from bot.adapters.slack.received.intake import Ack
 from bot.adapters.slack.text.help import COMMAND, SETUP
 from bot.command_line import Parsed, parse
@@ -55,7 +55,7 @@ class Invoked:
             line = line_of(text_of(body, "command"), text_of(body, "text"))
             if line.lower() == f"/{SETUP}":
                 intake.count(here)
-                intake.later(checklist.told(self._intake, here, response_url))
+                intake.later(setup.tell_checklist(self._intake, here, response_url))
                 return
             asked = _parsed(line)
             row, options = asked.verb, asked.options
@@ -71,11 +71,10 @@ class Invoked:
         """Open a window for what is missing; Slack waits three seconds for it, too."""
         intake = self._intake
         async with intake.told(here, response_url=response_url):
-            client = await self._intake.workspaces.client(here.team, here.enterprise)
             if row.rewords:
-                await windows.reword(intake, client, trigger, here, event, row, asked.text)
+                await windows.reword(intake, trigger, here, event, row, asked.text)
             else:
-                await windows.ask(intake, client, trigger, here, event, row, asked.options)
+                await windows.ask(intake, trigger, here, event, row, asked.options)
 
 
 def line_of(command: str, text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.slack.placing import Origin, Spot, origin_of, text_of
-from bot.adapters.slack.received.heard import Name, heard
+from bot.adapters.slack.received.line import Name, heard
 from bot.adapters.surface import SurfaceFault
 from storage.faults import StorageFault
 

@@ -12,7 +12,7 @@ from bot.adapters import custom_ids, sources
 from bot.adapters.buttons_row import Button
 from bot.adapters.draft import clean
 from bot.adapters.slack.placing import Body, Spot, response_url
-from bot.adapters.slack.received import window_blocks, windows
+from bot.adapters.slack.received import windows
 from bot.adapters.slack.shown.whisper import ALONE, answer_action
 from bot.adapters.slack.text.elements import actions_of, small
 from bot.adapters.slack.text.mrkdwn import literal
@@ -48,9 +48,9 @@ def pages(kept: Sequence[str], say: Words) -> list[Page]:
 
 async def open(intake: Intake, here: Spot, body: Body, run: str, found: list[Page]) -> None:
     """In a window, or under the answer where it is too late for one."""
-    say, client = await intake.words(here), await intake.workspaces.client(here.team, here.enterprise)
+    say = await intake.words(here)
     try:
-        await windows.opened(client, str(body.get("trigger_id") or ""), _window(run, found, 0, say))
+        await windows.opened(intake, here, str(body.get("trigger_id") or ""), _window(run, found, 0, say))
     except Sorry:
         await answer_action(response_url(body), _whisper(run, found, 0, say))
 
@@ -68,7 +68,7 @@ async def turn(intake: Intake, here: Spot, body: Body, run: str, found: list[Pag
 
 def _window(run: str, found: list[Page], page: int, say: Words) -> Block:
     blocks = _page(run, found, page, say)
-    return window_blocks.modal(
+    return windows.modal(
         custom_ids.sources(run), say("page.sources"), blocks, close=say("slack_window.close")
     )
 

@@ -1,22 +1,24 @@
 """Windows (Slack's modals) that ask for what a command was sent without: a long question, a prompt's new text.
 
 What a window will complete is kept in the storage under the id in its callback_id, so that one which was opened
-before a restart, or hours ago, is still answered. Knows no work.
+before a restart, or hours ago, is still answered. Knows no work. Limits: Slack's documentation, "Views" and "Block
+elements".
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot import commands
 from bot.adapters import custom_ids
+from bot.adapters.buttons_row import label as cut
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, spot_of_interaction
-from bot.adapters.slack.received.window_blocks import block_id, field, modal, parts, section, typed
+from bot.adapters.slack.text.page import Block
 from bot.adapters.surface import SurfaceFault
 from bot.adapters.unfinished import KIND, Unfinished, unfinished
 from bot.command_line import parse
@@ -28,17 +30,26 @@ from bot.words import Words
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
-    from slack_sdk.web.async_client import AsyncWebClient
 
     from bot.adapters.slack.received.intake import Intake
-    from bot.adapters.slack.text.page import Block
+
+TITLE_CHARS = 24
+"""Of a view's title, and of its buttons (Slack's documentation, "Views")."""
+FIELD_CHARS = 3_000
+"""The most that can be typed into a field (Slack's documentation, "Plain-text input element")."""
+PART_CHARS = 2_000
+"""Of a text that is to be changed, in each of its fields: there is room for more."""
+HINT_CHARS = 150
+SHOWN_CHARS = 3_000
+"""Of a section's text (Slack's documentation, "Section block")."""
+TYPED = "text"
+"""The action_id of what is typed into."""
 
 _log = logging.getLogger(__name__)
 
 
 async def ask(
     intake: Intake,
-    client: AsyncWebClient,
     trigger: str,
     here: Spot,
     event: str,
@@ -87,19 +98,16 @@ async def ask(
         submit=say("slack_window.send"),
         close=say("slack_window.close"),
     )
-    await opened(client, trigger, view)
+    await opened(intake, here, trigger, view)
 
 
-async def reword(
-    intake: Intake, client: AsyncWebClient, trigger: str, here: Spot, event: str, row: Verb, name: str
-) -> None:
+async def reword(intake: Intake, trigger: str, here: Spot, event: str, row: Verb, name: str) -> None:
     """Open a window with today's text of a prompt, to be changed. Raises Sorry."""
     name = name.strip()
     say = await intake.words(here)
     text = as_yaml((await intake.app.house.prompts.wording(here.space, name)).text)
     await ask(
         intake,
-        client,
         trigger,
         here,
         event,
@@ -112,8 +120,9 @@ async def reword(
     )
 
 
-async def opened(client: AsyncWebClient, trigger: str, view: Block) -> str:
+async def opened(intake: Intake, here: Spot, trigger: str, view: Block) -> str:
     """Open a view: its id. Raises Sorry where the trigger is too old, or Slack cannot be reached."""
+    client = await intake.workspaces.client(here.team, here.enterprise)
     try:
         with as_surface_faults():
             answer = await client.views_open(trigger_id=trigger, view=view)
@@ -173,14 +182,6 @@ async def wrong(ack: AsyncAck, sentence: str, block: str = "") -> None:
     await ack(response_action="errors", errors={block or block_id(0): sentence})
 
 
-def listen(bolt: AsyncApp, intake: Intake) -> None:
-    async def submitted(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
-        here = spot_of_interaction(body, context.team_id, context.enterprise_id)
-        await taken(intake, here, ack, finish(intake, body, ack, here))
-
-    bolt.view(re.compile(rf"\A{custom_ids.MODAL}\Z"))(submitted)
-
-
 def _event(body: Body) -> str:
     return event_of("view", str(body["view"]["id"]))
 
@@ -191,3 +192,96 @@ def _hint(row: Verb, say: Words) -> str:
         return parse(row.example).text
     other = "" if row.work == commands.DEFAULT_WORK else f"_{row.work}"
     return say(f"slack_window.question_hint{other}")
+
+
+def parts(text: str) -> list[str]:
+    """The text in pieces of whole lines that a field has room for, one piece of nothing."""
+    found = [""]
+    for line in text.splitlines(keepends=True):
+        while len(line) > PART_CHARS:
+            found, line = [*found, line[:PART_CHARS]], line[PART_CHARS:]
+        if len(found[-1]) + len(line) > PART_CHARS:
+            found.append("")
+        found[-1] += line
+    return [one for one in found if one] or [""]
+
+
+def modal(callback: str, title: str, blocks: Sequence[Block], *, submit: str = "", close: str = "") -> Block:
+    """A view as views.open takes it. `callback` is by what its submission is known."""
+    view: Block = {
+        "type": "modal",
+        "callback_id": callback,
+        "title": plain(title, TITLE_CHARS),
+        "blocks": list(blocks),
+    }
+    if submit:
+        view["submit"] = plain(submit, TITLE_CHARS)
+    if close:
+        view["close"] = plain(close, TITLE_CHARS)
+    return view
+
+
+def field(
+    n: int, label: str, filled: str = "", *, hint: str = "", required: bool = True, long: bool = True
+) -> Block:
+    """The `n`th field to type into, from 0."""
+    typed: Block = {
+        "type": "plain_text_input",
+        "action_id": TYPED,
+        "multiline": long,
+        "max_length": FIELD_CHARS,
+        "focus_on_load": n == 0,
+    }
+    if filled:
+        typed["initial_value"] = filled
+    if hint:
+        typed["placeholder"] = plain(hint, HINT_CHARS)
+    named = label if n == 0 else f"{label} ({n + 1})"
+    return {
+        "type": "input",
+        "block_id": block_id(n),
+        "label": plain(named, FIELD_CHARS),
+        "optional": not required,
+        "element": typed,
+    }
+
+
+def block_id(n: int) -> str:
+    return f"{TYPED}:{n}"
+
+
+def plain(text: str, most: int) -> Block:
+    """A text object without formatting, one line."""
+    return {"type": "plain_text", "text": cut(text, min(most, 2_000)), "emoji": True}
+
+
+def typed(body: Body) -> str:
+    """What was typed into the window's fields, one after another.
+
+    A field that ended with a whole line does so still, whatever Slack or the writer has cut off there.
+    """
+    view = body["view"]
+    cut_off = {
+        one.get("block_id"): not str((one.get("element") or {}).get("initial_value") or "").endswith("\n")
+        for one in view.get("blocks") or []
+    }
+    found: list[str] = []
+    while (one := view["state"]["values"].get(block_id(len(found)))) is not None:
+        found.append(str(one.get(TYPED, {}).get("value") or ""))
+    for n, text in enumerate(found[:-1]):
+        if not text.endswith("\n") and not cut_off.get(block_id(n)):
+            found[n] += "\n"
+    return "".join(found)
+
+
+def section(text: str) -> Block:
+    shown = text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
+    return {"type": "section", "text": {"type": "plain_text", "text": shown, "emoji": False}}
+
+
+def listen(bolt: AsyncApp, intake: Intake) -> None:
+    async def submitted(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
+        here = spot_of_interaction(body, context.team_id, context.enterprise_id)
+        await taken(intake, here, ack, finish(intake, body, ack, here))
+
+    bolt.view(re.compile(rf"\A{custom_ids.MODAL}\Z"))(submitted)
