@@ -28,7 +28,6 @@ from bot.adapters.slack.received import (
     presses,
     setup,
     shortcuts,
-    uninstalling,
     windows,
 )
 from bot.adapters.slack.received.earlier import Earlier
@@ -150,8 +149,8 @@ class Slack:
 
 def register(bolt: AsyncApp, intake: Intake, store: Store | None) -> None:
     """Everybody who listens, and those who acknowledge what nobody listens to: else it would come again."""
-    uninstalling.listen(bolt, intake, store)
-    for module in (messages, commands, presses, windows, shortcuts, home_tab, setup):
+    setup.listen(bolt, intake, store)
+    for module in (messages, commands, presses, windows, shortcuts, home_tab):
         module.listen(bolt, intake)
     for listens in (
         bolt.event,

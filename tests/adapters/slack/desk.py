@@ -76,7 +76,7 @@ class Desk:
         text: str = "Who?",
         **more: Any,
     ) -> Request:
-        """As the reception would have kept it: written in a thread, or by a command in a channel."""
+        """As the intake would have kept it: written in a thread, or by a command in a channel."""
         self._asked += 1
         channel, message = (at, "") if isinstance(at, Channel) else (at.channel, at.ts)
         here = Spot(self.ana.id, self.team.id, channel.id, message=message)

@@ -12,7 +12,7 @@ import pytest
 
 from bot.adapters.slack.installed.manifest import BOT_SCOPES
 from bot.adapters.slack.installed.oauth import install_page
-from bot.adapters.slack.received.uninstalling import revoked
+from bot.adapters.slack.received.setup import revoked
 from bot.adapters.surface import Shut
 from bot.events import Event, Run, Text
 from tests.adapters.slack.serving import Served, credentials, hello, served

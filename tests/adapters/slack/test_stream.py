@@ -228,7 +228,7 @@ FAULTS: tuple[dict[str, Any], ...] = (
     {"status": 0},
     {"lost": True},
 )
-"""One of each kind; test_surface has which error is of which."""
+"""One of each kind; test_faults has which error is of which."""
 
 
 @pytest.mark.parametrize("method", POINTS)

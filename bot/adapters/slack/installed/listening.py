@@ -38,7 +38,14 @@ def bolt_app(
     logger.setLevel(logging.WARNING)
 
     async def note(body: dict[str, Any], next: Callable[[], Awaitable[None]]) -> None:
-        _note(workspaces, body)
+        """Events say as whom the app hears of them; an organisation's installation has one user for each workspace."""
+        match body:
+            case {"authorizations": [{"is_enterprise_install": True, "user_id": str(user)} as one, *_]}:
+                team, enterprise = (
+                    body.get("context_team_id") or body.get("team_id"),
+                    one.get("enterprise_id"),
+                )
+                workspaces.note(str(team or ""), str(enterprise or ""), user)
         await next()
 
     with _unread(PREFIX):
@@ -57,14 +64,6 @@ def bolt_app(
             attaching_function_token_enabled=False,
             attaching_conversation_kwargs_enabled=False,
         )
-
-
-def _note(workspaces: Workspaces, body: dict[str, Any]) -> None:
-    """Events say as whom the app hears of them; an organisation's installation has one user for each workspace."""
-    match body:
-        case {"authorizations": [{"is_enterprise_install": True, "user_id": str(user)} as one, *_]}:
-            team, enterprise = body.get("context_team_id") or body.get("team_id"), one.get("enterprise_id")
-            workspaces.note(str(team or ""), str(enterprise or ""), user)
 
 
 class _Installed(AsyncAuthorize):

@@ -25,7 +25,7 @@ from bot.adapters.slack.received.asking import Asked, asked_again, only_for_anot
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.people import People
 from bot.adapters.slack.shown.whisper import show, tell
-from bot.adapters.slack.text.help import help_page, shown
+from bot.adapters.slack.text.help import as_typed, help_page
 from bot.adapters.surface import SurfaceFault
 from bot.adapters.turns import Turns
 from bot.command_line import parse
@@ -55,9 +55,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Begun:
-    """The run that an event has become, once it has."""
+    """The run that an event has become, once it has. Bolt answers with what the last acknowledgement carried, so there
+    is one.
+    """
 
     run: str = ""
+    acknowledged: bool = False
 
 
 class Intake:
@@ -80,24 +83,16 @@ class Intake:
         self._going: set[asyncio.Task[Any]] = set()
 
     async def line(
-        self,
-        here: Spot,
-        event: str,
-        text: str,
-        ack: Ack,
-        *,
-        response_url: str = "",
-        files: tuple[File, ...] = (),
-        typed: bool = True,
+        self, here: Spot, event: str, text: str, ack: Ack, *, files: tuple[File, ...] = ()
     ) -> None:
-        """Do what a line says: a command, also without its slash, or plain text. Not `typed`: plain text only."""
+        """Do what a line says: a command, also without its slash, or plain text."""
 
         async def asked() -> Asked:
-            parsed = parsed_of(text, files, typed=typed)
+            parsed = parsed_of(text, files)
             row = parsed.verb or await self._plain(here)
-            return Asked(row, parsed.text, parsed.options, files, parsed.verb is None, response_url)
+            return Asked(row, parsed.text, parsed.options, files, parsed.verb is None)
 
-        await self._once(here, event, ack, response_url, asked)
+        await self._once(here, event, ack, "", asked)
 
     async def perform(
         self,
@@ -109,12 +104,9 @@ class Intake:
         ack: Ack,
         *,
         response_url: str = "",
-        files: tuple[File, ...] = (),
-        plain: bool = False,
     ) -> str:
         """Do what a row of the table does: the run's id, "" if it was refused, and told why."""
-
-        asked = Asked(row, text, options, files, plain, response_url)
+        asked = Asked(row, text, options, response_url=response_url)
         return await self._once(here, event, ack, response_url, asked)
 
     async def choose(
@@ -245,17 +237,18 @@ class Intake:
     ) -> str:
         """Take in an event that Slack may tell of more than once, or as two: what it became."""
         run = event_id(PLATFORM, here.space, event)
-        ack = _at_most_once(ack)
+        acknowledged = False
         async with self._taking.of(run):  # whoever comes meanwhile waits for what comes of it
             if (became := self._became.get(run)) is None:
                 async with self.told(here, response_url=response_url) as begun:
                     found = asked if isinstance(asked, Asked) else await asked()
                     await self._take(here, run, found, ack, begun)
-                became = begun.run
+                became, acknowledged = begun.run, begun.acknowledged
                 # Of what was refused, only a message comes as two events; a window may be sent once more.
                 if became or here.message:
                     self._remember(run, became)
-        await ack()
+        if not acknowledged:
+            await ack()
         return became
 
     async def _take(self, here: Spot, run: str, asked: Asked, ack: Ack, begun: Begun) -> None:
@@ -282,7 +275,7 @@ class Intake:
         kept = asyncio.get_running_loop().create_future()
 
         async def acknowledge() -> None:
-            begun.run = request.id
+            begun.run, begun.acknowledged = request.id, True
             await ack()
             kept.set_result(None)
 
@@ -315,24 +308,11 @@ class Intake:
         return commands.verb(*await self.app.plain(placing.place(here, event="", goes=goes, held=held)))
 
     async def _tell_of(self, error: Exception, here: Spot, run: str, response_url: str) -> None:
-        typed = partial(shown, thread=bool(here.thread))
+        typed = partial(as_typed, thread=bool(here.thread))
         said = sentences.sentence(await self.words(here), error, run, spoken=typed)
         # Nobody gets the bot to answer each of their messages without end.
         if not (here.message and self._slips.take(here.space, here.user)):
             await self.tell(here, said, response_url)
-
-
-def _at_most_once(ack: Ack) -> Ack:
-    """Bolt answers with what the last acknowledgement carried, so there is one."""
-    given = False
-
-    async def acknowledge() -> None:
-        nonlocal given
-        if not given:
-            given = True
-            await ack()
-
-    return acknowledge
 
 
 async def unattended(what: str, doing: Coroutine[Any, Any, None]) -> None:

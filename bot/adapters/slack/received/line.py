@@ -88,15 +88,12 @@ def _escaped(text: str) -> str:
     return text
 
 
-def parsed_of(text: str, files: Sequence[File] = (), *, typed: bool = True) -> Parsed:
-    """What a message asks for; files stand for those that a line would name. Raises Sorry.
-
-    Not `typed`: plain text, whatever it looks like.
-    """
+def parsed_of(text: str, files: Sequence[File] = ()) -> Parsed:
+    """What a message asks for; files stand for those that a line would name. Raises Sorry."""
     text = text.strip()
     if len(text) > MAX_LINE:
         raise Sorry("commands.too_long", length=len(text), limit=MAX_LINE)
-    line = command_of(text) if typed else None
+    line = command_of(text)
     if line is None:
         return Parsed(None, {}, text)
     try:

@@ -1,19 +1,21 @@
-"""The first thing that the bot says in a channel and to whoever installed it, and what is in place there, and what not.
+"""The app comes to a workspace or a channel and says what to try, is looked over there, and is removed again.
 
-The checklist looks only; `python -m bot doctor` looks from the other side, at the machine and the whole application.
+The checklist of `/sutradhar setup` looks only; `python -m bot doctor` looks from the other side, at the machine and the
+whole application.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bot.adapters import checklist
 from bot.adapters.checklist import Check
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.installed.manifest import BOT_SCOPES, OPTIONAL_SCOPES
-from bot.adapters.slack.placing import Spot, spot_of_event, text_of
+from bot.adapters.slack.placing import PLATFORM, Spot, origin_of, spot_of_event, text_of
 from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.adapters.surface import Full, Gone, Later, Refused, Shut
@@ -24,11 +26,15 @@ if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncApp, AsyncBoltContext
     from slack_sdk.web.async_client import AsyncWebClient
 
+    from bot.adapters.slack.installed.oauth import Store
     from bot.adapters.slack.received.intake import Intake
     from bot.config import Config
+    from bot.events import Request
 
 WELCOME = "welcome"
 """What the outbox calls the run that a welcome is no part of."""
+
+_log = logging.getLogger(__name__)
 
 
 async def join(intake: Intake, here: Spot, inviter: str) -> None:
@@ -64,15 +70,6 @@ def said(whom: str, bot: str, say: Words) -> dict[str, Any]:
     """`whom` is "channel" or "installer", `bot` what the bot is called."""
     text = mrkdwn(say(f"slack_welcome.{whom}", bot=bot))
     return {"text": text, "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": text}}]}
-
-
-def listen(bolt: AsyncApp, intake: Intake) -> None:
-    async def joined(event: dict[str, Any], body: dict[str, Any], context: AsyncBoltContext) -> None:
-        here = spot_of_event(body, context.team_id, context.enterprise_id)
-        doing = join(intake, here, text_of(event, "inviter"))
-        intake.later(unattended("a channel could not be welcomed", doing))
-
-    bolt.event("member_joined_channel")(joined)
 
 
 async def show_checklist(intake: Intake, here: Spot, response_url: str = "") -> None:
@@ -152,3 +149,71 @@ def _connection(config: Config, say: Words) -> Check:
     if config.slack.mode == "http":
         return Check(True, say("slack_welcome.check_http", port=config.slack.http_port))
     return Check(True, say("slack_welcome.check_socket", n=config.slack.connections))
+
+
+async def gone(
+    intake: Intake, store: Store | None, team: str, enterprise: str, event: dict[str, Any]
+) -> None:
+    """The app is removed, or tokens are: they are forgotten, and what runs for the workspace is stopped.
+
+    Raises StorageFault if it could not be kept: then it is not acknowledged, and comes again.
+    """
+    users = revoked(event)
+    if users is None:
+        return
+    if store is not None:
+        await store.remove(team, enterprise, users=users)
+    if users:
+        return
+    intake.workspaces.forget(team, enterprise)
+    intake.people.forget(team or enterprise)
+    stopped = await intake.app.stop_where(lambda request: _of(request, team, enterprise))
+    _log.warning("removed from %s; %d runs there were stopped", team or enterprise, stopped)
+
+
+def _where(body: dict[str, Any]) -> tuple[str, str]:
+    """The workspace and its enterprise; no workspace where the whole organisation's installation is meant."""
+    team, enterprise = body.get("team_id") or "", body.get("enterprise_id") or ""
+    match body:
+        case {"authorizations": [{"is_enterprise_install": True, "enterprise_id": str(org)}, *_]}:
+            return "", org
+    return ("", team) if team.startswith("E") else (team, enterprise)
+
+
+def _of(request: Request, team: str, enterprise: str) -> bool:
+    if request.place.platform != PLATFORM:
+        return False
+    if team:
+        return request.place.space == team
+    try:
+        origin = origin_of(request.origin)
+    except (KeyError, TypeError, ValueError):
+        return request.place.space == enterprise
+    return bool(enterprise) and origin.enterprise == enterprise
+
+
+def revoked(event: dict[str, Any]) -> tuple[str, ...] | None:
+    """Whose tokens are no good any more: () for the app's own, None for nobody's."""
+    if event.get("type") == "app_uninstalled":
+        return ()
+    tokens = event.get("tokens")
+    if not isinstance(tokens, dict):
+        return None
+    if tokens.get("bot"):
+        return ()
+    users = tuple(str(one) for one in cast("list[object]", tokens.get("oauth") or []))
+    return users or None
+
+
+def listen(bolt: AsyncApp, intake: Intake, store: Store | None) -> None:
+    async def joined(event: dict[str, Any], body: dict[str, Any], context: AsyncBoltContext) -> None:
+        here = spot_of_event(body, context.team_id, context.enterprise_id)
+        doing = join(intake, here, text_of(event, "inviter"))
+        intake.later(unattended("a channel could not be welcomed", doing))
+
+    async def removed(body: dict[str, Any], event: dict[str, Any]) -> None:
+        await gone(intake, store, *_where(body), event)
+
+    bolt.event("member_joined_channel")(joined)
+    bolt.event("app_uninstalled")(removed)
+    bolt.event("tokens_revoked")(removed)

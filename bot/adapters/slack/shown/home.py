@@ -20,8 +20,7 @@ from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
 from bot.adapters.slack.shown.heading import ASKED, PLAN, Heading
-from bot.adapters.slack.shown.session import WAITS, WORKS, Session
-from bot.adapters.slack.shown.stream import Streams
+from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.shown.whisper import Aside, Response, young
 from bot.adapters.slack.text.mrkdwn import literal
@@ -53,7 +52,7 @@ class SlackHome:
     """
 
     tell: Callable[[str], None]
-    opened: Callable[[], None]
+    opened: Callable[[], None] | None
 
     def __init__(
         self,
@@ -88,7 +87,7 @@ class SlackHome:
             Thread(self._workspace, origin.user) if origin.private else self._thread(origin.channel, inside)
         )
         self._why = self._say("slack_thread.not_in_channel")
-        self.opened = lambda: None
+        self.opened = None
         self.form = Form.LAYOUT
         self.messages: set[str] = set()
         self.hint = ""
@@ -104,7 +103,8 @@ class SlackHome:
         await self.find()
         if isinstance(self.surface, Thread) and self.surface.thread and self._ordered:
             self._begin_session(self.surface.channel, self.surface.thread)
-        self.opened()
+        if self.opened is not None:
+            self.opened()
 
     async def find(self) -> None:
         """Find or make the place alone; nothing else is shown there."""

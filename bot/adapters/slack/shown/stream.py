@@ -1,24 +1,30 @@
-"""Messages that grow in front of the reader: begun, appended to by what is new, and ended.
+"""What a thread shows while the agent works: messages that grow, Slack's stop button, a line of status, a title.
 
 A stream cannot take anything back, and is not asked what it shows: once it is not certain to be the beginning of
-the page, it is ended, and the message is rewritten by whoever called. Knows no run.
+the page, it is ended, and the message is rewritten by whoever called. The rest is done beside the answer. Knows no run.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot.adapters.pen import Clock, LoopClock
+from bot.adapters.backoff import patiently
+from bot.adapters.draft import clean
+from bot.adapters.pen import Clock, LoopClock, Rank, urgency
 from bot.adapters.slack.installed.clients import room
 from bot.adapters.slack.installed.faults import Unsure
 from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.surface import Full, Gone, Later, Refused, Shut, SurfaceFault
 
 if TYPE_CHECKING:
+    from bot.adapters.beside import Beside
     from bot.adapters.slack.installed.workspaces import Workspace
     from bot.adapters.slack.text.page import Page
 
@@ -28,6 +34,10 @@ slackapi/python-slack-sdk and others measured it.
 """
 STATUS = 100
 """Characters of a thread's status line, which is one line above the box for the reply."""
+TITLE = 200
+"""Characters of a session's title (Slack's documentation, "agents.sessions.setStatus")."""
+
+WORKS, WAITS = "processing", "active"
 _MARKS = re.compile("[*_`~]")
 
 _log = logging.getLogger(__name__)
@@ -165,3 +175,62 @@ class Streams:
                 )
         except SurfaceFault as fault:
             _log.debug("a status line was left out: %s", type(fault).__name__)
+
+
+class Session:
+    """One run's."""
+
+    def __init__(self, workspace: Workspace, beside: Beside, user: str, title: str) -> None:
+        self._workspace = workspace
+        self._beside = beside
+        about = {"title": plain(clean(title), TITLE), "initiator_user_id": user}
+        self._about = {name: value for name, value in about.items() if value}
+        self._wanted = ""
+        self._told = ""
+        self._telling: asyncio.Task[None] | None = None
+
+    def want(self, channel: str, thread: str, status: str) -> None:
+        """WORKS: there is a stop button in this thread from now on. WAITS: for people again."""
+        self._wanted = status
+        if self._telling is None or self._telling.done():
+            self._telling = self._beside.do(self._tell(channel, thread))
+
+    async def _tell(self, channel: str, thread: str) -> None:
+        """Bring Slack to the status that is wanted; one that has passed before there was room for it is left out."""
+        self._told = ""
+        while self._told != self._wanted:
+            try:
+                await patiently(partial(self._set, channel, thread))
+            except Later:
+                if self._told == self._wanted:
+                    raise
+
+    async def _set(self, channel: str, thread: str) -> None:
+        async with self._workspace.calling() as client:
+            # The last one is not given up where there is no room: the stop button would stay.
+            urgency.set(Rank.FIRST if self._wanted == WAITS else Rank.PASSING)
+            self._told = status = self._wanted
+            await client.agents_sessions_setStatus(
+                channel_id=channel, thread_ts=thread, status=status, **self._about
+            )
+
+    async def say(self, channel: str, thread: str, status: str) -> None:
+        """Show this line until the run says something."""
+        async with self._workspace.calling() as client:
+            await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread, status=status)
+
+    async def rename(self, channel: str, thread: str, title: str) -> None:
+        """Another conversation's thread is called this from now on."""
+        if name := plain(clean(title), TITLE):
+            async with self._workspace.calling() as client:
+                await client.agents_sessions_rename(channel_id=channel, thread_ts=thread, title=name)
+
+    async def suggest(self, channel: str, prompts: Sequence[tuple[str, str]]) -> None:
+        """Offer these (titles, messages) to be sent here, below the newest message.
+
+        Without its thread: of an app with an agent view a call that names one is lost (Slack's documentation,
+        "assistant.threads.setSuggestedPrompts").
+        """
+        offered = [{"title": title, "message": message} for title, message in prompts]
+        async with self._workspace.calling() as client:
+            await client.assistant_threads_setSuggestedPrompts(channel_id=channel, prompts=offered)

@@ -1,22 +1,25 @@
-"""A channel of Slack's, or a thread in one, where the bot owns what it writes.
+"""A channel of Slack's, or a thread in one, where the bot owns what it writes, and the files that it sends there.
 
-Says how a page is sent, and how a message of ours is known again: by its metadata. Knows no run and no stage.
+Says how a page is sent, and how a message of ours is known again: by its metadata, or by its file. Knows no run and no
+stage. Files: https://docs.slack.dev/messaging/working-with-files
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
+
 from bot.adapters import custom_ids
 from bot.adapters.slack.installed.clients import room
-from bot.adapters.slack.installed.faults import Conflict
+from bot.adapters.slack.installed.faults import Conflict, Unsure
 from bot.adapters.slack.shown.stream import Streams
-from bot.adapters.slack.shown.uploads import Uploads, is_file
 from bot.adapters.slack.text.elements import SMALL, section, small, without_button
 from bot.adapters.slack.text.page import BLOCKS, TEXT, Page
-from bot.adapters.surface import Form, Full, Gone, Mark, NotSent, Refused, Shut
+from bot.adapters.surface import Form, Full, Gone, Later, Mark, NotSent, Refused, Shut
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspace
@@ -29,6 +32,11 @@ LOOK_BACK, PAGES = 100, 5
 """Messages a page, and pages, that are looked through for one of ours."""
 EDITED = 4_000
 """Characters of a text that chat.update takes (its documentation, "msg_too_long")."""
+FILE = "file:"
+"""What the id of such a message begins with; no ts does."""
+UPLOAD_S = 120.0
+ALT = 1_000
+"""Characters of what is said of a picture to who cannot see it (its documentation, "files.getUploadURLExternal")."""
 _ENDED = {"pending": "error", "in_progress": "error"}
 """What becomes of a plan's open stages."""
 
@@ -223,3 +231,78 @@ def _put_out(message: Mapping[str, Any], run: str, note: str) -> dict[str, Any]:
             blocks[at] = {**block, "tasks": tasks}
     text = f"{str(message.get('text') or '')[: TEXT - len(note) - 1]}\n{note}".strip()
     return {"text": text, "blocks": [*blocks[: BLOCKS - 1], small(note)] if blocks else []}
+
+
+def is_file(message: str) -> bool:
+    return message.startswith(FILE)
+
+
+@dataclass(slots=True)
+class Uploads:
+    """A channel's, or a thread's: each file is a message of its own, sent in three steps, and found again.
+
+    Slack does not say which message a file has become, so such a message is known by its file.
+    """
+
+    workspace: Workspace
+    channel: str
+    thread: str = ""
+    _seen: dict[Mark, list[Mapping[str, Any]]] = field(default_factory=dict)
+
+    def remember(self, mark: Mark, messages: Sequence[Mapping[str, Any]], known: Collection[str]) -> None:
+        """One of these may be the mark's; which one, only its file will tell."""
+        files = [file for one in messages for file in one.get("files") or ()]
+        self._seen[mark] = [file for file in files if FILE + str(file.get("id")) not in known]
+
+    async def post(self, page: Page, mark: Mark) -> str:
+        """Send the page's file with its words. Raises Later, and the faults of a surface."""
+        assert page.file is not None
+        name, data = page.file
+        for file in self._seen.pop(mark, ()):
+            if file.get("name") == name and file.get("size") == len(data):
+                return FILE + str(file["id"])
+        if not data:
+            raise Refused("an empty file")
+        said = page.plain if page.body.strip() else None
+        try:
+            async with self.workspace.calling() as client:
+                ticket = await client.files_getUploadURLExternal(
+                    filename=name, length=len(data), alt_txt=said[:ALT] if said else None
+                )
+                await _send(str(ticket["upload_url"]), data)
+        except Unsure as fault:  # nobody has seen any of it yet
+            raise Later(str(fault)) from None
+        async with self.workspace.calling() as client:
+            await client.files_completeUploadExternal(
+                files=[{"id": str(ticket["file_id"]), "title": name}],
+                channel_id=self.channel,
+                thread_ts=self.thread or None,
+                initial_comment=said,
+            )
+        return FILE + str(ticket["file_id"])
+
+    async def same(self, message: str, page: Page) -> None:
+        """Raises Full where the message is another file than the page's, and Later."""
+        if page.file is None:
+            raise Full
+        try:
+            async with self.workspace.calling() as client:
+                there: Any = (await client.files_info(file=message.removeprefix(FILE)))["file"]
+        except Refused:  # it is gone, or files may not be read: then it is let be
+            return
+        if (there.get("name"), there.get("size")) != (page.file[0], len(page.file[1])):
+            raise Full
+
+    async def delete(self, message: str) -> None:
+        async with self.workspace.calling() as client:
+            await client.files_delete(file=message.removeprefix(FILE))
+
+
+async def _send(url: str, data: bytes) -> None:
+    """The address is a secret as long as it can be used: it is in no fault's text."""
+    timeout = aiohttp.ClientTimeout(total=UPLOAD_S)
+    async with aiohttp.ClientSession(timeout=timeout) as session, session.post(url, data=data) as answer:
+        if answer.status >= 500 or answer.status == 429:
+            raise Later(f"HTTP {answer.status}")
+        if answer.status != 200:
+            raise Refused(f"HTTP {answer.status}")

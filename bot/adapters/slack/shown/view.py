@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from bot import commands
 from bot.adapters.slack.placing import Origin, origin_of
 from bot.adapters.slack.shown.heading import ASKED, PLAN, Plan
 from bot.adapters.slack.shown.home import POINTER, SlackHome
-from bot.adapters.slack.text.help import shown
+from bot.adapters.slack.text.help import as_typed
 from bot.adapters.slack.text.render import pages
 from bot.adapters.staged_view import StagedView
 from bot.events import Ended, Event, Request, Stage, View
@@ -75,13 +76,13 @@ def slack_view(
         home,
         pages=pages,
         folded=None,
-        spoken=partial(shown, thread=in_thread),
+        spoken=partial(as_typed, thread=in_thread),
         taken=(ASKED, PLAN, POINTER),
         private=origin.private,
         alone=origin.home == "alone",
         share="page.share_there" if origin.home == "direct" else "page.share",
         roll_after_s=roll_after_s,
-        wordless=lambda page: page.wordless,
+        wordless=attrgetter("wordless"),
     )
     if not commands.verb(request.work, request.verb).planned:
         return view

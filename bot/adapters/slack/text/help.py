@@ -24,7 +24,7 @@ SETUP: Final = "setup"
 """Like Discord's, it is no request to any work. Typed in a thread it is a word of its own."""
 
 
-def shown(sentence: str, *, thread: bool) -> str:
+def as_typed(sentence: str, *, thread: bool) -> str:
     """The sentence with each command as it can be typed where it is read."""
 
     def typed(found: re.Match[str]) -> str:
@@ -50,7 +50,7 @@ def _command() -> re.Pattern[str]:
 def help_page(say: Words, topic: str, name: str) -> Page:
     """Every command, those of one work, or one command; `name` is what people type after the @."""
     # As in a channel: most of it is read there, and what works in threads is said below.
-    text = shown(manual.help_text(say, topic, table=tuple(_rows()), plain=""), thread=False)
+    text = as_typed(manual.help_text(say, topic, table=tuple(_rows()), plain=""), thread=False)
     for row in _bringing():
         text = text.replace(f"`/{row.path} ", f"`@{name} {row.path} ")
     if all(f"`{COMMAND} {one}" in text for one in ("help", "stop")):  # everything

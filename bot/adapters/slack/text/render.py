@@ -2,13 +2,17 @@
 
 Text fills one message after another, each so short that its plain form, without blocks, holds it too. What stands
 under the text (notes, sources, buttons) goes with the last of them; files are messages of their own.
+
+
+Where a message ends depends only on what it holds and what comes next, not on what follows later: so a growing text
+never takes anything out of a message that has been shown.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePath
 
@@ -26,7 +30,6 @@ from bot.adapters.slack.text.elements import (
     section,
     small,
 )
-from bot.adapters.slack.text.filling import Filled, fill
 from bot.adapters.slack.text.inline import words
 from bot.adapters.slack.text.markdown import Piece, pieces
 from bot.adapters.slack.text.mrkdwn import converted, line, literal
@@ -46,6 +49,31 @@ ALT = 1_000
 """Of what is said of a picture; Slack takes 1,000 (its documentation, "files.getUploadURLExternal")."""
 BAR = 10
 SOURCE_LIST = SourceList(literal, size, number="*[{}]*")
+
+BODY = 3_200
+"""Of a message's text, as `cost` counts. Its plain form, which chat.update holds to 4,000 characters, then says all
+of it, with some room for what stands below; and in a thread three screens are as much as anybody wants in one.
+"""
+BLOCK, LINE, SENTENCE, WORD = 2_500, 2_800, 3_000, 3_100
+"""From where on a message ends before the next block, or line, or sentence, or word."""
+
+CLOSING = "\n```"
+_cost = lru_cache(8192)(cost)
+"""Of words, most of which come again: a growing text is filled in anew each time."""
+_SENTENCE = re.compile(r"[.!?…。！？][\"'”’)\]*_]*\Z")
+
+
+@dataclass(slots=True)
+class Filled:
+    """A message's text. `code`: it ends in code that is still open."""
+
+    text: str = ""
+    used: int = 0
+    code: bool = False
+
+    @property
+    def closed(self) -> str:
+        return self.text + CLOSING if self.code else self.text
 
 
 def pages(sheet: Sheet, facts: Facts) -> list[Page]:
@@ -252,3 +280,41 @@ def _as_fit(lines: list[str], room: int) -> list[str]:
 
 def _length(lines: Sequence[str]) -> int:
     return sum(size(one) + 1 for one in lines if one)
+
+
+def fill(found: Iterable[Piece], breaks: Collection[int] = ()) -> list[Filled]:
+    """The pieces in messages of at most BODY. At each of `breaks`, counted in pieces, or soon after, another begins."""
+    made: list[Filled] = []
+    wanted = False
+    for at, piece in enumerate(found):
+        wanted = wanted or at in breaks
+        length = len(piece.lead) + _cost(piece.text)
+        if not made or (wanted and not piece.glued) or _ends(made[-1], piece, length):
+            wanted = False
+            if made and made[-1].code:
+                made[-1] = Filled(made[-1].closed)
+            made.append(Filled(piece.head + piece.text, cost(piece.head + piece.text), piece.code))
+        else:
+            page = made[-1]
+            page.text += piece.lead + piece.text
+            page.used += length
+            page.code = piece.code
+    return made
+
+
+def _ends(page: Filled, piece: Piece, length: int) -> bool:
+    """Whether the piece begins another message."""
+    if page.used < BLOCK and page.used + length <= BODY - len(CLOSING):
+        return False
+    if page.code and not piece.code:
+        return False
+    closing = len(CLOSING) if piece.code else 0
+    if page.used + length + closing > BODY:
+        return True
+    if piece.glued or not piece.lead:
+        return False
+    if "\n" in piece.lead:
+        enough = SENTENCE if page.code else BLOCK if "\n\n" in piece.lead else LINE
+    else:
+        enough = SENTENCE if _SENTENCE.search(page.text[-8:]) else WORD
+    return page.used >= enough

@@ -149,16 +149,16 @@ async def test_asking_again_asks_the_same_here_and_as_who_pressed(at: Table) -> 
 async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/rules", "ask Who? --private")
     (first,) = await at.ended()
-    reception = at.bot.intake
+    intake = at.bot.intake
     bia, ana = (Spot(one.id, at.space, at.channel.id) for one in (at.bia, at.ana))
-    assert await reception.hidden(bia, first.id)
-    assert not await reception.hidden(ana, first.id)
+    assert await intake.hidden(bia, first.id)
+    assert not await intake.hidden(ana, first.id)
     acks = Acks()
-    await reception.again(bia, press(at, "1"), first.id, acks)
+    await intake.again(bia, press(at, "1"), first.id, acks)
     await at.slack.until(lambda: at.whispers(at.bia))
     assert acks.given == 1
     assert words("en")("edge.gone") in at.whispers(at.bia)[0]
-    await reception.again(ana, press(at, "2"), first.id, Acks())
+    await intake.again(ana, press(at, "2"), first.id, Acks())
     _, second = await at.ended(2)
     assert second.options == {"private": True}
     elsewhere = Spot(at.ana.id, "T_OTHER", at.channel.id)
@@ -166,10 +166,10 @@ async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table)
 
 
 async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
-    reception = at.bot.intake
-    await reception.choose(spot(at), press(at, "1"), "/rules roll 2d6", Acks())
-    await reception.choose(spot(at), press(at, "2"), "/rules roll 2d6", Acks(), private=True)
-    await reception.choose(spot(at), press(at, "3"), "no command", Acks())
+    intake = at.bot.intake
+    await intake.choose(spot(at), press(at, "1"), "/rules roll 2d6", Acks())
+    await intake.choose(spot(at), press(at, "2"), "/rules roll 2d6", Acks(), private=True)
+    await intake.choose(spot(at), press(at, "3"), "no command", Acks())
     await at.slack.until(lambda: at.whispers(at.ana))
     await at.ended(2)
     assert sorted(one.private for one in at.origins) == [False, True]

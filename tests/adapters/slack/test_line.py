@@ -7,7 +7,7 @@ import time
 import pytest
 
 from bot.adapters.slack.received.line import calls_others, heard, mentions
-from bot.adapters.slack.text.help import shown
+from bot.adapters.slack.text.help import as_typed
 
 ME = "U0BOT"
 
@@ -56,14 +56,14 @@ def test_others_are_called_by_name_by_group_or_all_at_once() -> None:
 
 def test_commands_are_shown_as_they_can_be_typed_there() -> None:
     sentence = "Did you mean /rules ask? `/help` and `/stop`; see /rules or a/rules ask."
-    assert shown(sentence, thread=False) == (
+    assert as_typed(sentence, thread=False) == (
         "Did you mean /rules ask? `/sutradhar help` and `/sutradhar stop`; see /rules or a/rules ask."
     )
-    assert shown(sentence, thread=True) == (
+    assert as_typed(sentence, thread=True) == (
         "Did you mean `rules ask`? `help` and `stop`; see /rules or a/rules ask."
     )
     for thread, typed in ((False, "`/sutradhar setup`"), (True, "`setup`")):
-        assert shown("`/setup` then.", thread=thread) == f"{typed} then."
+        assert as_typed("`/setup` then.", thread=thread) == f"{typed} then."
 
 
 async def test_many_blanks_before_a_mention_take_no_time() -> None:
