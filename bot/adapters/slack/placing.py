@@ -61,7 +61,11 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """`channel` is where the person was, `message` the ts of what they wrote, "" for a command or a press.
+    """Where a request came from, and so where its answer goes: kept with the request, as JSON.
+
+    Deliberately plain values, so that a run which a crash cut off finds its messages again after a restart.
+
+    `channel` is where the person was, `message` the ts of what they wrote, "" for a command or a press.
 
     `team` is the workspace whose installation was used, "" for one of a whole `enterprise`. `response_url` can
     only answer this one action; it dies at `until` (seconds since the epoch). `earlier`: the thread was there

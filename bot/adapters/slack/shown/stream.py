@@ -183,8 +183,8 @@ class Session:
     def __init__(self, workspace: Workspace, beside: Beside, user: str, title: str) -> None:
         self._workspace = workspace
         self._beside = beside
-        about = {"title": plain(clean(title), TITLE), "initiator_user_id": user}
-        self._about = {name: value for name, value in about.items() if value}
+        named = plain(clean(title), TITLE)
+        self._about = {"initiator_user_id": user} | ({"title": named} if named else {})
         self._wanted = ""
         self._told = ""
         self._telling: asyncio.Task[None] | None = None

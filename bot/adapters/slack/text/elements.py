@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bot.adapters import custom_ids
 from bot.adapters.buttons_row import Button
 from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.slack.text.page import Block
@@ -24,6 +23,8 @@ SMALL = 2_900
 TASKS = 50
 """Task cards of a plan."""
 TASK = 300
+_FEEDBACK = "feedback:"
+"""What `custom_ids.feedback` begins with: here both thumbs are one element."""
 
 State = Literal["pending", "in_progress", "complete", "error"]
 
@@ -44,13 +45,12 @@ def actions_of(buttons: Sequence[Button]) -> Block:
 
 def feedback_of(run: str, say: Words) -> Block:
     """A thumb up and one down: action_id "feedback:<run>", value "up" or "down"."""
-    action_id = custom_ids.feedback(run, "up").removesuffix(":up")
     up, down = (
         {"text": _text(say(f"slack_page.{verdict}"), LABEL), "value": verdict} for verdict in ("up", "down")
     )
     element = {
         "type": "feedback_buttons",
-        "action_id": action_id,
+        "action_id": f"{_FEEDBACK}{run}",
         "positive_button": up,
         "negative_button": down,
     }
@@ -59,8 +59,7 @@ def feedback_of(run: str, say: Words) -> Block:
 
 def rows_of(buttons: Sequence[Button], run: str, say: Words) -> Iterator[Block]:
     """What `buttons_row.controls` offers: its thumbs become one element, in a block of their own."""
-    thumbs = {custom_ids.feedback(run, verdict) for verdict in ("up", "down")}
-    others = [one for one in buttons if one.custom_id not in thumbs]
+    others = [one for one in buttons if not one.custom_id.startswith(_FEEDBACK)]
     if others:
         yield actions_of(others)
     if len(others) < len(buttons):

@@ -229,7 +229,7 @@ def _last(
         body,
         passing,
         (*blocks, *buttons),
-        "\n".join(one for one in says if one) or "…",
+        "\n".join(filter(None, says)) or "…",
         (*rows, *buttons),
         growing,
     )
