@@ -246,7 +246,7 @@ def _discord(settings: Config, say: Words) -> Iterator[Finding]:
 
 
 def _slack(settings: Config, say: Words) -> Iterator[Finding]:
-    from bot.adapters.slack import credentials
+    from bot.adapters.slack.installed import credentials
 
     slack = settings.slack
     try:
@@ -258,7 +258,7 @@ def _slack(settings: Config, say: Words) -> Iterator[Finding]:
         return
     import asyncio
 
-    from bot.adapters.slack.doctor import examine
+    from bot.adapters.slack.installed.doctor import examine
 
     for well, text in asyncio.run(examine(settings, credentials.given(settings), say)):
         yield Finding(well, text)

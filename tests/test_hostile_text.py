@@ -18,9 +18,10 @@ from bot.adapters import blocks, draft, rolling
 from bot.adapters.discord.text import markdown as discord_markdown
 from bot.adapters.links import misleads
 from bot.adapters.quoted import quotation
-from bot.adapters.slack import heard, mrkdwn, neutral, written
-from bot.adapters.slack import inline as slack_inline
-from bot.adapters.slack import markdown as slack_markdown
+from bot.adapters.slack.received import line
+from bot.adapters.slack.text import inline as slack_inline
+from bot.adapters.slack.text import markdown as slack_markdown
+from bot.adapters.slack.text import mrkdwn
 from bot.adapters.terminal.markdown import Ink, MarkdownStream
 from bot.citing.gate import CitationGate, Verbatim
 from bot.citing.markers import unmarked
@@ -120,11 +121,11 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "Slack, a text": slack_markdown.pieces,
     "Slack, a growing text": lambda text: slack_markdown.pieces(text, whole=False),
     "Slack, mrkdwn": mrkdwn.converted,
-    "Slack, made safe": neutral.safe,
-    "Slack, who is mentioned": heard.people_in,
-    "Slack, whether others are": lambda text: heard.calls_others(text, "U1"),
-    "Slack, escapes": lambda text: heard.unwrapped(text, {}),
-    "Slack, a message": or_refused(written.parsed_of),
+    "Slack, made safe": mrkdwn.safe,
+    "Slack, who is mentioned": line.people_in,
+    "Slack, whether others are": lambda text: line.calls_others(text, "U1"),
+    "Slack, escapes": lambda text: line.unwrapped(text, {}),
+    "Slack, a message": or_refused(line.parsed_of),
     "fenced data": fence.data,
     "thoughts": thoughts,
     "an answer in JSON": or_refused(lambda text: json_answers.read(text, dict[str, str])),

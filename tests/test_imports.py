@@ -18,6 +18,10 @@ LAYERS = (
     ("bot.__main__", "bot.cli", "bot.doctor"),
     ("bot.adapters.serving",),
     ("cogs", "bot.adapters.discord", "bot.adapters.slack"),
+    ("bot.adapters.slack.received",),
+    ("bot.adapters.slack.shown",),
+    ("bot.adapters.slack.installed",),
+    ("bot.adapters.slack.text", "bot.adapters.slack.placing"),
     ("bot.adapters",),
     ("bot.app", "bot.arrivals", "bot.execution", "bot.faults", "bot.live", "bot.past"),
     ("bot.watch",),
@@ -134,6 +138,7 @@ def test_imports_run_one_way() -> None:
     [
         ("storage.inbox", "bot.events.Request"),
         ("bot.adapters.screen", "bot.adapters.discord.text.render.pages"),
+        ("bot.adapters.slack.shown.home", "bot.adapters.slack.received.intake.Intake"),
         ("bot.works.rules.work", "bot.app.App"),
         ("bot.strategies.multi_hop", "bot.works.rules.work.Asking"),
         ("bot.retrieval.shelf", "bot.adapters.terminal"),

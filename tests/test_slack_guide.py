@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.slack import http, scopes
+from bot.adapters.slack.installed import http, manifest
 from bot.config import SlackConfig
 from bot.words import words
 
@@ -40,7 +40,9 @@ def troubles() -> list[str]:
 def sentences() -> str:
     """All that the bot says in English, and what it writes into its log."""
     said = words("en").sentences().values()
-    logged = [file.read_text(encoding="utf-8") for file in (ROOT / "bot" / "adapters" / "slack").glob("*.py")]
+    logged = [
+        file.read_text(encoding="utf-8") for file in (ROOT / "bot" / "adapters" / "slack").rglob("*.py")
+    ]
     return "\n".join(str(one) for one in [*said, *logged])
 
 
@@ -58,8 +60,8 @@ def test_what_is_quoted_from_the_bot_is_what_it_says(seen: str) -> None:
 def test_every_scope_is_explained_and_no_other() -> None:
     table = GUIDE.split("| scope | what for |")[1].split("\n\n")[0]
     told = set(re.findall(r"`([\w.:]+)`", table))
-    assert told == set(scopes.BOT_SCOPES)
-    assert all(f"`{one}`" in GUIDE for one in scopes.OPTIONAL_SCOPES)
+    assert told == set(manifest.BOT_SCOPES)
+    assert all(f"`{one}`" in GUIDE for one in manifest.OPTIONAL_SCOPES)
 
 
 def test_every_setting_is_explained() -> None:

@@ -18,7 +18,9 @@ import yaml
 from pydantic import ValidationError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack import home_tab, listening, scopes
+from bot.adapters.slack.installed import manifest
+from bot.adapters.slack.received import home_tab
+from bot.adapters.slack.service import ANY, register
 from bot.commands import TABLE, WORKS
 from bot.words import words
 from tests.fakes.slack import (
@@ -158,10 +160,10 @@ def test_what_slack_refuses_is_seen(path: str, value: object) -> None:
 
 
 def test_it_is_the_app_that_the_code_is() -> None:
-    assert tuple(at("oauth_config.scopes.bot")) == tuple(scopes.BOT_SCOPES)
-    assert tuple(at("settings.event_subscriptions.bot_events")) == tuple(scopes.EVENTS)
-    assert names("features.slash_commands", "command") == list(scopes.COMMANDS)
-    assert names("features.shortcuts", "callback_id") == list(scopes.SHORTCUTS)
+    assert tuple(at("oauth_config.scopes.bot")) == tuple(manifest.BOT_SCOPES)
+    assert tuple(at("settings.event_subscriptions.bot_events")) == tuple(manifest.EVENTS)
+    assert names("features.slash_commands", "command") == list(manifest.COMMANDS)
+    assert names("features.shortcuts", "callback_id") == list(manifest.SHORTCUTS)
 
 
 def test_each_work_has_its_command_and_each_verb_is_hinted_at() -> None:
@@ -268,8 +270,8 @@ class Ear:
 
 @pytest.fixture(scope="module")
 def ear() -> Ear:
-    ear, nobody = Ear(), SimpleNamespace(workspaces=None, reception=None, people=None, app=None)
-    listening.register(cast(Any, ear), cast(Any, nobody))
+    ear, nobody = Ear(), SimpleNamespace(workspaces=None, people=None, app=None)
+    register(cast(Any, ear), cast(Any, nobody), None)
     return ear
 
 
@@ -278,7 +280,7 @@ def matched(registered: list[Any], named: set[str]) -> set[str]:
     found = set()
     for one in registered:
         what = one["type"] if isinstance(one, dict) else one
-        if what is not listening.ANY:
+        if what is not ANY:
             pattern = what if isinstance(what, re.Pattern) else re.compile(rf"\A{re.escape(what)}\Z")
             matching = {name for name in named if pattern.search(name)}
             assert matching, f"nothing is called {what}"
@@ -294,7 +296,7 @@ def test_every_event_that_is_heard_is_subscribed_to(ear: Ear) -> None:
 def test_every_command_and_shortcut_has_its_listener(ear: Ear) -> None:
     commands = set(names("features.slash_commands", "command"))
     assert matched(ear.heard["command"], commands | {"/help", "/rule", "/x/rules"}) == commands
-    shortcuts = [one for one in ear.heard["shortcut"] if one is not listening.ANY]
+    shortcuts = [one for one in ear.heard["shortcut"] if one is not ANY]
     listed = [
         {
             "type": "message_action" if one["type"] == "message" else "shortcut",

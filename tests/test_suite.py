@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CURIOUS = (
     "tests/test_config.py::test_an_empty_key_counts_as_none_and_hides_the_one_in_dotenv",
     "tests/test_config.py::test_watched_folders_start_at_the_file",
-    "tests/adapters/slack/test_welcome.py",
+    "tests/adapters/slack/test_setup.py",
 )
 
 

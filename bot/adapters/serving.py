@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from bot.adapters import leaving
 from bot.adapters.discreet import Discreet
-from bot.adapters.slack import credentials
+from bot.adapters.slack.installed import credentials
 from bot.adapters.terminal import log_to
 from bot.events import Sorry
 from bot.words import Words, words

@@ -1,17 +1,31 @@
-"""Which conversation something that happens on Slack belongs to, and where its answer goes.
+"""Where something happens on Slack, as its payloads say, which conversation that is, and where the answer goes.
 
-Decides by plain values alone: asks neither the network nor the storage.
+Decides by plain values alone: asks neither the network nor the storage. The payloads' shapes are in Slack's
+documentation, "Events API", "Slash commands" and "Interaction payloads".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
-from bot.adapters.slack.origin import Home
 from bot.events import Place
 
 PLATFORM = "slack"
+RESPONSE_SECONDS = 30 * 60
+"""How long a response_url lives, for five messages (Slack's documentation, "Handling user interaction")."""
+
+Home = Literal["thread", "here", "channel", "alone", "direct"]
+"""Where a run's messages stand.
+
+"thread": in the thread under a message that is posted for it, and says who asked what. "here": in the thread
+`thread`. "channel": in the channel itself, below everything. "alone": shown to the asker alone, once it has
+ended. "direct": in the asker's direct conversation with the bot, under a message that is posted for it there.
+"""
+Kind = Literal["message", "command", "action", "view", "shortcut"]
+Body = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +57,46 @@ class Spot:
     def root(self) -> str:
         """The ts of the thread in which an answer to what was written here stands, "" if nothing was."""
         return self.thread or self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a request came from, and so where its answer goes: kept with the request, as JSON.
+
+    Deliberately plain values, so that a run which a crash cut off finds its messages again after a restart.
+
+    `channel` is where the person was, `message` the ts of what they wrote, "" for a command or a press.
+
+    `team` is the workspace whose installation was used, "" for one of a whole `enterprise`. `response_url` can
+    only answer this one action; it dies at `until` (seconds since the epoch). `earlier`: the thread was there
+    before the bot was called into it. `title` is what the conversation is called; `asked` is what the person
+    asked, to be shown.
+    """
+
+    home: Home
+    channel: str
+    user: str
+    team: str
+    enterprise: str = ""
+    thread: str = ""
+    message: str = ""
+    response_url: str = field(default="", repr=False)
+    until: float = 0.0
+    earlier: bool = False
+    title: str = ""
+    asked: str = ""
+
+    @property
+    def private(self) -> bool:
+        return self.home in ("alone", "direct")
+
+    def kept(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+
+def origin_of(kept: str) -> Origin:
+    """The origin that `kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+    return Origin(**json.loads(kept))
 
 
 def home(here: Spot, *, ordered: bool, private: bool = False) -> Home:
@@ -80,9 +134,6 @@ def parted(real: str) -> tuple[str, str]:
     return channel, thread
 
 
-Kind = Literal["message", "command", "action", "view", "shortcut"]
-
-
 def event_of(kind: Kind, *parts: str) -> str:
     """The event's own id: the same however often, and as however many events, Slack tells of it.
 
@@ -90,3 +141,84 @@ def event_of(kind: Kind, *parts: str) -> str:
     action's channel, message, action_ts and user; a window's its view id.
     """
     return ":".join((kind, *parts))
+
+
+def spot_of_event(body: Body, team: str | None, enterprise: str | None) -> Spot:
+    """Where a message stands, or whatever else names a channel; `team` and `enterprise` are Bolt's.
+
+    For an app that a whole organisation has installed, Slack's authorizations name no workspace.
+    """
+    event = body.get("event") or {}
+    thread, message = text_of(event, "thread_ts"), text_of(event, "ts")
+    return Spot(
+        user=text_of(event, "user"),
+        team=team or _workspace(body, enterprise),
+        channel=text_of(event, "channel"),
+        enterprise=enterprise or "",
+        thread="" if thread == message else thread,  # a root that has replies names itself as its thread
+        message=message,
+    )
+
+
+def spot_of_command(body: Body, team: str | None, enterprise: str | None) -> Spot:
+    """Where a command was typed, which is never in a thread."""
+    return Spot(text_of(body, "user_id"), team or "", text_of(body, "channel_id"), enterprise or "")
+
+
+def spot_of_interaction(body: Body, team: str | None, enterprise: str | None) -> Spot:
+    """Where the person is; `team` and `enterprise` are Bolt's, who reads them from each kind of payload.
+
+    Nowhere (no channel) for what was pressed in the Home tab or in a window. Where a whole organisation has installed
+    the app, a window's workspace may be called by the organisation's id: then it is the person's own.
+    """
+    return Spot(
+        user=text_of(body, "user", "id"),
+        team=(team or "") if not (team or "").startswith("E") else text_of(body, "user", "team_id"),
+        channel=text_of(body, "channel", "id") or text_of(body, "container", "channel_id"),
+        enterprise=enterprise or "",
+        thread=text_of(body, "container", "thread_ts") or text_of(body, "message", "thread_ts"),
+    )
+
+
+def event_of_press(body: Body, here: Spot) -> str:
+    """The event id of a press: that of this action on this message, by this person."""
+    action = action_of(body)
+    where = here.channel or text_of(body, "container", "view_id")
+    return event_of("action", where, message_of(body), str(action.get("action_ts", "")), here.user)
+
+
+def action_of(body: Body) -> Mapping[str, Any]:
+    """What was pressed; {} where the payload does not say."""
+    actions = body.get("actions")
+    first = actions[0] if isinstance(actions, list) and actions else {}
+    return first if isinstance(first, dict) else {}
+
+
+def message_of(body: Body) -> str:
+    """The ts of the message with the button, "" in a view."""
+    return text_of(body, "container", "message_ts") or text_of(body, "message", "ts")
+
+
+def alone(body: Body) -> bool:
+    """Whether the message is shown to the presser alone. Slack does not send its text along then."""
+    container = body.get("container")
+    return isinstance(container, dict) and bool(container.get("is_ephemeral"))
+
+
+def response_url(body: Body) -> str:
+    """A secret, good for five posts within half an hour; "" in a view."""
+    return str(body.get("response_url") or "")
+
+
+def text_of(body: Body, *path: str) -> str:
+    """What stands there in the payload; "" if no text does."""
+    found: Any = body
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def _workspace(body: Body, enterprise: str | None) -> str:
+    if found := text_of(body, "context_team_id"):
+        return found
+    return text_of(body, "team_id") if enterprise and body.get("enterprise_id") == enterprise else ""

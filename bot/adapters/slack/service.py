@@ -5,30 +5,49 @@ Knows no event and no block: those are the listeners' and the view's.
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters import unfinished
 from bot.adapters.pen import Pens
-from bot.adapters.slack import listening, welcome
-from bot.adapters.slack.clients import Clients
-from bot.adapters.slack.http import Http
-from bot.adapters.slack.oauth import Flow, Store
-from bot.adapters.slack.pace import PACE
-from bot.adapters.slack.people import People
+from bot.adapters.slack.installed import listening
+from bot.adapters.slack.installed.clients import Clients
+from bot.adapters.slack.installed.http import Http
+from bot.adapters.slack.installed.limits import PACE
+from bot.adapters.slack.installed.oauth import Flow, Store
+from bot.adapters.slack.installed.sockets import Sockets
+from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import PLATFORM
-from bot.adapters.slack.reception import Reception
-from bot.adapters.slack.sockets import Sockets
-from bot.adapters.slack.workspaces import Workspaces
+from bot.adapters.slack.received import (
+    commands,
+    home_tab,
+    messages,
+    presses,
+    setup,
+    shortcuts,
+    windows,
+)
+from bot.adapters.slack.received.earlier import Earlier
+from bot.adapters.slack.received.files import Files
+from bot.adapters.slack.received.intake import Intake
+from bot.adapters.slack.received.people import People
+from bot.adapters.slack.shown.view import view_factory
 from bot.adapters.surface import Shut
 from bot.platforms import Platform
 
 if TYPE_CHECKING:
-    from bot.adapters.slack.credentials import Credentials
+    from slack_bolt.async_app import AsyncApp
+
+    from bot.adapters.slack.installed.credentials import Credentials
     from bot.app import App
     from bot.config import Config
     from bot.words import Words
+
+
+ANY: Final = re.compile(".*", re.DOTALL)
 
 
 class Slack:
@@ -47,7 +66,7 @@ class Slack:
         self.workspaces = Workspaces(self.clients, credentials.bot, self.store)
         self.people = People(self.workspaces, settings.admins)
         self.pens = Pens(PACE)
-        self.reception = Reception(app, self.workspaces, self.people)
+        self.intake = Intake(app, config, self.workspaces, self.people)
         self.bolt = listening.bolt_app(
             self.workspaces,
             self.clients.bare(),
@@ -74,19 +93,20 @@ class Slack:
 
     async def prepare(self) -> None:
         """Ask Slack whose the tokens are, and attach the views. Raises Sorry ("slack_run.…")."""
-        from bot.adapters.slack.files import Files
-        from bot.adapters.slack.hydrate import Earlier
-        from bot.adapters.slack.view import view_factory
-
         if self._credentials.bot:
             await self.workspaces.learn()
         if isinstance(self._source, Sockets):
             await self._source.admit()
-        listening.register(self.bolt, self)
+        register(self.bolt, self.intake, self.store)
         await self.app.house.offers.sweep(unfinished.KIND, unfinished.KEPT)
         files = Files(self.workspaces, self.settings)
         self.app.attach(
-            Platform(PLATFORM, view_factory(self), files.fetch, Earlier(self.workspaces, self.people))
+            Platform(
+                PLATFORM,
+                view_factory(self.app.house, self.workspaces, self.pens),
+                files.fetch,
+                Earlier(self.workspaces, self.people),
+            )
         )
 
     async def run(self) -> None:
@@ -99,7 +119,7 @@ class Slack:
     async def quiet(self) -> None:
         """Nothing new comes in, while messages can still be sent."""
         await self._source.quiet()
-        await self.reception.close()
+        await self.intake.close()
 
     async def close(self) -> None:
         self.pens.close()
@@ -107,11 +127,11 @@ class Slack:
 
     def _installed(self, team: str, enterprise: str, user: str) -> None:
         self.workspaces.forget(team, enterprise)
-        self.reception.later(self._welcome(team, enterprise, user))
+        self.intake.later(self._welcome(team, enterprise, user))
 
     async def _welcome(self, team: str, enterprise: str, user: str) -> None:
         with suppress(Shut):  # revoked already
-            await welcome.install(await self.workspaces.client(team, enterprise), user)
+            await setup.install(await self.workspaces.client(team, enterprise), user)
 
     def _ready(self) -> None:
         """Tell whoever started it that it is there, once."""
@@ -128,3 +148,25 @@ class Slack:
             lines.append(self._say("slack_run.ready", who=own.name, where=own.place))
         for line in lines:
             print(line, file=sys.stderr, flush=True)
+
+
+def register(bolt: AsyncApp, intake: Intake, store: Store | None) -> None:
+    """Everybody who listens, and those who acknowledge what nobody listens to: else it would come again."""
+    setup.listen(bolt, intake, store)
+    for module in (messages, commands, presses, windows, shortcuts, home_tab):
+        module.listen(bolt, intake)
+    for listens in (
+        bolt.event,
+        bolt.action,
+        bolt.command,
+        bolt.shortcut,
+        bolt.view,
+        bolt.view_closed,
+        bolt.options,
+    ):
+        register_for: Callable[..., Any] = listens
+        register_for(ANY)(_acknowledge)
+
+
+async def _acknowledge(ack: Callable[[], Awaitable[object]]) -> None:
+    await ack()

@@ -13,12 +13,10 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.pen import Pace, Pens
-from bot.adapters.slack.access import Access
-from bot.adapters.slack.home import SlackHome
-from bot.adapters.slack.origin import Home, Origin, origin_of
-from bot.adapters.slack.placing import Spot, home, place
-from bot.adapters.slack.view import slack_view
-from bot.adapters.slack.workspaces import Me
+from bot.adapters.slack.installed.workspaces import Me, Workspace, Workspaces
+from bot.adapters.slack.placing import Home, Origin, Spot, home, origin_of, place
+from bot.adapters.slack.shown.home import SlackHome
+from bot.adapters.slack.shown.view import slack_view
 from bot.events import Author, Ended, Request, Shown, View
 from bot.requests import event_id
 from storage.db import Database
@@ -32,7 +30,7 @@ QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=4.0)
 """So that no test waits; test_pen has the waiting."""
 
 
-class Known:
+class Known(Workspaces):
     """Every workspace of the fake's is known, and no call is made twice behind our backs."""
 
     def __init__(self, fake: FakeSlack) -> None:
@@ -58,7 +56,7 @@ class Desk:
         self.channel: Channel = self.team.channel("general")
         self.dm: Channel = self.team.dm(self.ana)
         self.workspaces = Known(fake)
-        self.access = Access(self.workspaces, self.team.id)
+        self.workspace = Workspace(self.workspaces, self.team.id)
         self.database = database
         self.outbox, self.offers, self.threads = Outbox(database), Offers(database), Threads(database)
         self.pens = Pens(QUICK)
@@ -78,7 +76,7 @@ class Desk:
         text: str = "Who?",
         **more: Any,
     ) -> Request:
-        """As the reception would have kept it: written in a thread, or by a command in a channel."""
+        """As the intake would have kept it: written in a thread, or by a command in a channel."""
         self._asked += 1
         channel, message = (at, "") if isinstance(at, Channel) else (at.channel, at.ts)
         here = Spot(self.ana.id, self.team.id, channel.id, message=message)

@@ -6,9 +6,8 @@ import time
 from typing import Any
 
 from bot.adapters.buttons_row import Button
-from bot.adapters.slack.elements import actions_of, feedback_of
-from bot.adapters.slack.origin import Home, Origin
-from bot.adapters.slack.placing import PLATFORM
+from bot.adapters.slack.placing import PLATFORM, Home, Origin
+from bot.adapters.slack.text.elements import actions_of, feedback_of
 from bot.events import Author, Place, Request, Text
 from bot.requests import event_id
 from bot.words import words

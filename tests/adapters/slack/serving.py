@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bot.adapters.slack.credentials import Credentials
-from bot.adapters.slack.http import EVENTS
+from bot.adapters.slack.installed.credentials import Credentials
+from bot.adapters.slack.installed.http import EVENTS
 from bot.adapters.slack.service import Slack
 from bot.app import App
 from bot.config import SlackConfig, load

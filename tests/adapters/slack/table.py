@@ -18,13 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.adapters.slack import listening
-from bot.adapters.slack.credentials import Credentials
-from bot.adapters.slack.files import Files
-from bot.adapters.slack.hydrate import Earlier
-from bot.adapters.slack.origin import Origin, origin_of
-from bot.adapters.slack.placing import PLATFORM, real
-from bot.adapters.slack.service import Slack
+from bot.adapters.slack.installed.credentials import Credentials
+from bot.adapters.slack.placing import PLATFORM, Origin, origin_of, real
+from bot.adapters.slack.received.earlier import Earlier
+from bot.adapters.slack.received.files import Files
+from bot.adapters.slack.service import Slack, register
 from bot.app import App
 from bot.config import SlackConfig, load
 from bot.events import Changed, Event, Request, Run, Shown, Text, View
@@ -120,7 +118,7 @@ class Bot(Slack):
 
     async def prepare(self) -> None:
         await self.workspaces.learn()
-        listening.register(self.bolt, self)
+        register(self.bolt, self.intake, self.store)
         files = Files(self.workspaces, self.settings)
         self.app.attach(Platform(PLATFORM, self.view, files.fetch, Earlier(self.workspaces, self.people)))
 

@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 
 from bot.adapters.sheet import Sheet
-from bot.adapters.slack import render
-from bot.adapters.slack.citations import SOURCE_LIST, listed
-from bot.adapters.slack.elements import SMALL
-from bot.adapters.slack.sizes import size
+from bot.adapters.slack.text import render
+from bot.adapters.slack.text.elements import SMALL, small
+from bot.adapters.slack.text.page import size
+from bot.adapters.slack.text.render import SOURCE_LIST
 from bot.events import Citation
 from tests.adapters.slack.looks import FACTS, RUN, SAY, called, fits
 from tests.fakes.slack import block_rules, texts
@@ -43,13 +43,14 @@ def test_the_list_is_one_block_that_slack_takes_and_that_calls_nobody() -> None:
         Citation(n, "<!here>" * 30, "@channel & <@U1>" * 20, "> # <!subteam^S1> *x* " * 40, n)
         for n in range(40)
     ]
-    blocks, hidden = listed(SOURCE_LIST.sources(wild, "", SAY), 100_000, SAY)
-    assert block_rules.accept(list(blocks), lambda kind: kind)
-    (shown,) = texts.words(list(blocks))
+    listed, hidden = SOURCE_LIST.fitting(SOURCE_LIST.sources(wild, "", SAY), SMALL, SAY, quotes=True)
+    blocks = [small(listed)]
+    assert block_rules.accept(blocks, lambda kind: kind)
+    (shown,) = texts.words(blocks)
     assert size(shown) <= SMALL
     assert hidden > 0
-    assert texts.block_pings(list(blocks)) == texts.pings(shown, parsed=True) == []
-    assert listed([], 1_000, SAY) == ((), 0)
+    assert texts.block_pings(blocks) == texts.pings(shown, parsed=True) == []
+    assert SOURCE_LIST.fitting([], 1_000, SAY, quotes=True) == ("", 0)
 
 
 def test_sources_beyond_a_message_wait_behind_their_button() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.slack.credentials import given
-from bot.adapters.slack.doctor import examine
-from bot.adapters.slack.scopes import BOT_SCOPES
+from bot.adapters.slack.installed.credentials import given
+from bot.adapters.slack.installed.doctor import examine
+from bot.adapters.slack.installed.manifest import BOT_SCOPES
 from bot.config import Config, Secrets, SlackConfig, load
 from bot.doctor import Finding
 from bot.doctor import examine as examine_all

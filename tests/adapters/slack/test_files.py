@@ -13,8 +13,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack.files import Files
-from bot.adapters.slack.origin import Origin
+from bot.adapters.slack.installed.workspaces import Workspaces
+from bot.adapters.slack.placing import Origin
+from bot.adapters.slack.received.files import Files
 from bot.adapters.surface import Shut
 from bot.config import SlackConfig
 from bot.events import Author, File, Place, Request, Sorry
@@ -23,7 +24,10 @@ from tests.fakes.slack import FakeSlack
 TOKENS = {"T1": "xoxb-one", "T2": "xoxb-two"}
 
 
-class Workspaces:
+class Tokens(Workspaces):
+    def __init__(self) -> None:
+        pass
+
     async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
         if team not in TOKENS:
             raise Shut("not_installed")
@@ -50,7 +54,7 @@ class Store:
     @property
     def files(self) -> Files:
         settings = SlackConfig(api_base=str(self.server.make_url("/api")))
-        return Files(Workspaces(), settings, pause_s=0)
+        return Files(Tokens(), settings, pause_s=0)
 
 
 @pytest.fixture
@@ -150,7 +154,7 @@ async def test_a_page_to_sign_in_is_no_book(store: Store, tmp_path: Path) -> Non
     ],
 )
 async def test_nothing_is_fetched_from_anywhere_else(url: str, tmp_path: Path) -> None:
-    files = Files(Workspaces(), SlackConfig())
+    files = Files(Tokens(), SlackConfig())
     assert await refused(files, File("a.md", "", 1, url), tmp_path / "in") == "slack_files.elsewhere"
     assert not (tmp_path / "in").exists()
 
@@ -177,7 +181,7 @@ async def test_a_file_that_was_shared_with_the_bot_arrives_and_one_without_the_s
         given = json.loads(json.dumps(message.payload()["files"][0]))
         file = File(given["name"], "", given["size"], given["url_private"])
 
-        class Here:
+        class Here(Tokens):
             async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
                 return AsyncWebClient(slack.bot_token)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.heading import PLAN
-from bot.adapters.slack.page import Page
-from bot.adapters.slack.surface import EVENT
+from bot.adapters.slack.shown.heading import PLAN
+from bot.adapters.slack.shown.thread import EVENT
+from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import Form, Mark
 from bot.events import Ended, Shown, Stage, Text
 from tests.adapters.slack.desk import Desk

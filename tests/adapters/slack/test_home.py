@@ -10,8 +10,8 @@ import pytest
 
 from bot.adapters.pen import Pace, Pens
 from bot.adapters.slack.placing import real
-from bot.adapters.slack.sharing import WHISPERED
-from bot.adapters.slack.surface import Thread
+from bot.adapters.slack.shown.thread import Thread
+from bot.adapters.slack.shown.whisper import WHISPERED
 from bot.events import Attachment, Failed, Notice, Stage, Text
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
@@ -367,7 +367,7 @@ async def test_a_root_that_stands_in_the_dm_is_found_there_after_a_crash(bench: 
     request = bench.request(away)
     heading = bench.home(request).heading
     assert heading is not None
-    root = await heading.post(Thread(bench.access, bench.dm.id))
+    root = await heading.post(Thread(bench.workspace, bench.dm.id))
     await bench.run(request, *ANSWER)
     bound = await bench.threads.real(bench.team.id, away.id, request.place.thread)
     assert bound == real(bench.dm.id, root)

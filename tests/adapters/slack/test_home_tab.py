@@ -8,9 +8,9 @@ from typing import Literal
 import pytest
 
 from bot.accounts import Accounts
-from bot.adapters.slack import home_blocks, window_blocks
-from bot.adapters.slack.home_blocks import ARCHIVE, ASK, OPEN, REFRESH, RESUME, Conversation, Home
 from bot.adapters.slack.placing import PLATFORM, real
+from bot.adapters.slack.received import home_tab, windows
+from bot.adapters.slack.received.home_tab import ARCHIVE, ASK, OPEN, REFRESH, RESUME, Conversation, Home
 from bot.config import BudgetConfig
 from bot.words import LOCALES, words
 from storage.feedback import Feedback
@@ -146,7 +146,7 @@ async def test_nobody_steers_another_persons_conversation_by_a_forged_button(
     owner = at.bia if space == "here" else at.ana
     hers = await at.app.house.sessions.open(*where, author_id=owner.id, title="Hers")
     view = await home(at, at.ana)
-    button = home_blocks._button(what + hers.id, "Forged")
+    button = home_tab._button(what + hers.id, "Forged")
     view.content["blocks"].append({"type": "actions", "block_id": "forged", "elements": [button]})
     await press(at, at.ana, view, "Forged")
     found = await at.app.house.sessions.active(*where[:4])
@@ -158,7 +158,7 @@ async def test_nobody_steers_another_persons_conversation_by_a_forged_button(
 
 async def test_a_button_of_another_release_shows_the_tab_anew(at: Table) -> None:
     view = await home(at, at.ana)
-    button = home_blocks._button("home:fly", "Fly")
+    button = home_tab._button("home:fly", "Fly")
     view.content["blocks"].append({"type": "actions", "block_id": "old", "elements": [button]})
     await press(at, at.ana, view, "Fly")
     dm = at.team.dm(at.ana)
@@ -177,7 +177,7 @@ async def test_a_question_is_asked_from_the_tab(at: Table) -> None:
     view = await home(at, at.ana)
     assert (await at.slack.press(at.ana, view, ASK)).acked is not None
     (window,) = await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
-    await at.slack.submit(at.ana, window, {window_blocks.block_id(0): {window_blocks.TYPED: "Who?"}})
+    await at.slack.submit(at.ana, window, {windows.block_id(0): {windows.TYPED: "Who?"}})
     await at.begun()
     assert (at.asked.text, at.origin.channel) == ("Who?", at.team.dm(at.ana).id)
 
@@ -230,7 +230,7 @@ async def test_however_much_there_is_slack_takes_it(locale: str) -> None:
         for state, link in ((states[n % 3], "https://x.test/" if n % 2 else ""),)
     ]
     lines = ["x" * 5_000, *(f"line {n}" for n in range(900))]
-    view = home_blocks.view(Home("sutradhar", many, 7, lines, lines), words(locale))
+    view = home_tab.view(Home("sutradhar", many, 7, lines, lines), words(locale))
     assert wrong(view["blocks"], HOME) == []
     assert block_pings(view["blocks"]) == []
     assert "117" in str(view["blocks"])

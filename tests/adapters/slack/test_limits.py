@@ -13,8 +13,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 
 from bot.adapters.pen import Rank, urgency
-from bot.adapters.slack.clients import REPEATABLE, Clients
-from bot.adapters.slack.limits import PER_MINUTE, REFUSED_S, Bucket, Client, Limits
+from bot.adapters.slack.installed.clients import REFUSED_S, REPEATABLE, Client, Clients, room
+from bot.adapters.slack.installed.limits import PER_MINUTE, Bucket, Limits
 from bot.adapters.surface import NotSent, Refused
 from bot.config import SlackConfig
 from tests.fakes.slack import (
@@ -191,12 +191,12 @@ async def test_an_edit_that_only_goes_on_does_not_wait_out_a_refusal(wire: Wire)
 async def test_a_stream_is_not_waited_for(wire: Wire) -> None:
     root = await wire.slack.say(wire.ana, wire.channel, "hello")
     wire.slack.fail("chat.startStream", status=429, retry_after=30)
-    assert wire.client.try_take("chat.startStream")
+    assert room(wire.client, "chat.startStream")
     async with asyncio.timeout(20):
         with pytest.raises(SlackApiError):
             await wire.client.chat_startStream(channel=wire.channel.id, thread_ts=root.ts)
-    assert not wire.client.try_take("chat.startStream"), "Slack has said that there is no room"
-    assert wire.client.try_take("chat.stopStream")
+    assert not room(wire.client, "chat.startStream"), "Slack has said that there is no room"
+    assert room(wire.client, "chat.stopStream")
 
 
 async def test_one_channels_haste_is_not_anothers(wire: Wire) -> None:
@@ -212,7 +212,7 @@ async def test_one_channels_haste_is_not_anothers(wire: Wire) -> None:
 async def test_what_only_goes_on_waits_but_a_moment(wire: Wire) -> None:
     """It would be old by then, and its message could not be ended meanwhile."""
     ts = await wire.post()
-    while wire.client.try_take("chat.update"):
+    while room(wire.client, "chat.update"):
         await wire.client.limits.at(wire.channel.team.id, "chat.update").turn()
     urgency.set(Rank.PASSING)
     async with asyncio.timeout(20):
@@ -287,8 +287,8 @@ async def test_each_workspace_has_its_own_limits() -> None:
         one, other = slack.workspace("Table"), slack.workspace("Chair")
         clients = Clients(SlackConfig(api_base=slack.api))
         first, second = clients.of(one.id, one.bot_token), clients.of(other.id, other.bot_token)
-        while first.try_take("chat.startStream"):
+        while room(first, "chat.startStream"):
             pass
-        assert second.try_take("chat.startStream")
+        assert room(second, "chat.startStream")
         assert first is clients.of(one.id, one.bot_token)
         await clients.close()

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack.lines import Piece
-from bot.adapters.slack.markdown import pieces
-from bot.adapters.slack.mrkdwn import converted
-from bot.adapters.slack.neutral import mrkdwn, safe
+from bot.adapters.slack.text.markdown import Piece, pieces
+from bot.adapters.slack.text.mrkdwn import converted, mrkdwn, safe
 from bot.works.council.telling import quoted
 from tests.adapters.slack.looks import CALLS, MARKS, markdown
 

@@ -10,9 +10,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.adapters.slack import install_pages
-from bot.adapters.slack.oauth import removed
-from bot.adapters.slack.scopes import BOT_SCOPES
+from bot.adapters.slack.installed.manifest import BOT_SCOPES
+from bot.adapters.slack.installed.oauth import install_page
+from bot.adapters.slack.received.setup import revoked
 from bot.adapters.surface import Shut
 from bot.events import Event, Run, Text
 from tests.adapters.slack.serving import Served, credentials, hello, served
@@ -203,18 +203,16 @@ async def test_a_code_that_slack_does_not_take_installs_nothing(slack: FakeSlack
 
 
 def test_pages_speak_the_browsers_language_and_quote_what_they_are_given() -> None:
-    assert "Adicionar Sutradhar" in install_pages.install(
-        "https://slack.com/x?a=1&b=2", "pt-PT;q=0.8, en;q=0.7"
-    )
-    page = install_pages.install('https://slack.com/"><b>', "de, en;q=0.5")
+    assert "Adicionar Sutradhar" in install_page("https://slack.com/x?a=1&b=2", "pt-PT;q=0.8, en;q=0.7")
+    page = install_page('https://slack.com/"><b>', "de, en;q=0.5")
     assert "Add Sutradhar" in page
     assert "<b>" not in page
 
 
 def test_whose_tokens_are_no_good_any_more() -> None:
-    assert removed({"type": "app_uninstalled"}) == ()
-    assert removed({"type": "tokens_revoked", "tokens": {"bot": ["U1"], "oauth": []}}) == ()
-    assert removed({"type": "tokens_revoked", "tokens": {"oauth": ["U9"]}}) == ("U9",)
+    assert revoked({"type": "app_uninstalled"}) == ()
+    assert revoked({"type": "tokens_revoked", "tokens": {"bot": ["U1"], "oauth": []}}) == ()
+    assert revoked({"type": "tokens_revoked", "tokens": {"oauth": ["U9"]}}) == ("U9",)
     odd: Any
     for odd in ({}, {"tokens": None}, {"tokens": {}}, {"tokens": {"oauth": [], "bot": []}}):
-        assert removed({"type": "tokens_revoked", **odd}) is None
+        assert revoked({"type": "tokens_revoked", **odd}) is None

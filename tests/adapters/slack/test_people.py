@@ -11,9 +11,10 @@ import pytest
 import pytest_asyncio
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack import people
-from bot.adapters.slack.people import KEPT_S, People, Person
+from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.received import people
+from bot.adapters.slack.received.people import KEPT_S, People, Person
 from bot.adapters.surface import Shut
 from bot.events import Sorry
 from storage.faults import StorageFault
@@ -21,7 +22,7 @@ from tests.fakes.slack import FakeSlack, Team, User
 
 
 @dataclass
-class Town:
+class Town(Workspaces):
     """One workspace, with a clock that a test moves."""
 
     slack: FakeSlack
@@ -104,7 +105,7 @@ async def test_where_slack_does_not_say_somebody_is_nobody_in_particular(town: T
     assert caught.value.key == "slack.who"
 
 
-class Away:
+class Away(Workspaces):
     """A workspace that nobody can speak to."""
 
     def __init__(self, fault: Exception) -> None:

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from bot.adapters.buttons_row import Button
 from bot.adapters.sheet import Sheet
-from bot.adapters.slack import render
-from bot.adapters.slack.elements import Task, actions_of
-from bot.adapters.slack.filling import BODY
-from bot.adapters.slack.page import Page
-from bot.adapters.slack.sizes import cost
+from bot.adapters.slack.text import render
+from bot.adapters.slack.text.elements import Task, actions_of
+from bot.adapters.slack.text.page import Page, cost
+from bot.adapters.slack.text.render import BODY
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words
 from tests.adapters.slack.looks import CALLS, FACTS, MARKS, RUN, SAY, buttons, called, fits, markdown

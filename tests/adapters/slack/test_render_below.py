@@ -9,13 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.sheet import Sheet
-from bot.adapters.slack import render
-from bot.adapters.slack.elements import SMALL, feedback_of, sections
-from bot.adapters.slack.sizes import size
+from bot.adapters.slack.text import render
+from bot.adapters.slack.text.elements import feedback_of
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words
 from tests.adapters.slack.looks import FACTS, RUN, SAY, buttons, fits
-from tests.fakes.slack import block_rules, elements, texts
+from tests.fakes.slack import elements, texts
 
 DONE = replace(FACTS, ended="done")
 GRAPPLED = Citation(1, "srd.md", "Conditions › Grappled", "- A grappled creature’s **speed** becomes 0.", 358)
@@ -214,12 +213,3 @@ def test_links_of_the_adapter_stay_links() -> None:
     (page,) = render.pages(Sheet("answer", "", "Here.", links=[link], growing=False), DONE)
     assert link in page.plain
     assert link in texts.shown(page.blocks)
-
-
-def test_a_plain_form_of_any_length_goes_into_sections() -> None:
-    text = "```\n" + "x &lt; 1\n" * 500 + "```\nEnd."
-    made = sections(text)
-    assert block_rules.accept(made, lambda kind: kind)
-    said = [one["text"]["text"] for one in made]
-    assert all(size(one) <= SMALL and one.count("```") == 2 for one in said)
-    assert "".join(said).count("x &lt; 1") == 500

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.credentials import Credentials, given, needed
-from bot.adapters.slack.scopes import BOT_SCOPES, COMMANDS, EVENTS
+from bot.adapters.slack.installed.credentials import Credentials, given, needed
+from bot.adapters.slack.installed.manifest import BOT_SCOPES, COMMANDS, EVENTS
 from bot.commands import WORKS
 from bot.config import Config, Secrets, SlackConfig
 from bot.events import Sorry

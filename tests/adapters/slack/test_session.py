@@ -8,7 +8,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.pen import Rank, urgency
-from bot.adapters.slack.page import Page
+from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import Form, Mark
 from tests.adapters.slack.desk import Desk, Known
 

@@ -12,12 +12,12 @@ import pytest
 
 from bot.adapters import custom_ids
 from bot.adapters.buttons_row import Button
-from bot.adapters.slack import sharing
-from bot.adapters.slack.elements import actions_of
-from bot.adapters.slack.neutral import mrkdwn
-from bot.adapters.slack.origin import Home, Origin
-from bot.adapters.slack.placing import PLATFORM
-from bot.adapters.slack.surface import metadata
+from bot.adapters.slack.placing import PLATFORM, Home, Origin
+from bot.adapters.slack.received import sharing
+from bot.adapters.slack.shown.thread import metadata
+from bot.adapters.slack.shown.whisper import WHISPERED
+from bot.adapters.slack.text.elements import actions_of
+from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.adapters.surface import Mark
 from bot.events import Author, Place, Request
 from bot.requests import event_id
@@ -50,7 +50,7 @@ def answer(text: str, run: str) -> dict[str, Any]:
 async def whispered(at: Table, run: str, *texts: str) -> Message:
     """Messages to Ana alone, as a whisper keeps and posts them: the last one."""
     said = [answer(text, run) for text in texts]
-    await at.app.house.offers.keep(at.space, run, sharing.WHISPERED, [json.dumps(one) for one in said])
+    await at.app.house.offers.keep(at.space, run, WHISPERED, [json.dumps(one) for one in said])
     client = await at.bot.workspaces.client(at.space)
     for one in said:
         sent = await client.chat_postEphemeral(channel=at.channel.id, user=at.ana.id, **one)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack import shortcuts, window_blocks
-from bot.adapters.slack.scopes import ASK, ASK_ABOUT
+from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT
+from bot.adapters.slack.received import shortcuts, windows
 from bot.commands import TABLE
 from bot.words import LOCALES, words
 from storage.document_rows import NewDocument
@@ -22,9 +22,7 @@ QUESTION = "What does that mean?"
 
 
 def typed(text: str, **chosen: str) -> dict[str, dict[str, Any]]:
-    return {window_blocks.block_id(0): {window_blocks.TYPED: text}} | {
-        name: {name: one} for name, one in chosen.items()
-    }
+    return {windows.block_id(0): {windows.TYPED: text}} | {name: {name: one} for name, one in chosen.items()}
 
 
 async def about(at: Table, message: Message) -> View:
@@ -128,12 +126,12 @@ async def test_what_is_wrong_is_said_in_the_window_which_stays_open(at: Table) -
     await at.slack.submit(at.ana, view, typed(QUESTION, work="council", shelf="fate"))
     assert "keep to a shelf" in view.errors["shelf"]
     await at.slack.submit(at.ana, view, typed("   ", work="rules"))
-    assert "Write something" in view.errors[window_blocks.block_id(0)]
+    assert "Write something" in view.errors[windows.block_id(0)]
     at.slack.fail("conversations.open", error="internal_error", times=9)
     other = at.another()
     blank = await ask(other)
     await at.slack.submit(other.ana, blank, typed(QUESTION))
-    assert "direct conversation" in blank.errors[window_blocks.block_id(0)]
+    assert "direct conversation" in blank.errors[windows.block_id(0)]
     at.slack.faults.waiting.clear()
     assert at.requests == []
     await at.slack.submit(other.ana, blank, typed(QUESTION))
@@ -158,7 +156,7 @@ async def test_the_window_is_one_that_slack_takes_in_every_language(locale: str)
     ]
     view = shortcuts.ask_window(words(locale), shelves)
     assert wrong(view["blocks"], MODAL) == []
-    assert len(view["title"]["text"]) <= window_blocks.TITLE_CHARS
+    assert len(view["title"]["text"]) <= windows.TITLE_CHARS
     works = {row.work for row in TABLE if row.plain}
     shown = str(view["blocks"])
     assert not any(f"slack_window.work_{work}" in shown for work in works), "each has a name"
@@ -168,4 +166,4 @@ async def test_the_window_is_one_that_slack_takes_in_every_language(locale: str)
 async def test_titles_and_buttons_of_windows_are_not_cut(locale: str) -> None:
     say = words(locale)
     for key in ("send", "close", "about", "ask"):
-        assert len(say(f"slack_window.{key}")) <= window_blocks.TITLE_CHARS
+        assert len(say(f"slack_window.{key}")) <= windows.TITLE_CHARS

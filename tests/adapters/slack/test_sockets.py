@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from slack_bolt.async_app import AsyncApp
 
-from bot.adapters.slack.clients import Clients
-from bot.adapters.slack.listening import bolt_app
-from bot.adapters.slack.sockets import Sockets
-from bot.adapters.slack.workspaces import Workspaces
+from bot.adapters.slack.installed.clients import Clients
+from bot.adapters.slack.installed.listening import bolt_app
+from bot.adapters.slack.installed.sockets import Sockets
+from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.config import SlackConfig
 from bot.events import Sorry
 from tests.fakes.slack import Channel, FakeSlack, User

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack.access import Access
-from bot.adapters.slack.clients import Clients
-from bot.adapters.slack.limits import Limits
-from bot.adapters.slack.page import Page
-from bot.adapters.slack.stream import LONGEST_S, Streams
-from bot.adapters.slack.surface import EVENT, Thread
+from bot.adapters.slack.installed.clients import Clients
+from bot.adapters.slack.installed.limits import Limits
+from bot.adapters.slack.installed.workspaces import Workspace
+from bot.adapters.slack.shown.stream import LONGEST_S, Streams
+from bot.adapters.slack.shown.thread import EVENT, Thread
+from bot.adapters.slack.text.page import Page
 from bot.adapters.stage_message import StageMessage
 from bot.adapters.surface import Later, Mark, NotSent
 from bot.config import SlackConfig
@@ -45,7 +45,7 @@ class One:
 
     def begin(self) -> None:
         """As a process does that knows nothing but the outbox."""
-        access, team = self.bench.access, self.bench.team
+        access, team = self.bench.workspace, self.bench.team
         self.streams = Streams(access, self.root.channel.id, self.root.ts, (team.id, self.bench.ana.id))
         self.thread = Thread(access, self.root.channel.id, self.root.ts, streams=self.streams)
         self.spare = Thread(access, self.bench.dm.id)
@@ -169,7 +169,7 @@ async def test_where_streams_are_refused_no_other_is_tried(bench: Desk) -> None:
 async def test_after_the_stop_button_the_message_ends_as_its_page_does(bench: Desk) -> None:
     one = One(bench, await bench.root())
     await one.show(GROWING[0])
-    client = await bench.access.client()
+    client = await bench.workspaces.client(bench.team.id)
     await client.agents_sessions_setStatus(
         channel_id=bench.channel.id, thread_ts=one.root.ts, status="processing"
     )
@@ -182,7 +182,7 @@ async def test_after_the_stop_button_the_message_ends_as_its_page_does(bench: De
 
 async def test_ending_a_stream_does_not_end_the_session(bench: Desk) -> None:
     one = One(bench, await bench.root())
-    client = await bench.access.client()
+    client = await bench.workspaces.client(bench.team.id)
     await client.agents_sessions_setStatus(
         channel_id=bench.channel.id, thread_ts=one.root.ts, status="processing"
     )
@@ -228,7 +228,7 @@ FAULTS: tuple[dict[str, Any], ...] = (
     {"status": 0},
     {"lost": True},
 )
-"""One of each kind; test_surface has which error is of which."""
+"""One of each kind; test_faults has which error is of which."""
 
 
 @pytest.mark.parametrize("method", POINTS)
@@ -329,7 +329,7 @@ async def test_the_budget_of_the_workspace_decides_whether_it_is_a_stream(bench:
             return clients.of(team, bench.team.bot_token)
 
     limited = Limited(bench.fake)
-    bench.access = Access(limited, bench.team.id)
+    bench.workspace = Workspace(limited, bench.team.id)
     try:
         for n in range(2):
             one = One(bench, await bench.root(), n)
@@ -368,7 +368,7 @@ async def test_where_edits_have_no_room_a_message_waits_for_its_first_words(benc
             return clients.of(team, bench.team.bot_token)
 
     limited = Limited(bench.fake)
-    bench.access = Access(limited, bench.team.id)
+    bench.workspace = Workspace(limited, bench.team.id)
     titled = replace(GROWING[0], body="### Answer", plain="*Answer*")
     try:
         first, second = One(bench, await bench.root()), One(bench, await bench.root(), 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.slack.unattended import unattended
+from bot.adapters.slack.received.intake import unattended
 from bot.adapters.surface import Shut
 from storage.faults import StorageFault
 

@@ -14,12 +14,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.pen import Pens
 from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.slack.clients import Clients
-from bot.adapters.slack.origin import origin_of
-from bot.adapters.slack.pace import PACE
-from bot.adapters.slack.page import Page
-from bot.adapters.slack.render import pages
-from bot.adapters.slack.view import slack_view
+from bot.adapters.slack.installed.clients import Clients
+from bot.adapters.slack.installed.limits import PACE
+from bot.adapters.slack.placing import origin_of
+from bot.adapters.slack.shown.view import slack_view
+from bot.adapters.slack.text.page import Page
+from bot.adapters.slack.text.render import pages
 from bot.adapters.surface import Form
 from bot.config import SlackConfig
 from bot.events import (
@@ -375,7 +375,7 @@ async def test_a_file_that_is_not_taken_is_named_and_said_to_be_missing(bench: D
 
 async def test_another_conversation_is_linked_and_named(bench: Desk) -> None:
     root, other = await bench.root(), await bench.root("Before")
-    client = await bench.access.client()
+    client = await bench.workspaces.client(bench.team.id)
     await client.agents_sessions_setStatus(channel_id=bench.channel.id, thread_ts=other.ts, status="active")
     there = Place("slack", bench.team.id, bench.channel.id, other.ts)
     foreign = Place("slack", "T0OTHER", bench.channel.id, other.ts)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from bot.adapters.cooldown import ASKS
-from bot.adapters.slack import window_blocks, windows
 from bot.adapters.slack.placing import PLATFORM, Spot
-from bot.adapters.slack.window_blocks import PART_CHARS, block_id, parts
+from bot.adapters.slack.received import windows
+from bot.adapters.slack.received.windows import PART_CHARS, block_id, parts
 from bot.adapters.unfinished import KIND, Unfinished
 from bot.commands import verb
 from bot.prompts import as_yaml
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def typed(*texts: str) -> dict[str, dict[str, Any]]:
-    return {block_id(n): {window_blocks.TYPED: text} for n, text in enumerate(texts)}
+    return {block_id(n): {windows.TYPED: text} for n, text in enumerate(texts)}
 
 
 async def opened(
@@ -75,9 +75,7 @@ async def test_a_window_that_was_opened_before_a_restart_is_answered(at: Table) 
     run = event_id(PLATFORM, at.space, "command:before")
     asked = Unfinished("rules", "ask", at.ana.id, options={"k": 3}, channel=at.channel.id, thread="1.0")
     await at.app.house.offers.keep(at.space, run, KIND, [asked.kept()])
-    content = window_blocks.modal(
-        f"modal:{run}", "/rules ask", [window_blocks.field(0, "Question")], submit="Send"
-    )
+    content = windows.modal(f"modal:{run}", "/rules ask", [windows.field(0, "Question")], submit="Send")
     view = at.slack.views_kept.open(at.ana, at.slack.views_kept.accept(content, "modal"))
     await at.slack.submit(at.ana, view, typed(QUESTION))
     await at.begun()
@@ -121,9 +119,9 @@ async def test_nothing_but_blanks_is_no_question(at: Table) -> None:
 async def test_what_is_refused_stays_in_the_window_and_can_be_sent_later(at: Table) -> None:
     view = await opened(at)
     clock = Clock()
-    at.bot.reception._asks._clock = clock
+    at.bot.intake._asks._clock = clock
     for _ in range(ASKS):
-        at.bot.reception.cool(_spot(at), works=True)
+        at.bot.intake.count(_spot(at), works=True)
     await at.slack.submit(at.ana, view, typed(QUESTION))
     assert view.open
     assert "is still here" in view.errors[block_id(0)]
@@ -183,12 +181,12 @@ async def test_a_prompt_is_not_changed_by_who_is_not_in_charge(at: Table) -> Non
 async def test_a_long_prompt_has_several_fields_that_come_back_as_one_text(at: Table) -> None:
     text = "system: |\n" + "".join(f"  Line {n} of what the model is told.\n" for n in range(200))
     text += "  {question} {passages}\n" + "user: " + "x" * 5_000 + "\n"
-    reception, client = at.bot.reception, await at.bot.workspaces.client(at.space)
+    intake = at.bot.intake
     trigger = at.slack.triggers.new(at.bia)
     here = _spot(at)
     row = verb("prompts", "edit")
     bia = replace(here, user=at.bia.id)
-    await windows.ask(reception, client, trigger, bia, "e", row, {}, filled=text, before="rag ")
+    await windows.ask(intake, trigger, bia, "e", row, {}, filled=text, before="rag ")
     (view,) = views(at, at.bia)
     assert len(view.blocks) > 4
     await at.slack.submit(at.bia, view)
@@ -197,12 +195,10 @@ async def test_a_long_prompt_has_several_fields_that_come_back_as_one_text(at: T
 
 
 async def test_lines_stay_lines_where_the_end_of_a_field_is_cut_off(at: Table) -> None:
-    fields = [window_blocks.field(n, "x", part) for n, part in enumerate(["one\n", "tw", "o\n", "three"])]
-    values = {
-        block_id(n): {window_blocks.TYPED: {"value": text}} for n, text in enumerate(["one", "tw", "o", ""])
-    }
+    fields = [windows.field(n, "x", part) for n, part in enumerate(["one\n", "tw", "o\n", "three"])]
+    values = {block_id(n): {windows.TYPED: {"value": text}} for n, text in enumerate(["one", "tw", "o", ""])}
     body = {"view": {"blocks": fields, "state": {"values": values}}}
-    assert window_blocks.typed(body) == "one\ntwo\n"
+    assert windows.typed(body) == "one\ntwo\n"
 
 
 async def test_a_trigger_that_is_too_old_is_said_to_be_so(at: Table) -> None:

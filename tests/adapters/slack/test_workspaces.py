@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.adapters.slack.clients import Clients
-from bot.adapters.slack.workspaces import Installed, Me, Workspaces
+from bot.adapters.slack.installed.clients import Clients
+from bot.adapters.slack.installed.workspaces import Installed, Me, Workspaces
 from bot.adapters.surface import Shut
 from bot.config import SlackConfig
 from bot.events import Sorry

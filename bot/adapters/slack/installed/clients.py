@@ -1,0 +1,257 @@
+"""Clients of Slack's Web API: one session for all, within the limits, and what is tried again.
+
+What a workspace does not offer is asked of it once a day. Knows no workspace by itself: the token is given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import aiohttp
+from slack_sdk.errors import SlackApiError
+from slack_sdk.http_retry.async_handler import AsyncRetryHandler
+from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
+from slack_sdk.http_retry.request import HttpRequest
+from slack_sdk.http_retry.response import HttpResponse
+from slack_sdk.http_retry.state import RetryState
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.adapters.pen import Rank, urgency
+from bot.adapters.slack.installed.faults import code_of, fault_of, final
+from bot.adapters.slack.installed.limits import Limits
+from bot.adapters.surface import NotSent, Refused, Shut
+
+if TYPE_CHECKING:
+    from bot.config import SlackConfig
+
+TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=10.0)
+LONGEST_S: Final = 60.0
+"""A call that Slack puts off for longer fails; whoever made it knows whether it is still worth making."""
+KEPT: Final = 1_000
+"""Clients kept."""
+
+PASSING_S: Final = 0.5
+"""How long a state that only goes on waits for its turn: meanwhile it grows old, and holds up the message's end."""
+
+REPEATABLE: Final = frozenset(
+    (
+        "agents.sessions.rename",
+        "agents.sessions.setStatus",
+        "apps.connections.open",
+        "assistant.threads.setStatus",
+        "assistant.threads.setSuggestedPrompts",
+        "assistant.threads.setTitle",
+        "auth.test",
+        "chat.getPermalink",
+        "chat.update",
+        "conversations.history",
+        "conversations.info",
+        "conversations.join",
+        "conversations.members",
+        "conversations.open",
+        "conversations.replies",
+        "files.getUploadURLExternal",
+        "files.info",
+        "team.info",
+        "usergroups.list",
+        "users.info",
+        "users.list",
+        "views.publish",
+    )
+)
+"""What comes to the same if it is done twice: these are tried again when the connection breaks."""
+AT_ONCE: Final = frozenset(("chat.startStream", "chat.appendStream"))
+"""What is not waited for: there is another way to show the same. Nor is an edit that will be old by then."""
+BY_CHANNEL: Final = frozenset(("chat.postMessage", "chat.postEphemeral"))
+"""A 429 for these may be of one channel alone, and is no reason to stop all others."""
+
+OPTIONAL: Final = frozenset(
+    {
+        "agents.sessions.rename",
+        "agents.sessions.setStatus",
+        "assistant.threads.setStatus",
+        "assistant.threads.setSuggestedPrompts",
+        "chat.startStream",
+    }
+)
+"""What not every workspace offers, for want of a plan, a setting or a scope. Every answer can do without."""
+REFUSED_S: Final = 86_400.0
+"""How long what a workspace has refused is not asked of it again: plans, settings and scopes seldom change."""
+_OF_THE_CALL: Final = re.compile(
+    r"invalid_\w+|missing_(?!scope\b)\w+|no_text|no_permission|access_denied|not_authorized|not_in_channel|cannot_\w+"
+    r"|restricted_action\w*|(?:channel|is|message|session|thread|user)_\w+"
+    r"|\w+_(?:channel_type|not_found|too_long|too_many)"
+)
+"""Refusals for what was asked, or where: the workspace as a whole may yet offer the method."""
+
+
+class Unhurried(AsyncRateLimitErrorRetryHandler):
+    """Waits as long as Slack says after a 429, and lets no other call of the kind through until then."""
+
+    def __init__(self, limits: Limits | None = None, space: str = "") -> None:
+        super().__init__(max_retry_count=3)
+        self._limits = limits
+        self._space = space
+
+    async def _can_retry_async(
+        self,
+        *,
+        state: RetryState,
+        request: HttpRequest,
+        response: HttpResponse | None = None,
+        error: Exception | None = None,
+    ) -> bool:
+        if response is None or response.status_code != 429:
+            return False
+        method, seconds = _method(request), _retry_after(response)
+        if self._limits is not None and method not in BY_CHANNEL:
+            self._limits.at(self._space, method).pause(min(seconds, LONGEST_S))
+        at_once = method in AT_ONCE or (method == "chat.update" and urgency.get() >= Rank.PASSING)
+        return not at_once and seconds <= LONGEST_S
+
+    async def prepare_for_next_attempt_async(
+        self,
+        *,
+        state: RetryState,
+        request: HttpRequest,
+        response: HttpResponse | None = None,
+        error: Exception | None = None,
+    ) -> None:
+        state.next_attempt_requested = True
+        state.increment_current_attempt()
+        await asyncio.sleep(_retry_after(response) + random.random() if response is not None else 1.0)
+
+
+class Again(AsyncRetryHandler):
+    """Once more after a broken connection or a fault of Slack's own, if nothing is done twice by it."""
+
+    async def _can_retry_async(
+        self,
+        *,
+        state: RetryState,
+        request: HttpRequest,
+        response: HttpResponse | None = None,
+        error: Exception | None = None,
+    ) -> bool:
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return True  # it never got there
+        broken = isinstance(error, (aiohttp.ServerConnectionError, aiohttp.ClientOSError))
+        failing = response is not None and response.status_code in (500, 502, 503)
+        return (broken or failing) and _method(request) in REPEATABLE
+
+
+class Client(AsyncWebClient):
+    """A workspace's; each call waits for its turn."""
+
+    def __init__(self, limits: Limits, space: str, **more: Any) -> None:
+        super().__init__(**more)
+        self.limits = limits
+        self.space = space
+        self.refused: dict[str, float] = {}
+        """Methods that the workspace does not offer, and since when that is known."""
+
+    async def api_call(self, api_method: str, **more: Any) -> AsyncSlackResponse:
+        """As slack_sdk's. Raises NotSent for what only goes on, where there is no room for it soon.
+
+        And Refused without a call, where the workspace has refused the method as a whole.
+        """
+        if self.lacks(api_method):
+            raise Refused("not offered here")
+        bucket = self.limits.at(self.space, api_method)
+        if urgency.get() < Rank.PASSING:
+            await bucket.turn()
+        else:
+            try:
+                async with asyncio.timeout(PASSING_S):
+                    await bucket.turn()
+            except TimeoutError:
+                raise NotSent("no room in the workspace") from None
+        try:
+            return await super().api_call(api_method, **more)
+        except SlackApiError as fault:
+            if api_method in OPTIONAL and _of_the_workspace(fault):
+                self.refused[api_method] = asyncio.get_running_loop().time()
+            raise
+
+    def lacks(self, method: str) -> bool:
+        since = self.refused.get(method)
+        return since is not None and asyncio.get_running_loop().time() - since < REFUSED_S
+
+
+def _of_the_workspace(fault: SlackApiError) -> bool:
+    """Whether the same method will be refused everywhere in the workspace, with any arguments."""
+    code = code_of(fault)
+    if not code or _OF_THE_CALL.fullmatch(code) or (final(fault) and code != "missing_scope"):
+        return False
+    return isinstance(fault_of(200, code), Refused | Shut)
+
+
+def room(client: AsyncWebClient, method: str) -> bool:
+    """Whether the workspace offers the method and its budget has room for one more call at once.
+
+    If so, the room is kept for the next call made.
+    """
+    if not isinstance(client, Client):
+        return True
+    return not client.lacks(method) and client.limits.at(client.space, method).try_take()
+
+
+class Clients:
+    """One per process, made in the loop."""
+
+    def __init__(self, settings: SlackConfig, limits: Limits | None = None) -> None:
+        self.settings = settings
+        self.limits = Limits() if limits is None else limits
+        self.session = aiohttp.ClientSession(timeout=TIMEOUT)
+        self.logger = logging.getLogger("slack_sdk")
+        # At its usual level it would write every call's content down for a log that nobody keeps.
+        self.logger.setLevel(logging.INFO)
+        self._kept: dict[tuple[str, str], Client] = {}
+
+    def bare(self, token: str | None = None) -> AsyncWebClient:
+        """For calls that are about no workspace's conversations."""
+        return AsyncWebClient(**self._common(token, [Unhurried(), Again()]))
+
+    def of(self, space: str, token: str, team: str = "") -> Client:
+        """A workspace's. `team` says which one is meant, for a token that is good in several."""
+        client = self._kept.get((space, token))
+        if client is None:
+            handlers = [Unhurried(self.limits, space), Again()]
+            client = Client(self.limits, space, **self._common(token, handlers), team_id=team or None)
+            self._kept[space, token] = client
+            if len(self._kept) > KEPT:
+                del self._kept[next(iter(self._kept))]
+        return client
+
+    def forget(self, space: str) -> None:
+        """Another installation: what its workspace has refused before says nothing any more."""
+        for key in [one for one in self._kept if one[0] == space]:
+            del self._kept[key]
+
+    def _common(self, token: str | None, handlers: list[AsyncRetryHandler]) -> dict[str, Any]:
+        return {
+            "token": token,
+            "base_url": self.settings.api_base,
+            "session": self.session,
+            "logger": self.logger,
+            "retry_handlers": handlers,
+        }
+
+    async def close(self) -> None:
+        await self.session.close()
+
+
+def _method(request: HttpRequest) -> str:
+    return request.url.partition("?")[0].rpartition("/")[2]
+
+
+def _retry_after(response: HttpResponse) -> float:
+    for name, values in response.headers.items():
+        if name.lower() == "retry-after" and values and values[0].isdigit():
+            return float(values[0])
+    return 1.0

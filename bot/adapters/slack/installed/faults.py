@@ -1,0 +1,148 @@
+"""What goes wrong between us and Slack: a sentence for the operator, or a fault in the words of `bot.adapters.surface`.
+
+Slack's names for it are those on each method's page of its documentation. Knows no run and no message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from bot.adapters.surface import Full, Gone, Later, Refused, Shut
+from bot.events import Sorry
+
+if TYPE_CHECKING:
+    from bot.config import SlackConfig
+
+# Slack's documentation, "auth.test" and "apps.connections.open", errors: with these no later try succeeds, either.
+_SENTENCES: Final = {
+    "invalid_auth": "slack_run.token_refused",
+    "not_authed": "slack_run.token_refused",
+    "token_expired": "slack_run.token_refused",
+    "token_revoked": "slack_run.removed",
+    "account_inactive": "slack_run.removed",
+    "not_allowed_token_type": "slack_run.token_kind",
+    "missing_scope": "slack_run.missing_scope",
+    "team_access_not_granted": "slack_run.no_access",
+    "access_denied": "slack_run.no_access",
+    "org_login_required": "slack_run.no_access",
+    "forbidden_team": "slack_run.no_access",
+    "team_disabled": "slack_run.removed",
+    "user_removed_from_team": "slack_run.removed",
+}
+NOT_IN_CHANNEL = frozenset({"not_in_channel", "channel_not_found"})
+"""Somebody may invite the bot; of a private channel where it is not, Slack says that there is none."""
+NOWHERE = frozenset(
+    {"account_inactive", "invalid_auth", "not_authed", "not_installed", "token_expired", "token_revoked"}
+)
+"""The bot can write nothing in the whole workspace."""
+_SHUT = (
+    NOT_IN_CHANNEL
+    | NOWHERE
+    | {
+        "access_denied",
+        "cannot_dm_bot",
+        "cannot_reply_to_message",
+        "ekm_access_denied",
+        "enterprise_is_restricted",
+        "is_archived",
+        "is_inactive",
+        "messages_tab_disabled",
+        "missing_scope",
+        "no_permission",
+        "not_allowed_token_type",
+        "not_authorized",
+        "org_login_required",
+        "team_access_not_granted",
+        "team_not_found",
+        "thread_not_found",
+        "two_factor_setup_required",
+        "user_disabled",
+        "user_not_found",
+        "user_not_in_channel",
+        "user_not_visible",
+    }
+)
+_FULL = frozenset({"cant_update_message", "edit_window_closed", "message_not_owned_by_app"})
+_LATER = frozenset({"message_limit_exceeded", "rate_limited", "ratelimited", "team_added_to_org"})
+_PERHAPS_DONE = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
+"""Slack: "It's possible some aspect of the operation succeeded before the error was raised"."""
+
+
+class Unsure(Later):
+    """Nobody knows whether it was done."""
+
+
+class Conflict(Full):
+    """The message is still being streamed, or no longer."""
+
+
+def code_of(fault: SlackApiError) -> str:
+    """Slack's word for what is wrong; "" if the answer was none of Slack's."""
+    response = fault.response
+    data = response if isinstance(response, dict) else getattr(response, "data", None)
+    code = data.get("error") if isinstance(data, dict) else ""
+    return code if isinstance(code, str) else ""
+
+
+def final(fault: SlackApiError) -> bool:
+    """Whether trying again with the same token is useless."""
+    return code_of(fault) in _SENTENCES
+
+
+@contextmanager
+def as_sorry(settings: SlackConfig, variable: str = "") -> Generator[None]:
+    """Turn what slack_sdk and the network raise into a Sorry; `variable` names where the token stands."""
+    try:
+        yield
+    except SlackApiError as fault:
+        code = code_of(fault)
+        status = getattr(fault.response, "status_code", getattr(fault.response, "status", ""))
+        raise Sorry(
+            _SENTENCES.get(code, "slack_run.refused"),
+            variable=variable or settings.bot_token_env,
+            code=code or status,
+            needed=fault.response.get("needed", "") if code == "missing_scope" else "",
+            url=settings.api_base,
+        ) from fault
+    except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as fault:
+        raise Sorry("slack_run.unreachable", url=settings.api_base) from fault
+
+
+@contextmanager
+def as_surface_faults() -> Iterator[None]:
+    """Turn what slack_sdk and the network raise into a surface's faults, and Later.
+
+    Without the cause: it may hold an address, and a response_url is a secret.
+    """
+    try:
+        yield
+    except SlackApiError as fault:
+        raise fault_of(getattr(fault.response, "status_code", 0) or 0, code_of(fault)) from None
+    except SlackClientError as fault:
+        raise Refused(type(fault).__name__) from None
+    except aiohttp.ClientConnectorError as fault:  # it was never sent
+        raise Later(type(fault).__name__) from None
+    except (aiohttp.ClientError, OSError, TimeoutError) as fault:
+        raise Unsure(type(fault).__name__) from None
+
+
+def fault_of(status: int, error: str) -> Exception:
+    """`error` is Slack's name for it, "" where it gave none."""
+    if error in _LATER or status == 429:
+        return Later(error or f"HTTP {status}")
+    if error in _PERHAPS_DONE or status >= 500 or (not error and status == 200):
+        return Unsure(error or f"HTTP {status}")
+    if error == "message_not_found":
+        return Gone()
+    if error in ("streaming_state_conflict", "message_not_in_streaming_state", "stopped_by_user"):
+        return Conflict()
+    if error in _FULL:
+        return Full()
+    if error in _SHUT or error.startswith("restricted_action") or status in (401, 403):
+        return Shut(error or status)
+    return Refused(error or f"HTTP {status}")

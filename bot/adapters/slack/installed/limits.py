@@ -1,0 +1,144 @@
+"""What Slack lets an app ask: how fast in one channel, and how often of each method in one workspace.
+
+Knows no message: whoever makes a call says in `bot.adapters.pen.urgency` how much somebody waits for it, and what
+somebody waits for goes first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from heapq import heappop, heappush
+from typing import Final
+
+from bot.adapters.pen import Pace, Rank, urgency
+
+PACE: Final = Pace(edit_every_s=1.0, posts=4, posts_in_s=4.0)
+"""Of one channel. New messages: Slack lets one a second pass, and short bursts (its documentation, "Rate limits").
+
+Edits: chat.update is counted per workspace only, 50 a minute, and chat.appendStream 100.
+"""
+SPECIAL: Final = 300
+"""Calls a minute of what Slack gives no tier: "several hundred" for chat.postMessage, which each channel's pen holds
+to one a second.
+"""
+# Calls a minute (Slack's documentation, "Rate limits"): tiers 2, 3 and 4.
+_TIERS: Final = {
+    20: "chat.startStream chat.stopStream reactions.remove users.list usergroups.list",
+    50: "agents.sessions.rename agents.sessions.setStatus chat.delete chat.update conversations.history "
+    "conversations.info conversations.join conversations.open conversations.replies reactions.add team.info",
+    100: "assistant.threads.setSuggestedPrompts assistant.threads.setTitle chat.appendStream chat.postEphemeral "
+    "conversations.members files.completeUploadExternal files.getUploadURLExternal files.info users.info "
+    "views.open views.publish views.push views.update",
+}
+PER_MINUTE: Final = {method: figure for figure, methods in _TIERS.items() for method in methods.split()}
+
+KEPT_BACK: Final = 0.25
+"""Of a full bucket, for messages that end: those which only go on leave it alone."""
+MOST: Final = 5_000
+"""Buckets kept."""
+
+
+class Bucket:
+    """One method in one workspace. It holds half a minute's calls, and fills again evenly."""
+
+    def __init__(self, per_minute: float) -> None:
+        self._a_second = per_minute / 60
+        self._holds = max(1.0, per_minute / 2)
+        self._level = self._holds
+        self._at = self._now()
+        self._promised = 0
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._count = 0
+        self._alarm: asyncio.TimerHandle | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Nobody waits, and it is full: a new one would be the same."""
+        return not self._waiting and not self._promised and self._filled() >= self._holds
+
+    def try_take(self) -> bool:
+        """Take room for one call if there is any at once; the next call made has it."""
+        if self._waiting or self._free_in(Rank.FINAL) > 0:
+            return False
+        self._level -= 1
+        self._promised += 1
+        return True
+
+    async def turn(self) -> None:
+        """Wait until a call may be made."""
+        if self._promised:
+            self._promised -= 1
+            return
+        mine = urgency.get()
+        if not self._waiting and self._free_in(mine) <= 0:
+            self._level -= 1
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._count += 1
+        heappush(self._waiting, (mine, self._count, waiter))
+        self._set_alarm()
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self._level += 1  # its turn had come, and is not taken
+            raise
+
+    def pause(self, seconds: float) -> None:
+        """Slack says that it was too much: nothing for so long."""
+        self._level, self._at = 0.0, max(self._at, self._now() + seconds)
+        self._set_alarm()
+
+    def _filled(self) -> float:
+        now = self._now()
+        if now > self._at:
+            self._level = min(self._holds, self._level + (now - self._at) * self._a_second)
+            self._at = now
+        return self._level
+
+    def _free_in(self, urgent: int) -> float:
+        """Seconds until a call of this urgency may be made."""
+        needed = 1.0 + (self._holds * KEPT_BACK if urgent >= Rank.PASSING and self._holds > 2 else 0.0)
+        lacking = needed - self._filled()
+        ahead = max(0.0, self._at - self._now())
+        return ahead + lacking / self._a_second if lacking > 1e-9 else ahead
+
+    def _set_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._waiting:
+            wait = max(self._free_in(self._waiting[0][0]), 0.001)
+            self._alarm = asyncio.get_running_loop().call_later(wait, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        while self._waiting and (self._waiting[0][2].done() or self._free_in(self._waiting[0][0]) <= 0):
+            *_, waiter = heappop(self._waiting)
+            if not waiter.done():
+                self._level -= 1
+                waiter.set_result(None)
+        self._set_alarm()
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+
+class Limits:
+    """Every workspace's buckets, a method each. `per_minute` replaces the documented figures."""
+
+    def __init__(self, per_minute: dict[str, float] | None = None) -> None:
+        self._per_minute = {**PER_MINUTE, **(per_minute or {})}
+        self._buckets: dict[tuple[str, str], Bucket] = {}
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def at(self, space: str, method: str) -> Bucket:
+        found = self._buckets.get((space, method))
+        if found is None:
+            if len(self._buckets) >= MOST:
+                self._buckets = {key: one for key, one in self._buckets.items() if not one.idle}
+            found = self._buckets[space, method] = Bucket(self._per_minute.get(method, SPECIAL))
+        return found

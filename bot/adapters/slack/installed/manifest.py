@@ -1,0 +1,55 @@
+"""What the app asks of a workspace: scopes, events, commands and shortcuts, as docs/slack-manifest.yaml has them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bot.adapters.slack.text.help import COMMAND
+from bot.commands import WORKS
+
+BOT_SCOPES: Final = (
+    "app_mentions:read",
+    "assistant:write",
+    "channels:history",
+    "channels:read",
+    "chat:write",
+    "commands",
+    "files:read",
+    "files:write",
+    "groups:history",
+    "groups:read",
+    "im:history",
+    "im:read",
+    "im:write",
+    "users:read",
+)
+"""Without any one of these something does not work."""
+
+OPTIONAL_SCOPES: Final = ("chat:write.public",)
+"""With these it answers also in channels that it was not invited to."""
+
+EVENTS: Final = (
+    "agent_session_stopped",
+    "app_home_opened",
+    "app_mention",
+    "app_uninstalled",
+    "channel_archive",
+    "channel_deleted",
+    "channel_left",
+    "group_archive",
+    "group_deleted",
+    "group_left",
+    "member_joined_channel",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "tokens_revoked",
+)
+
+COMMANDS: Final = (COMMAND, *(f"/{work}" for work in WORKS))
+
+ASK_ABOUT: Final = "ask_about"
+"""The message shortcut's callback id."""
+ASK: Final = "ask"
+"""The global shortcut's."""
+SHORTCUTS: Final = (ASK_ABOUT, ASK)

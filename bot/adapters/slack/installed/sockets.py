@@ -1,0 +1,217 @@
+"""Socket Mode: several connections at once, each renewed when Slack says so, and what comes on them handed to Bolt.
+
+Knows no event: an envelope goes in, and what Bolt says of it goes back on the connection that it came on. Not
+slack_sdk's own loop, which tries a refused token and a used-up address for ever, closes a connection before there is
+another, and leaves tasks behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import aiohttp
+from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.socket_mode.request import SocketModeRequest
+
+from bot.adapters.discreet import traced
+from bot.adapters.slack.installed.faults import as_sorry, code_of, final
+from bot.events import Sorry
+
+if TYPE_CHECKING:
+    from slack_bolt.async_app import AsyncApp
+    from slack_bolt.response import BoltResponse
+    from slack_sdk.web.async_client import AsyncWebClient
+
+    from bot.config import SlackConfig
+
+HEARTBEAT_S: Final = 10.0
+"""A connection that answers no ping in half of it is dead."""
+BACKOFF_S: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+LIVED_S: Final = 5.0
+"""A connection that held so long was a good one."""
+FRESH_S: Final = 20.0
+"""How long an address may lie before it is used; it is good once, and soon no more (apps.connections.open)."""
+LINGER_S: Final = 30.0
+"""How long a connection that is being renewed is still listened to: Slack closes it after some ten seconds."""
+LEAVE_S: Final = 3.0
+"""How long leaving waits for what has just come."""
+
+_ENVELOPE: Final = "envelope"
+_log = logging.getLogger(__name__)
+
+Socket = aiohttp.ClientWebSocketResponse
+
+
+class Sockets:
+    """The app's connections in this process."""
+
+    def __init__(
+        self, bolt: AsyncApp, client: AsyncWebClient, settings: SlackConfig, on_hello: Callable[[], None]
+    ) -> None:
+        self._bolt = bolt
+        self._client = client
+        self._settings = settings
+        self._on_hello = on_hello
+        self._address: tuple[str, float] = ("", 0.0)
+        self._live: set[Socket] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._lines: list[asyncio.Task[None]] = []
+        self._leaving = asyncio.Event()
+
+    async def admit(self) -> None:
+        """Ask whether the app token is good. Raises Sorry; the address that Slack gives is used by `run`."""
+        with as_sorry(self._settings, self._settings.app_token_env):
+            self._address = (await self._open(), time.monotonic())
+
+    async def run(self) -> None:
+        """Hold the connections until `quiet`. Raises Sorry when Slack will have none any more."""
+        self._lines = [asyncio.create_task(self._line()) for _ in range(self._settings.connections)]
+        try:
+            await asyncio.gather(*self._lines)
+        finally:
+            await _cancelled(self._lines)
+
+    async def quiet(self) -> None:
+        """Take nothing new in; what has come is still acknowledged."""
+        self._leaving.set()
+        await _cancelled(self._lines)
+        if come := [one for one in self._tasks if one.get_name() == _ENVELOPE]:
+            await asyncio.wait(come, timeout=LEAVE_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_S):
+                await asyncio.gather(*(socket.close() for socket in self._live), return_exceptions=True)
+        await _cancelled(list(self._tasks))
+
+    async def _open(self) -> str:
+        answer: Any = await self._client.apps_connections_open(app_token=str(self._client.token))
+        return str(answer["url"])
+
+    async def _next_address(self) -> str:
+        (address, at), self._address = self._address, ("", 0.0)
+        return address if address and time.monotonic() - at < FRESH_S else await self._open()
+
+    async def _line(self) -> None:
+        """One connection after the other."""
+        failed = 0
+        while not self._leaving.is_set():
+            began, renewed, reason = time.monotonic(), False, "it closed"
+            try:
+                renewed = await self._connection()
+            except SlackApiError as fault:
+                if final(fault):
+                    with as_sorry(self._settings, self._settings.app_token_env):
+                        raise
+                reason = code_of(fault) or "no answer of Slack's"
+            except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as fault:
+                reason = type(fault).__name__  # not its text: the address holds a ticket
+            if time.monotonic() - began > LIVED_S:
+                failed = 0
+            if not renewed or failed:
+                wait = BACKOFF_S[min(failed, len(BACKOFF_S) - 1)] * (1 + random.random() / 4)
+                _log.info("a socket to Slack is gone (%s); the next one in %.1f s", reason, wait)
+                await asyncio.sleep(wait)
+            failed += 1
+
+    async def _connection(self) -> bool:
+        """Listen on a new one until it ends; whether Slack wants it replaced, so that the next may follow at once."""
+        assert self._client.session is not None
+        socket = await self._client.session.ws_connect(
+            await self._next_address(),
+            heartbeat=HEARTBEAT_S,
+            max_msg_size=0,
+            proxy=self._client.proxy,
+            timeout=aiohttp.ClientWSTimeout(ws_close=LEAVE_S),
+        )
+        self._live.add(socket)
+        greeted = False
+        async for frame in socket:
+            if frame.type is not aiohttp.WSMsgType.TEXT or (said := _read(frame.data)) is None:
+                continue
+            match said.get("type"):
+                case "hello":
+                    greeted = True
+                    self._on_hello()
+                case "disconnect":
+                    return self._renewed(socket, str(said.get("reason")), greeted)
+                case _:
+                    self._begin(self._handle(socket, said), _ENVELOPE)
+        self._live.discard(socket)
+        return False
+
+    def _renewed(self, socket: Socket, reason: str, greeted: bool) -> bool:
+        """Slack wants the connection back; until it takes it, it may still send."""
+        _log.info("Slack renews a socket (%s)", reason)
+        self._begin(self._linger(socket), "lingering")
+        if reason == "link_disabled":
+            raise Sorry("slack_run.socket_off", variable=self._settings.app_token_env)
+        return greeted and reason != "too_many_websockets"
+
+    async def _linger(self, socket: Socket) -> None:
+        try:
+            async with asyncio.timeout(LINGER_S):
+                async for frame in socket:
+                    if frame.type is aiohttp.WSMsgType.TEXT and (said := _read(frame.data)) is not None:
+                        self._begin(self._handle(socket, said), _ENVELOPE)
+        except TimeoutError:
+            pass
+        finally:
+            self._live.discard(socket)
+            await socket.close()
+
+    def _begin(self, doing: Any, name: str) -> None:
+        """Side by side: one slow envelope holds up no other."""
+        task = asyncio.create_task(doing, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _handle(self, socket: Socket, said: dict[str, Any]) -> None:
+        try:
+            request = SocketModeRequest.from_dict(said)
+            if request is None or not isinstance(request.payload, dict):
+                return
+            response: BoltResponse = await run_async_bolt_app(self._bolt, request)
+        except Exception as fault:  # nothing that Slack sends may end the connection
+            _log.error("an envelope could not be read: %s", traced(fault))
+            return
+        if response.status not in (200, 404):
+            return  # not acknowledged: it comes again
+        answer: dict[str, Any] = {"envelope_id": request.envelope_id}
+        if request.accepts_response_payload and response.status == 200 and (payload := _payload(response)):
+            answer["payload"] = payload
+        try:
+            await socket.send_str(json.dumps(answer))
+        except (ConnectionError, aiohttp.ClientError, RuntimeError):
+            _log.info("a socket closed before an acknowledgement; it comes again")
+
+
+def _payload(response: BoltResponse) -> dict[str, Any]:
+    """What goes back with an acknowledgement."""
+    if not response.body:
+        return {}
+    if response.headers.get("content-type", [""])[0].startswith("application/json"):
+        given: Any = json.loads(response.body)
+        return given if isinstance(given, dict) else {}
+    return {"text": response.body}
+
+
+def _read(text: str) -> dict[str, Any] | None:
+    try:
+        given: Any = json.loads(text)
+    except ValueError:
+        given = None
+    return given if isinstance(given, dict) else None
+
+
+async def _cancelled(tasks: list[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)

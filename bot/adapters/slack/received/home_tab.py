@@ -1,0 +1,340 @@
+"""The Home tab: a person's conversations, what was used, how the workspace is set; and what is pressed in it.
+
+A button here is called home:<what>, so that it is told from those under answers. Also what is suggested where people
+begin to write to the bot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from bot import budget
+from bot.adapters.slack import placing
+from bot.adapters.slack.installed.workspaces import Workspace
+from bot.adapters.slack.placing import PLATFORM, Body, Spot, action_of, spot_of_event, spot_of_interaction
+from bot.adapters.slack.received import shortcuts
+from bot.adapters.slack.received.intake import unattended
+from bot.adapters.slack.text.elements import SMALL, section, small
+from bot.adapters.slack.text.mrkdwn import literal, plain
+from bot.adapters.slack.text.page import Block
+from bot.config import DEMO
+from bot.events import Sorry
+from bot.words import Words
+
+if TYPE_CHECKING:
+    from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
+
+    from bot.accounts import Report
+    from bot.adapters.slack.received.intake import Intake
+    from bot.config import Config
+    from bot.house import House
+    from storage.sessions import SessionRow
+
+MOST = 8_192
+"""People to whom it is remembered that something was suggested, and links that are."""
+ASK, REFRESH = "home:ask", "home:refresh"
+OPEN, RESUME, ARCHIVE = "home:open:", "home:resume:", "home:archive:"
+"""Followed by the session's id."""
+SHOWN = 10
+"""Conversations; each takes two of the 100 blocks of a Home tab (Slack's documentation, "Views")."""
+TITLE_CHARS = 100
+SHELVES = 12
+ROLES = ("answerer", "writer", "extractor", "researcher", "chair", "transcriber")
+_TS = re.compile(r"\d+\.\d+")
+PROMPTS = ("ask", "council", "help")
+
+Link = Callable[[str, str], Awaitable[str]]
+"""The address of the message that has this ts in this channel, "" if Slack does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """`link` leads to its thread, "" where there is none to go to. `at` is when it grew, seconds since the epoch."""
+
+    id: str
+    code: str
+    title: str
+    work: str
+    state: Literal["active", "closed", "archived"]
+    at: int
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """`usage` and `settings` are lines of mrkdwn that calls nobody. `bot` is what the bot is called."""
+
+    bot: str
+    conversations: Sequence[Conversation] = ()
+    more: int = 0
+    usage: Sequence[str] = ()
+    settings: Sequence[str] = ()
+
+
+class HomeTab:
+    """One per process."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self._links: OrderedDict[tuple[str, str, str], str] = OrderedDict()
+        self._suggested: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+
+    async def publish(self, here: Spot) -> None:
+        """Show `here.user` their Home tab as it is now."""
+        intake, say = self._intake, await self._intake.words(here)
+        person = await intake.people.of(here)
+        me = await intake.workspaces.me(here.team, here.enterprise)
+        home = await gather(
+            intake.app.house,
+            here,
+            me.name,
+            say,
+            admin=person.admin,
+            link=partial(self._link, here),
+        )
+        async with intake.workspaces.calling(here.team, here.enterprise) as client:
+            await client.views_publish(user_id=here.user, view=view(home, say))
+
+    async def _link(self, here: Spot, channel: str, ts: str) -> str:
+        """A message's address stays the same: one that is shown often is asked for once, "" again."""
+        key = here.space, channel, ts
+        if key not in self._links:
+            link = await Workspace(self._intake.workspaces, here.team, here.enterprise).permalink(channel, ts)
+            if not link:
+                return ""
+            self._links[key] = link
+            if len(self._links) > MOST:
+                self._links.popitem(last=False)
+        return self._links[key]
+
+    async def suggest(self, here: Spot) -> None:
+        """What to begin with, above the box in which people write to the bot."""
+        say = await self._intake.words(here)
+        key = here.space, here.user, say.locale
+        if key in self._suggested:
+            return
+        prompts = [
+            {"title": say(f"slack_home.prompt_{one}_title"), "message": say(f"slack_home.prompt_{one}")}
+            for one in PROMPTS
+        ]
+        async with self._intake.workspaces.calling(here.team, here.enterprise) as client:
+            await client.assistant_threads_setSuggestedPrompts(
+                channel_id=here.channel, title=say("slack_home.prompts_title"), prompts=prompts
+            )
+        self._suggested[key] = None
+        if len(self._suggested) > MOST:
+            self._suggested.popitem(last=False)
+
+    async def pressed(self, body: Body, here: Spot) -> None:
+        """Do it and show the tab as it is then. A session's id that is not the presser's finds nothing."""
+        what = str(action_of(body).get("action_id", ""))
+        async with self._intake.told(here):
+            if what == ASK:
+                await shortcuts.open_ask(self._intake, here, str(body.get("trigger_id") or ""))
+                return
+            if what.startswith(OPEN):
+                return  # Slack itself goes there
+            try:
+                await self._change(here, what)
+            finally:
+                await unattended("a Home tab could not be shown anew", self.publish(here))
+
+    async def _change(self, here: Spot, what: str) -> None:
+        owned = self._intake.app.house.owned
+        for name in (RESUME, ARCHIVE):
+            if what.startswith(name):
+                id = what.removeprefix(name)
+                mine = await owned.all(here.space, here.user)
+                row = next((one for one in mine if one.id == id and one.platform == PLATFORM), None)
+                if row is None:
+                    raise Sorry("edge.gone")
+                if name == ARCHIVE:
+                    await owned.archive(here.space, here.user, id)
+                else:
+                    await owned.resume(here.space, here.user, id, row.channel, row.thread)
+                return
+        if what != REFRESH:
+            raise Sorry("buttons.stale")
+
+
+async def gather(house: House, here: Spot, bot: str, say: Words, *, admin: bool, link: Link) -> Home:
+    rows = [one for one in await house.owned.all(here.space, here.user) if one.platform == PLATFORM]
+    shown = [await _conversation(house, one, link) for one in rows[:SHOWN]]
+    return Home(
+        bot,
+        shown,
+        len(rows) - len(shown),
+        await _usage(house, here, say, admin=admin),
+        [line async for line in _settings(house, here.space, say, admin=admin)],
+    )
+
+
+async def _conversation(house: House, row: SessionRow, link: Link) -> Conversation:
+    real = await house.threads.real(row.space, row.channel, row.thread)
+    if real is None and _TS.fullmatch(row.thread):
+        real = placing.real(row.channel, row.thread)
+    return Conversation(
+        row.id,
+        row.alias,
+        row.title,
+        row.work,
+        row.state,
+        int(row.updated_at.timestamp()),
+        await link(*placing.parted(real)) if real else "",
+    )
+
+
+async def _usage(house: House, here: Spot, say: Words, *, admin: bool) -> list[str]:
+    """The person's own part; to an admin everybody's, too, and how answers were judged."""
+    from bot.accounts import Accounts
+
+    accounts = Accounts(house.ledger, house.feedback, house.config.budget)
+    own = await accounts.report(here.space, here.user)
+    lines = [_spent("slack_home.own", own, say)]
+    if admin:
+        whole = await accounts.report(here.space, here.user, everybody=True)
+        lines.append(_spent("slack_home.everybody", whole, say))
+        judged = whole.up + whole.down > 0
+        lines.append(
+            say("slack_home.judged", up=whole.up, down=whole.down) if judged else say("usage.not_judged")
+        )
+    return [*lines, say("slack_home.usage_more")]
+
+
+def _spent(key: str, report: Report, say: Words) -> str:
+    whole = report.whole
+    usd = whole.cost_usd + whole.reserved_usd
+    sign = "≥ " if whole.unpriced else ""
+    return say(
+        key,
+        days=report.days,
+        calls=whole.calls,
+        read=whole.input_tokens + whole.cache_read_tokens + whole.cache_write_tokens,
+        written=whole.output_tokens,
+        cost=sign + say("council.usd", n=budget.dollars(usd)),
+    )
+
+
+async def _settings(house: House, space: str, say: Words, *, admin: bool) -> AsyncIterator[str]:
+    from bot.works.council.settings import Settings
+
+    yield _answerer(house.config, say)
+    for role in ROLES if admin else ():
+        if chain := house.config.roles.chain(role):  # with who steps in
+            yield say("slack_home.role", role=role, models=literal(" → ".join(chain)))
+    seats = await Settings(house.council_settings, house.models, house.config).seats(space)
+    if seats.members:
+        names = ", ".join(literal(one.short) for one in seats.members)
+        yield say("slack_home.council", n=len(seats.members), names=names)
+    counted = Counter(one.shelf for one in await house.documents.list(space))
+    yield say("slack_home.books" if counted else "slack_home.no_books")
+    for shelf, n in sorted(counted.items())[:SHELVES]:
+        yield say("slack_home.shelf", shelf=literal(shelf, 100), n=n)
+    if rest := sorted(counted)[SHELVES:]:
+        yield say("slack_home.more_shelves", n=len(rest))
+    own = [one.text.name for one in await house.prompts.all(space) if one.own is not None]
+    names = ", ".join(f"`{one}`" for one in own)
+    yield say("slack_home.prompts_own", n=len(own), names=names) if own else say("slack_home.prompts")
+    if admin:
+        yield say("slack_home.admin")
+
+
+def _answerer(config: Config, say: Words) -> str:
+    answers = config.roles.chain("answerer")
+    if not answers:
+        return say("slack_home.model_none")
+    if answers[0] == DEMO:
+        return say("slack_home.model_demo")
+    key = "slack_home.model_key" if config.key_missing(answers[0]) else "slack_home.model"
+    return say(key, model=literal(answers[0]))
+
+
+def view(home: Home, say: Words) -> Block:
+    """As views.publish takes it."""
+    blocks = [
+        _header(say("slack_home.title")),
+        section(say("slack_home.begin", bot=literal(home.bot))),
+        {
+            "type": "actions",
+            "elements": [
+                _button(ASK, say("slack_home.ask")) | {"style": "primary"},
+                _button(REFRESH, say("slack_home.refresh")),
+            ],
+        },
+        {"type": "divider"},
+        _header(say("slack_home.conversations")),
+        *_conversations(home, say),
+        {"type": "divider"},
+        _header(say("slack_home.usage")),
+        *_lines(home.usage),
+        {"type": "divider"},
+        _header(say("slack_home.settings")),
+        *_lines(home.settings),
+    ]
+    return {"type": "home", "blocks": blocks}
+
+
+def _conversations(home: Home, say: Words) -> list[Block]:
+    if not home.conversations:
+        return [section(say("slack_home.none"))]
+    found = [block for one in home.conversations[:SHOWN] for block in _conversation_blocks(one, say)]
+    more = home.more + len(home.conversations[SHOWN:])
+    return [*found, small(say("slack_home.more", n=more))] if more else found
+
+
+def _conversation_blocks(one: Conversation, say: Words) -> list[Block]:
+    title = literal(one.title, TITLE_CHARS) or say("sessions.untitled")
+    # Slack shows a time in the reader's own time zone ("Formatting message text", dates).
+    when = f"<!date^{one.at}^{{date_short_pretty}} {{time}}|{say('slack_home.no_date')}>"
+    state = say(f"sessions.state_{one.state}")
+    line = f"*{title}* · {one.work} · {state} · {when} · `{one.code}`"
+    buttons = []
+    if one.link:
+        buttons.append(_button(OPEN + one.id, say("slack_home.open")) | {"url": one.link})
+    if one.state == "active":
+        buttons.append(_button(ARCHIVE + one.id, say("slack_home.archive")))
+    else:
+        buttons.append(_button(RESUME + one.id, say("slack_home.resume")))
+    return [section(line), {"type": "actions", "elements": buttons}]
+
+
+def _lines(lines: Sequence[str]) -> list[Block]:
+    """As few sections as they fit in; a line that is too long is cut."""
+    found: list[str] = []
+    for line in lines:
+        line = line if len(line) <= SMALL else line[: SMALL - 1] + "…"
+        if found and len(found[-1]) + 1 + len(line) <= SMALL:
+            found[-1] += f"\n{line}"
+        else:
+            found.append(line)
+    return [section(one) for one in found]
+
+
+def _header(text: str) -> Block:
+    return {"type": "header", "text": {"type": "plain_text", "text": plain(text, 150), "emoji": True}}
+
+
+def _button(action_id: str, label: str) -> Block:
+    text = {"type": "plain_text", "text": plain(label, 75), "emoji": True}
+    return {"type": "button", "action_id": action_id, "text": text}
+
+
+def listen(bolt: AsyncApp, intake: Intake) -> None:
+    tab = HomeTab(intake)
+
+    async def opened(event: dict[str, Any], body: dict[str, Any], context: AsyncBoltContext) -> None:
+        here = spot_of_event(body, context.team_id, context.enterprise_id)
+        doing = tab.publish(here) if event.get("tab") == "home" else tab.suggest(here)
+        intake.later(unattended("the app's home could not be shown", doing))
+
+    async def pressed(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
+        await ack()
+        intake.later(tab.pressed(body, spot_of_interaction(body, context.team_id, context.enterprise_id)))
+
+    bolt.event("app_home_opened")(opened)
+    bolt.action(re.compile(r"\Ahome:"))(pressed)

@@ -1,0 +1,221 @@
+"""The message above a run's answers: who asked what, and by and by the plan of a run that has many stages.
+
+The plan follows the run's stages, written by the channel's pen like any other message. Knows no text of an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from bot.adapters.pen import Pen, Pens, Rank
+from bot.adapters.slack.text.elements import State, Task, plan_of, small
+from bot.adapters.slack.text.mrkdwn import literal
+from bot.adapters.slack.text.page import Page
+from bot.adapters.slack.text.render import asked
+from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused, Shut, Surface
+from bot.events import Ended, Stage
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from bot.adapters.slack.placing import Origin
+    from bot.adapters.slack.shown.thread import Thread
+    from bot.adapters.stage_message import Home
+    from bot.events import Request
+    from bot.words import Words
+    from storage.outbox import Outbox
+
+ASKED, PLAN = "asked", "plan"
+"""The outbox's keys for the message that says who asked what, and for a plan where there is none of those."""
+LEAST = 2
+"""Stages of which a plan is made."""
+WAIT_S = 5.0
+"""How long the end of a run waits for its plan."""
+_ENDS: dict[str, State] = {"done": "complete", "failed": "error", "stopped": "error"}
+
+_log = logging.getLogger(__name__)
+
+
+class Heading:
+    """One run's root message."""
+
+    there = False
+    """To the pen it is a post."""
+
+    def __init__(self, request: Request, origin: Origin, outbox: Outbox, pens: Pens, say: Words) -> None:
+        self._request = request
+        self._pens = pens
+        self._origin = origin
+        self._outbox = outbox
+        self._say = say
+        self.recalled = False
+        """Whether it was there before a crash; on which surface the outbox does not know."""
+        self._surface: Thread
+        self._message = ""
+        self._fault: Exception | None = None
+
+    def page(self, tasks: Sequence[Task] = (), title: str = "") -> Page:
+        said, who = self._origin.asked, self._request.author.name
+        return asked(said, who, self._say, tasks=tasks, title=title)
+
+    async def post(self, surface: Thread) -> str:
+        """Its ts, on this surface, when the channel's pen gets to it. Raises Later, and a surface's faults."""
+        self._surface, self._message, self._fault = surface, "", None
+        pen = self._pens.at(surface.key)
+        pen.put(self)
+        await pen.settled([self])
+        if self._fault is not None:
+            raise self._fault
+        if not self._message:
+            raise Later("it was given up")
+        return self._message
+
+    async def write(self) -> bool:
+        """For the pen. Every step may be taken again after a crash. Raises Later."""
+        try:
+            self._message = await self._post(self._surface)
+        except (Gone, Full, Refused, Shut, StorageFault) as fault:
+            self._fault = fault
+        return True
+
+    async def _post(self, surface: Thread) -> str:
+        space, run = self._request.place.space, self._request.id
+        row = await self._outbox.claim(space, run, ASKED)
+        if row.message_id is not None:
+            self.recalled = True
+            return row.message_id
+        page, mark = self.page(), Mark(run, ASKED)
+        message = None if row.fresh else await surface.find(mark, row.created_at, ())
+        try:
+            message = message or await surface.post(page, mark, Form.LAYOUT)
+        except Refused:
+            message = await surface.post(page, mark, Form.BARE)
+        await self._outbox.sent(space, run, ASKED, message, page.shown)
+        return message
+
+
+class Plan:
+    """One run's. With a `heading` it stands in there; else it is a message of its own, once there is much to plan.
+
+    `opened` has to be called once there is a place. Whatever goes wrong with it, it is left as it is.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        outbox: Outbox,
+        home: Home[Page],
+        pens: Pens,
+        heading: Heading | None,
+        say: Words,
+    ) -> None:
+        self._outbox = outbox
+        self._home = home
+        self._pens = pens
+        self._heading = heading
+        self._say = say
+        self._space = request.place.space
+        self._mark = Mark(request.id, ASKED if heading is not None else PLAN)
+        self._tasks: dict[str, Task] = {}
+        self._ended: Ended | None = None
+        self._surface: Surface[Page] | None = None
+        self._pen: Pen | None = None
+        self._id: str | None = None
+        self._since: datetime | None = None
+        self._shown = ""
+
+    @property
+    def there(self) -> bool:
+        return self._id is not None
+
+    @property
+    def placed(self) -> bool:
+        return self._surface is not None
+
+    def enter(self, stage: Stage) -> None:
+        """A stage opens, so the one before is complete; or the open one has another title."""
+        last = next(reversed(self._tasks), None)
+        if last is not None and last != stage.key:
+            self._set(last, "complete")
+        self._tasks[stage.key] = Task(stage.key, stage.title, "in_progress")
+        self._changed()
+
+    def end(self, status: Ended) -> None:
+        if self._ended is None:
+            self._ended = status
+            for key in list(self._tasks)[-1:]:
+                self._set(key, _ENDS[status])
+            self._changed()
+
+    def opened(self) -> None:
+        self._surface = self._home.surface
+        self._changed()
+
+    async def written(self) -> None:
+        """Wait until it is on the screen, or given up; not for long."""
+        try:
+            async with asyncio.timeout(WAIT_S):
+                if self._pen is not None:
+                    await self._pen.settled([self])
+        except TimeoutError:
+            _log.info("run %s: its plan is not on the screen yet", self._mark.run)
+
+    async def write(self) -> bool:
+        """For the pen. Raises Later."""
+        page = self._page()
+        if self._surface is None or page.shown == self._shown:
+            return False
+        try:
+            if len(self._tasks) < LEAST and not await self.left_over():
+                return False
+            await self._bring(self._surface, page)
+        except (Gone, Full, Refused, Shut, StorageFault) as fault:
+            _log.info("run %s: its plan is left as it is: %s", self._mark.run, type(fault).__name__)
+            self._surface = None
+            return False
+        self._shown = page.shown
+        return True
+
+    async def left_over(self) -> bool:
+        """Whether a plan from before a crash still goes on there, as far as is known."""
+        try:
+            row = await self._outbox.get(self._space, self._mark.run, self._mark.key)
+        except StorageFault:
+            return False
+        return row is not None and row.message_id is not None and row.shown is None
+
+    async def _bring(self, surface: Surface[Page], page: Page) -> None:
+        if self._id is None:
+            row = await self._outbox.claim(self._space, self._mark.run, self._mark.key)
+            self._id, since = row.message_id, self._since or (None if row.fresh else row.created_at)
+            self._since = since or datetime.now(UTC)
+            if self._id is None and since is not None:  # an earlier try may have posted it
+                self._id = await surface.find(self._mark, since, self._home.messages)
+        if self._id is not None:
+            await surface.edit(self._id, page, self._mark, Form.LAYOUT, files=False, reset=False)
+        else:
+            self._id = await surface.post(page, self._mark, Form.LAYOUT)
+        self._home.messages.add(self._id)
+        shown = page.shown if self._ended else None  # else it is one of those that a crash may cut off
+        await self._outbox.sent(self._space, self._mark.run, self._mark.key, self._id, shown)
+
+    def _set(self, key: str, status: State) -> None:
+        self._tasks[key] = Task(key, self._tasks[key].title, status)
+
+    def _changed(self) -> None:
+        if self._surface is not None and (len(self._tasks) >= LEAST or self._ended is not None):
+            self._pen = self._pens.at(self._surface.key)
+            self._pen.put(self, Rank.PASSING if self._ended is None else Rank.FINAL)
+
+    def _page(self) -> Page:
+        tasks = [one for one in self._tasks.values() if one.title]
+        title = self._say(f"slack_thread.plan_{self._ended or 'goes_on'}")
+        if self._heading is not None:
+            return self._heading.page(tasks, title)
+        if not tasks:
+            return Page("", closing=(small(title),), plain=title)
+        plain = "\n".join([title, *(f"• {literal(one.title)}" for one in tasks)])
+        return Page("", closing=(plan_of(tasks, title),), plain=plain)

@@ -1,0 +1,298 @@
+"""Where a run's messages stand on Slack: the thread made for it, a thread that was there, the channel, or the DM.
+
+Where one of them closes, the run goes on in the next, and is told a sentence that says so. Knows no events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot import commands
+from bot.adapters.backoff import patiently
+from bot.adapters.beside import Beside
+from bot.adapters.pen import Rank
+from bot.adapters.slack import placing
+from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
+from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
+from bot.adapters.slack.shown.heading import ASKED, PLAN, Heading
+from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams
+from bot.adapters.slack.shown.thread import Thread
+from bot.adapters.slack.shown.whisper import Aside, Response, young
+from bot.adapters.slack.text.mrkdwn import literal
+from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface, SurfaceFault
+from bot.words import words
+
+if TYPE_CHECKING:
+    from bot.adapters.pen import Pens
+    from bot.adapters.slack.placing import Origin
+    from bot.adapters.slack.text.page import Page
+    from bot.events import Elsewhere, Place, Request
+    from storage.offers import Offers
+    from storage.outbox import Outbox
+    from storage.threads import Threads
+
+POINTER = "pointer"
+"""The outbox's key for the sentence that says, where somebody asked, where the answer is."""
+TITLE = 100
+"""Characters of another conversation's name in a line that leads there."""
+_PROMPTS = ("help", "books")
+
+_log = logging.getLogger(__name__)
+
+
+class SlackHome:
+    """One run's. `tell` is how the run hears of a sentence to stand beside its answer.
+
+    `opened` is called once there is a place.
+    """
+
+    tell: Callable[[str], None]
+    opened: Callable[[], None] | None
+
+    def __init__(
+        self,
+        workspaces: Workspaces,
+        request: Request,
+        origin: Origin,
+        outbox: Outbox,
+        offers: Offers,
+        threads: Threads,
+        pens: Pens,
+    ) -> None:
+        self._run = request.id
+        self._place = request.place
+        self._origin = origin
+        self._outbox = outbox
+        self._threads = threads
+        self._say = words(request.locale)
+        self._ordered = commands.verb(request.work, request.verb).ordered
+        self._workspace = Workspace(workspaces, origin.team, origin.enterprise)
+        self._clock = pens.clock
+        self._beside = Beside(request.id, Rank.PASSING)
+        self._session = Session(self._workspace, self._beside, origin.user, origin.title)
+        self._at: tuple[str, str] | None = None
+        self._moving = asyncio.Lock()
+        self._lost: list[Surface[Page]] = []
+        self._aside = Aside(self._workspace, origin, offers)
+        makes_its_own = origin.home in ("thread", "direct")
+        self.heading = Heading(request, origin, outbox, pens, self._say) if makes_its_own else None
+        # Where it would stand if nothing could be opened. What is private goes to the person themselves.
+        inside = origin.thread if origin.home == "here" else ""
+        self.surface: Surface[Page] = (
+            Thread(self._workspace, origin.user) if origin.private else self._thread(origin.channel, inside)
+        )
+        self._why = self._say("slack_thread.not_in_channel")
+        self.opened = None
+        self.form = Form.LAYOUT
+        self.messages: set[str] = set()
+        self.hint = ""
+        self.no_files = ""
+
+    @property
+    def response(self) -> Aside | None:
+        """In a direct conversation everything is said to the asker alone."""
+        return None if self._origin.channel.startswith("D") else self._aside
+
+    async def open(self) -> None:
+        """Find or make the place; whatever cannot be made, there is a surface afterwards."""
+        await self.find()
+        if isinstance(self.surface, Thread) and self.surface.thread and self._ordered:
+            self._begin_session(self.surface.channel, self.surface.thread)
+        if self.opened is not None:
+            self.opened()
+
+    async def find(self) -> None:
+        """Find or make the place alone; nothing else is shown there."""
+        origin = self._origin
+        try:
+            if self.heading is not None:
+                await self._open_thread(self.heading)
+            elif origin.home == "alone":
+                self.surface = Thread(self._workspace, await patiently(self._dm))
+                self._beside.do(self._point("in_direct"))
+        except SurfaceFault as fault:
+            _log.warning("run %s: no thread was opened: %s", self._run, fault)
+            if origin.private:
+                self._beside.do(self._aside.say(self._sentence("no_direct")))
+
+    async def _open_thread(self, heading: Heading) -> None:
+        """The message that says who asked what, where it can stand, and the thread under it."""
+        origin, place = self._origin, self._place
+        bound = await self._threads.real(place.space, place.channel, place.thread)
+        if bound is not None:  # before a crash
+            channel, thread = placing.parted(bound)
+        else:
+            channel, thread = await self._head(heading)
+            real = placing.real(channel, thread)
+            await self._threads.bind(place.space, place.channel, place.thread, real)
+        self.surface = self._thread(channel, thread)
+        self.messages.add(thread)
+        if channel != origin.channel:
+            if not origin.private:
+                self.tell(self._why)
+            self._beside.do(self._point("pointer", channel, thread))
+
+    async def _head(self, heading: Heading) -> tuple[str, str]:
+        """The root's channel and ts."""
+        origin = self._origin
+        if not origin.private:
+            try:
+                above = Thread(self._workspace, origin.channel)
+                root = await heading.post(above)
+                if not heading.recalled or await self._workspace.permalink(origin.channel, root):
+                    return origin.channel, root
+            except Shut as shut:
+                if shut.code in NOWHERE:
+                    raise
+                _log.info("run %s: its channel is shut: %s", self._run, shut)
+                self._why = self._sentence_of(shut)
+        dm = await patiently(self._dm)
+        return dm, await heading.post(Thread(self._workspace, dm))
+
+    async def _dm(self) -> str:
+        async with self._workspace.calling() as client:
+            opened = await client.conversations_open(users=self._origin.user)
+        return str(opened["channel"]["id"])
+
+    def _thread(self, channel: str, thread: str) -> Thread:
+        """Streams need a thread, and a workspace by which the asker is known."""
+        origin = self._origin
+        streams = None
+        if thread and self._ordered and origin.team:
+            streams = Streams(
+                self._workspace,
+                channel,
+                thread,
+                (origin.team, origin.user),
+                self._say("page.working"),
+                clock=self._clock,
+            )
+        return Thread(
+            self._workspace,
+            channel,
+            thread,
+            streams=streams,
+            never_streamed=(ASKED, PLAN),
+            without_file=self._without_file,
+        )
+
+    def _without_file(self, name: str, fault: Exception) -> None:
+        _log.warning("run %s: a file was not sent: %s", self._run, fault)
+        self.tell(self._say("slack_thread.no_file", name=name))
+
+    def _begin_session(self, channel: str, thread: str) -> None:
+        """What Slack itself shows while the agent works, and offers where a conversation begins."""
+        origin, self._at = self._origin, (channel, thread)
+        fresh = self.heading is not None or (origin.thread == origin.message and not origin.earlier)
+        if fresh:
+            self.hint = self._say("slack_thread.hint")
+        self._session.want(channel, thread, WORKS)
+        self._beside.do(self._session.say(channel, thread, self._say("slack_thread.status")))
+        if fresh and channel.startswith("D"):
+            offered = [
+                (self._say(f"slack_thread.prompt_{one}"), self._say(f"slack_thread.prompt_{one}_typed"))
+                for one in _PROMPTS
+            ]
+            self._beside.do(self._session.suggest(channel, offered))
+
+    async def _point(self, key: str, channel: str = "", thread: str = "") -> None:
+        """Say where they asked, to the asker alone, where the answer is: once."""
+        row = await self._outbox.claim(self._place.space, self._run, POINTER)
+        if row.fresh:
+            link = await self._workspace.permalink(channel, thread) if thread else ""
+            where = f"<{link}|{self._say('slack_thread.here')}>"
+            said = self._sentence(key, where=where) if link else self._sentence("in_direct")
+            message = await self._aside.say(said)
+            await self._outbox.sent(self._place.space, self._run, POINTER, message, "")
+
+    def _sentence(self, key: str, **values: object) -> dict[str, object]:
+        return {"text": self._say(f"slack_thread.{key}", **values), "blocks": []}
+
+    def ended(self) -> None:
+        """The run's last message has been written, or is late."""
+        for surface in (self.surface, *self._lost):
+            if isinstance(surface, Thread):
+                surface.session_over()
+        if self._at is not None:
+            self._session.want(*self._at, WAITS)
+
+    def recall(self, message: str) -> None:
+        self.messages.add(message)
+
+    def lost(self, surface: Surface[Page]) -> bool:
+        """Whether what stands on that surface can no longer be edited."""
+        return surface in self._lost
+
+    async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
+        """Go on elsewhere, since `surface` is shut; False if there is nowhere else."""
+        async with self._moving:
+            if surface is not self.surface:  # another message of the run has been here before
+                return True
+            found = await self._elsewhere(surface, shut)
+            if found is None:
+                return False
+            self._lost.append(surface)
+            self.surface, why = found
+            if why:
+                self.tell(why)
+            return True
+
+    async def _elsewhere(self, surface: Surface[Page], shut: Shut) -> tuple[Surface[Page], str] | None:
+        """The next surface, and why it is another one."""
+        origin = self._origin
+        root_deleted = shut.code == "thread_not_found"  # by somebody who does not want to see it again
+        if shut.code in NOWHERE or root_deleted or origin.private:
+            return None
+        if isinstance(surface, Thread) and surface.channel.startswith("D"):
+            return None
+        if origin.home == "channel" and isinstance(surface, Thread) and young(origin):
+            return Response(self._workspace.space, origin), ""
+        try:
+            dm = await self._dm()
+        except (Shut, Refused, Gone, Full):
+            return None
+        why = self._why if isinstance(surface, Response) else self._sentence_of(shut)
+        return Thread(self._workspace, dm), why
+
+    def _sentence_of(self, shut: Shut) -> str:
+        """Why the answer is in the direct conversation."""
+        away = shut.code in NOT_IN_CHANNEL
+        return self._say("slack_thread.not_in_channel" if away else "thread.closed")
+
+    async def put_out(self, messages: Sequence[str], note: str) -> None:
+        """End the messages that a crash cut off; `note` says why there is no more. What cannot be reached stays."""
+        await self.find()
+        if isinstance(self.surface, Thread):
+            for message in messages:
+                with suppress(SurfaceFault):
+                    await patiently(partial(self.surface.put_out, message, self._run, f"⏹ {literal(note)}"))
+            if self.surface.thread and self._ordered:
+                self._session.want(self.surface.channel, self.surface.thread, WAITS)
+
+    async def line(self, elsewhere: Elsewhere) -> str:
+        """The line that leads to another conversation of this space, whose thread takes the name that it has here.
+
+        Slack's threads have no name but their session's, and are never archived.
+        """
+        title = literal(elsewhere.title, TITLE) or "…"
+        found = await self._real(elsewhere.place)
+        link = await self._workspace.permalink(*found) if found is not None else ""
+        if found is None or not link:
+            return f"*{title}*"
+        self._beside.do(self._session.rename(*found, elsewhere.title))
+        return f"<{link}|{title}>"
+
+    async def _real(self, place: Place) -> tuple[str, str] | None:
+        """The channel and the root of the thread that a conversation of the same space is in."""
+        if (place.platform, place.space) != (self._place.platform, self._place.space):
+            return None
+        bound = await self._threads.real(place.space, place.channel, place.thread)
+        if bound is not None:
+            return placing.parted(bound)
+        is_ts = place.thread.replace(".", "", 1).isdecimal()
+        return (place.channel, place.thread) if is_ts else None

@@ -1,0 +1,236 @@
+"""What a thread shows while the agent works: messages that grow, Slack's stop button, a line of status, a title.
+
+A stream cannot take anything back, and is not asked what it shows: once it is not certain to be the beginning of
+the page, it is ended, and the message is rewritten by whoever called. The rest is done beside the answer. Knows no run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from bot.adapters.backoff import patiently
+from bot.adapters.draft import clean
+from bot.adapters.pen import Clock, LoopClock, Rank, urgency
+from bot.adapters.slack.installed.clients import room
+from bot.adapters.slack.installed.faults import Unsure
+from bot.adapters.slack.text.mrkdwn import plain
+from bot.adapters.surface import Full, Gone, Later, Refused, Shut, SurfaceFault
+
+if TYPE_CHECKING:
+    from bot.adapters.beside import Beside
+    from bot.adapters.slack.installed.workspaces import Workspace
+    from bot.adapters.slack.text.page import Page
+
+LONGEST_S = 240.0
+"""Slack ends a stream by itself after some five minutes, which its documentation does not say; issue 1859 of
+slackapi/python-slack-sdk and others measured it.
+"""
+STATUS = 100
+"""Characters of a thread's status line, which is one line above the box for the reply."""
+TITLE = 200
+"""Characters of a session's title (Slack's documentation, "agents.sessions.setStatus")."""
+
+WORKS, WAITS = "processing", "active"
+_MARKS = re.compile("[*_`~]")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Stream:
+    """`said` is all that it shows, as long as that is `sure`. `began` by the clock."""
+
+    said: str
+    began: float
+    sure: bool = True
+    status: str = ""
+
+
+@dataclass(slots=True)
+class Streams:
+    """A thread's. `recipient` is the (team, user) who asked. `idle` is a passing line that goes without saying.
+
+    `session` is the status that the thread's session has after a stream's end.
+    """
+
+    workspace: Workspace
+    channel: str
+    thread: str
+    recipient: tuple[str, str]
+    idle: str = ""
+    session: Literal["processing", "active"] = "processing"
+    clock: Clock = field(default_factory=LoopClock)
+    _live: dict[str, _Stream] = field(default_factory=dict)
+    _refused: bool = False
+
+    async def begin(self, page: Page) -> str | None:
+        """The new message; None where it has to be posted instead. Raises Unsure."""
+        if self._refused or not page.body.strip():
+            return None
+        team, user = self.recipient
+        began = self.clock.time()
+        try:
+            async with self.workspace.calling() as client:
+                if not room(client, "chat.startStream"):
+                    return None
+                started = await client.chat_startStream(
+                    channel=self.channel,
+                    thread_ts=self.thread,
+                    markdown_text=page.body,
+                    recipient_team_id=team,
+                    recipient_user_id=user,
+                )
+        except Unsure:
+            raise
+        except Later:
+            return None
+        except (Gone, Full, Refused, Shut) as fault:  # a post will say what is wrong, if it is not the stream
+            _log.info("no stream could be begun: %s", fault)
+            self._refused = True
+            return None
+        message = str(started["ts"])
+        self._live[message] = stream = _Stream(page.body, began)
+        await self._passing(stream, page.passing)
+        return message
+
+    async def write(self, message: str, page: Page, metadata: dict[str, Any]) -> bool:
+        """Have the stream show the page; False where it is none (any more), and the message can be rewritten.
+
+        Raises Later, and the faults of a surface.
+        """
+        stream = self._live.get(message)
+        if stream is None:
+            return False
+        young = self.clock.time() - stream.began < LONGEST_S
+        if stream.sure and page.body.startswith(stream.said):
+            try:
+                if page.growing and young:
+                    await self._append(message, stream, page)
+                else:
+                    await self._close(message, page, stream, metadata)
+            except (Unsure, Refused, Full) as fault:  # after Unsure, another try might say it twice
+                _log.info("a stream is over: %s", type(fault).__name__)
+            else:
+                return True
+        stream.sure = False
+        await self.end(message)
+        return False
+
+    async def end(self, message: str) -> None:
+        """The message is no stream any more, whatever it shows. Raises Later, Gone and Shut."""
+        with suppress(Refused, Full):  # it has ended, or was never one
+            await self._stop(message)
+        stream = self._live.pop(message, None)
+        if stream is not None:
+            await self._passing(stream, "")
+
+    def live(self, message: str) -> bool:
+        return message in self._live
+
+    async def _append(self, message: str, stream: _Stream, page: Page) -> None:
+        new = page.body[len(stream.said) :]
+        if new:
+            async with self.workspace.calling() as client:
+                await client.chat_appendStream(channel=self.channel, ts=message, markdown_text=new)
+            stream.said = page.body
+        await self._passing(stream, page.passing)
+
+    async def _close(self, message: str, page: Page, stream: _Stream, metadata: dict[str, Any]) -> None:
+        """End it with what is still to be said, and what stands below."""
+        said: dict[str, Any] = {"metadata": metadata}
+        if new := page.body[len(stream.said) :]:
+            said["markdown_text"] = new
+        if below := page.blocks[1:]:  # a stream has a body
+            said["blocks"] = below
+        await self._stop(message, **said)
+        del self._live[message]
+        await self._passing(stream, "")
+
+    async def _stop(self, message: str, **said: Any) -> None:
+        # Without a status of its own, Slack takes the whole session for over.
+        async with self.workspace.calling() as client:
+            await client.chat_stopStream(
+                channel=self.channel, ts=message, session_status=self.session, **said
+            )
+
+    async def _passing(self, stream: _Stream, status: str) -> None:
+        """Say in the thread's status line what a stream has no line for."""
+        status = "" if status == self.idle else status
+        if status == stream.status:
+            return
+        stream.status = status
+        try:
+            async with self.workspace.calling() as client:
+                await client.assistant_threads_setStatus(
+                    channel_id=self.channel,
+                    thread_ts=self.thread,
+                    status=plain(_MARKS.sub("", status), STATUS),  # between marks there may be a mention
+                )
+        except SurfaceFault as fault:
+            _log.debug("a status line was left out: %s", type(fault).__name__)
+
+
+class Session:
+    """One run's."""
+
+    def __init__(self, workspace: Workspace, beside: Beside, user: str, title: str) -> None:
+        self._workspace = workspace
+        self._beside = beside
+        named = plain(clean(title), TITLE)
+        self._about = {"initiator_user_id": user} | ({"title": named} if named else {})
+        self._wanted = ""
+        self._told = ""
+        self._telling: asyncio.Task[None] | None = None
+
+    def want(self, channel: str, thread: str, status: str) -> None:
+        """WORKS: there is a stop button in this thread from now on. WAITS: for people again."""
+        self._wanted = status
+        if self._telling is None or self._telling.done():
+            self._telling = self._beside.do(self._tell(channel, thread))
+
+    async def _tell(self, channel: str, thread: str) -> None:
+        """Bring Slack to the status that is wanted; one that has passed before there was room for it is left out."""
+        self._told = ""
+        while self._told != self._wanted:
+            try:
+                await patiently(partial(self._set, channel, thread))
+            except Later:
+                if self._told == self._wanted:
+                    raise
+
+    async def _set(self, channel: str, thread: str) -> None:
+        async with self._workspace.calling() as client:
+            # The last one is not given up where there is no room: the stop button would stay.
+            urgency.set(Rank.FIRST if self._wanted == WAITS else Rank.PASSING)
+            self._told = status = self._wanted
+            await client.agents_sessions_setStatus(
+                channel_id=channel, thread_ts=thread, status=status, **self._about
+            )
+
+    async def say(self, channel: str, thread: str, status: str) -> None:
+        """Show this line until the run says something."""
+        async with self._workspace.calling() as client:
+            await client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread, status=status)
+
+    async def rename(self, channel: str, thread: str, title: str) -> None:
+        """Another conversation's thread is called this from now on."""
+        if name := plain(clean(title), TITLE):
+            async with self._workspace.calling() as client:
+                await client.agents_sessions_rename(channel_id=channel, thread_ts=thread, title=name)
+
+    async def suggest(self, channel: str, prompts: Sequence[tuple[str, str]]) -> None:
+        """Offer these (titles, messages) to be sent here, below the newest message.
+
+        Without its thread: of an app with an agent view a call that names one is lost (Slack's documentation,
+        "assistant.threads.setSuggestedPrompts").
+        """
+        offered = [{"title": title, "message": message} for title, message in prompts]
+        async with self._workspace.calling() as client:
+            await client.assistant_threads_setSuggestedPrompts(channel_id=channel, prompts=offered)

@@ -1,0 +1,308 @@
+"""A channel of Slack's, or a thread in one, where the bot owns what it writes, and the files that it sends there.
+
+Says how a page is sent, and how a message of ours is known again: by its metadata, or by its file. Knows no run and no
+stage. Files: https://docs.slack.dev/messaging/working-with-files
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+from bot.adapters import custom_ids
+from bot.adapters.slack.installed.clients import room
+from bot.adapters.slack.installed.faults import Conflict, Unsure
+from bot.adapters.slack.shown.stream import Streams
+from bot.adapters.slack.text.elements import SMALL, section, small, without_button
+from bot.adapters.slack.text.page import BLOCKS, TEXT, Page
+from bot.adapters.surface import Form, Full, Gone, Later, Mark, NotSent, Refused, Shut
+
+if TYPE_CHECKING:
+    from bot.adapters.slack.installed.workspaces import Workspace
+
+EVENT = "sutradhar"
+"""The event_type of our messages' metadata."""
+CLOCKS_APART = timedelta(minutes=1)
+"""How far our clock and Slack's may differ when we look for what we sent."""
+LOOK_BACK, PAGES = 100, 5
+"""Messages a page, and pages, that are looked through for one of ours."""
+EDITED = 4_000
+"""Characters of a text that chat.update takes (its documentation, "msg_too_long")."""
+FILE = "file:"
+"""What the id of such a message begins with; no ts does."""
+UPLOAD_S = 120.0
+ALT = 1_000
+"""Characters of what is said of a picture to who cannot see it (its documentation, "files.getUploadURLExternal")."""
+_ENDED = {"pending": "error", "in_progress": "error"}
+"""What becomes of a plan's open stages."""
+
+
+def metadata(mark: Mark) -> dict[str, Any]:
+    payload = {"run": mark.run, "key": mark.key, "turn": mark.turn}
+    return {"event_type": EVENT, "event_payload": payload}
+
+
+def sent_as(page: Page, form: Form) -> dict[str, Any]:
+    """The page's text and blocks; the text beside blocks is for notifications, and for who cannot see them."""
+    text = page.plain if page.plain.strip() else "…"
+    if form is Form.LAYOUT:
+        return {"text": text[:TEXT], "blocks": page.blocks}
+    if form is Form.PLAIN and page.buttons_plain:
+        words = [section(text[at : at + SMALL]) for at in range(0, len(text), SMALL)]
+        return {"text": text[:TEXT], "blocks": [*words, *page.buttons_plain]}
+    return {"text": text, "blocks": []}
+
+
+class Thread:
+    """Without `thread` the channel itself, below everything. Only where there are `streams` does a page grow in one."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        channel: str,
+        thread: str = "",
+        *,
+        streams: Streams | None = None,
+        never_streamed: Collection[str] = (),
+        without_file: Callable[[str, Exception], None] = lambda name, fault: None,
+    ) -> None:
+        """`never_streamed` are the marks' keys of messages that always bear their metadata.
+
+        `without_file` is told which file Slack does not take, and why.
+        """
+        self._workspace = workspace
+        self._without_file = without_file
+        self.channel = channel
+        self.thread = thread
+        self._streams = streams
+        self._never_streamed = never_streamed
+        self._uploads = Uploads(workspace, channel, thread)
+
+    @property
+    def key(self) -> Hashable:
+        return (self._workspace.space, self.channel)
+
+    async def post(self, page: Page, mark: Mark, form: Form) -> str:
+        if page.file is not None and form is not Form.BARE:
+            try:
+                return await self._uploads.post(page, mark)
+            except (Refused, Shut) as fault:  # then it is named, at least
+                self._without_file(page.file[0], fault)
+                form = Form.BARE
+        if form is Form.LAYOUT and page.growing and self._streams is not None:
+            begun = await self._streams.begin(page)
+            if begun is not None:
+                return begun
+        async with self._workspace.calling() as client:
+            if page.growing and page.wordless and not room(client, "chat.update"):
+                raise NotSent("the first words would wait longer than the message")
+            posted = await client.chat_postMessage(
+                channel=self.channel,
+                thread_ts=self.thread or None,
+                metadata=metadata(mark),
+                unfurl_links=False,
+                unfurl_media=False,
+                **sent_as(page, form),
+            )
+        # A person's own conversation has another id than the person, by which no file can be sent.
+        self.channel = self._uploads.channel = str(posted["channel"])
+        return str(posted["ts"])
+
+    async def edit(
+        self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+    ) -> None:
+        if is_file(message):
+            if files:
+                await self._uploads.same(message, page)
+            return
+        if form is Form.LAYOUT and self._streams is not None:
+            if await self._streams.write(message, page, metadata(mark)):
+                return
+        elif self._streams is not None and self._streams.live(message):
+            await self._streams.end(message)
+        try:
+            await self._update(message, page, mark, form)
+        except Conflict:  # it was begun before a crash, perhaps
+            await self._end(message)
+            await self._update(message, page, mark, form)
+
+    async def _update(self, message: str, page: Page, mark: Mark, form: Form) -> None:
+        said = sent_as(page, form)
+        if len(said["text"]) > EDITED:
+            raise Full
+        async with self._workspace.calling() as client:
+            await client.chat_update(channel=self.channel, ts=message, **said, metadata=metadata(mark))
+
+    def session_over(self) -> None:
+        """What ends a stream from now on does not say that the run goes on."""
+        if self._streams is not None:
+            self._streams.session = "active"
+
+    async def _end(self, message: str) -> None:
+        """Whoever began it, it is no stream any more."""
+        streams = self._streams or Streams(self._workspace, self.channel, self.thread, ("", ""))
+        await streams.end(message)
+
+    async def put_out(self, message: str, run: str, note: str) -> None:
+        """End a message that a crash cut off; `note` is mrkdwn. Raises Later, and the faults of a surface."""
+        if is_file(message):
+            return
+        await self._end(message)
+        for one in await self._read(message, message):
+            if one.get("ts") == message:
+                said = _put_out(one, run, note)
+                async with self._workspace.calling() as client:
+                    await client.chat_update(channel=self.channel, ts=message, **said)
+
+    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+        """By its metadata, which a stream gets at its end only: one of ours in the thread without any may be it."""
+        oldest = (since - CLOCKS_APART).timestamp()
+        try:
+            me = await self._workspace.me()
+            messages = await self._read(f"{oldest:.6f}")
+        except (Shut, Gone, Refused, Full):  # then it is posted, if need be twice
+            return None
+        ours = [
+            one
+            for one in messages
+            if (me.user == one.get("user") or me.bot == one.get("bot_id"))
+            and one.get("ts") not in (*known, self.thread)
+            and not one.get("hidden")
+        ]
+        self._uploads.remember(mark, ours, known)
+        likely = None
+        streamed = self._streams is not None and mark.key not in self._never_streamed
+        for one in ours:
+            said = one.get("metadata") or {}
+            if said.get("event_type") == EVENT:
+                if said.get("event_payload") == metadata(mark)["event_payload"]:
+                    return str(one["ts"])
+            elif streamed and likely is None and not said and not one.get("files"):
+                likely = str(one["ts"])
+        return likely
+
+    async def _read(self, oldest: str, latest: str = "") -> list[Mapping[str, Any]]:
+        """What stands here since then, in no order."""
+        window: dict[str, Any] = {"oldest": oldest, "limit": LOOK_BACK, "include_all_metadata": True}
+        if latest:
+            window |= {"latest": latest, "inclusive": True}
+        found: list[Mapping[str, Any]] = []
+        for _ in range(PAGES):
+            async with self._workspace.calling() as client:
+                if self.thread:
+                    page: Any = await client.conversations_replies(
+                        channel=self.channel, ts=self.thread, **window
+                    )
+                else:
+                    page = await client.conversations_history(channel=self.channel, **window)
+            found += page["messages"]
+            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                break
+            window["cursor"] = cursor
+        return found
+
+    async def delete(self, message: str) -> None:
+        try:
+            if is_file(message):
+                await self._uploads.delete(message)
+                return
+            if self._streams is not None and self._streams.live(message):
+                await self._streams.end(message)
+            async with self._workspace.calling() as client:
+                await client.chat_delete(channel=self.channel, ts=message)
+        except Full:
+            raise Refused("it can't be deleted") from None
+
+
+def _put_out(message: Mapping[str, Any], run: str, note: str) -> dict[str, Any]:
+    """The edit that ends a message in the middle of its text: no stop button, `note` below, no plan that goes on."""
+    blocks = without_button(message.get("blocks") or (), custom_ids.stop(run))
+    for at, block in enumerate(blocks):
+        if block.get("type") == "plan":
+            tasks = [
+                {**one, "status": _ENDED.get(one["status"], one["status"])}
+                for one in block.get("tasks") or ()
+            ]
+            blocks[at] = {**block, "tasks": tasks}
+    text = f"{str(message.get('text') or '')[: TEXT - len(note) - 1]}\n{note}".strip()
+    return {"text": text, "blocks": [*blocks[: BLOCKS - 1], small(note)] if blocks else []}
+
+
+def is_file(message: str) -> bool:
+    return message.startswith(FILE)
+
+
+@dataclass(slots=True)
+class Uploads:
+    """A channel's, or a thread's: each file is a message of its own, sent in three steps, and found again.
+
+    Slack does not say which message a file has become, so such a message is known by its file.
+    """
+
+    workspace: Workspace
+    channel: str
+    thread: str = ""
+    _seen: dict[Mark, list[Mapping[str, Any]]] = field(default_factory=dict)
+
+    def remember(self, mark: Mark, messages: Sequence[Mapping[str, Any]], known: Collection[str]) -> None:
+        """One of these may be the mark's; which one, only its file will tell."""
+        files = [file for one in messages for file in one.get("files") or ()]
+        self._seen[mark] = [file for file in files if FILE + str(file.get("id")) not in known]
+
+    async def post(self, page: Page, mark: Mark) -> str:
+        """Send the page's file with its words. Raises Later, and the faults of a surface."""
+        assert page.file is not None
+        name, data = page.file
+        for file in self._seen.pop(mark, ()):
+            if file.get("name") == name and file.get("size") == len(data):
+                return FILE + str(file["id"])
+        if not data:
+            raise Refused("an empty file")
+        said = page.plain if page.body.strip() else None
+        try:
+            async with self.workspace.calling() as client:
+                ticket = await client.files_getUploadURLExternal(
+                    filename=name, length=len(data), alt_txt=said[:ALT] if said else None
+                )
+                await _send(str(ticket["upload_url"]), data)
+        except Unsure as fault:  # nobody has seen any of it yet
+            raise Later(str(fault)) from None
+        async with self.workspace.calling() as client:
+            await client.files_completeUploadExternal(
+                files=[{"id": str(ticket["file_id"]), "title": name}],
+                channel_id=self.channel,
+                thread_ts=self.thread or None,
+                initial_comment=said,
+            )
+        return FILE + str(ticket["file_id"])
+
+    async def same(self, message: str, page: Page) -> None:
+        """Raises Full where the message is another file than the page's, and Later."""
+        if page.file is None:
+            raise Full
+        try:
+            async with self.workspace.calling() as client:
+                there: Any = (await client.files_info(file=message.removeprefix(FILE)))["file"]
+        except Refused:  # it is gone, or files may not be read: then it is let be
+            return
+        if (there.get("name"), there.get("size")) != (page.file[0], len(page.file[1])):
+            raise Full
+
+    async def delete(self, message: str) -> None:
+        async with self.workspace.calling() as client:
+            await client.files_delete(file=message.removeprefix(FILE))
+
+
+async def _send(url: str, data: bytes) -> None:
+    """The address is a secret as long as it can be used: it is in no fault's text."""
+    timeout = aiohttp.ClientTimeout(total=UPLOAD_S)
+    async with aiohttp.ClientSession(timeout=timeout) as session, session.post(url, data=data) as answer:
+        if answer.status >= 500 or answer.status == 429:
+            raise Later(f"HTTP {answer.status}")
+        if answer.status != 200:
+            raise Refused(f"HTTP {answer.status}")

@@ -1,0 +1,112 @@
+"""How a run is shown on Slack: staged messages, with Slack's pages, the plan of a council, links to other threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from bot import commands
+from bot.adapters.slack.placing import Origin, origin_of
+from bot.adapters.slack.shown.heading import ASKED, PLAN, Plan
+from bot.adapters.slack.shown.home import POINTER, SlackHome
+from bot.adapters.slack.text.help import as_typed
+from bot.adapters.slack.text.render import pages
+from bot.adapters.staged_view import StagedView
+from bot.events import Changed, Ended, Request, Shown, Stage, View
+from bot.words import words
+
+if TYPE_CHECKING:
+    from bot.adapters.pen import Pens
+    from bot.adapters.slack.installed.workspaces import Workspaces
+    from bot.house import House
+    from storage.offers import Offers
+    from storage.outbox import Outbox
+
+ROLL_AFTER_S = 210.0
+"""A streamed message is ended by Slack after some five minutes; half a minute before we end it ourselves."""
+
+
+class Planned:
+    """A view beside which a plan follows the stages."""
+
+    def __init__(self, view: View, plan: Plan, home: SlackHome) -> None:
+        self._view = view
+        self._plan = plan
+        self._home = home
+
+    async def show(self, event: Shown) -> None:
+        if isinstance(event, Stage):
+            self._plan.enter(event)
+        await self._view.show(event)
+
+    async def change(self, changed: Changed) -> None:
+        await self._view.change(changed)
+
+    async def flush(self, status: Ended) -> None:
+        self._plan.end(status)
+        await self._view.flush(status)
+        if status != "stopped" and not self._plan.placed and await self._plan.left_over():
+            await self._home.find()  # the asker alone was told how it ended
+            self._plan.opened()
+        await self._plan.written()
+
+    async def close(self, status: Ended) -> None:
+        await self._view.close(status)
+
+
+def slack_view(
+    run: str,
+    request: Request,
+    origin: Origin,
+    outbox: Outbox,
+    offers: Offers,
+    home: SlackHome,
+    pens: Pens,
+    *,
+    roll_after_s: float = ROLL_AFTER_S,
+) -> View:
+    """One run's, on one home."""
+    say, in_thread = words(request.locale), _in_thread(origin)
+    view = StagedView(
+        run,
+        request,
+        outbox,
+        offers,
+        home,
+        pens,
+        home,
+        pages=pages,
+        folded=None,
+        spoken=partial(as_typed, thread=in_thread),
+        taken=(ASKED, PLAN, POINTER),
+        private=origin.private,
+        alone=origin.home == "alone",
+        share="page.share_there" if origin.home == "direct" else "page.share",
+        roll_after_s=roll_after_s,
+        wordless=attrgetter("wordless"),
+    )
+    if not commands.verb(request.work, request.verb).planned:
+        return view
+    plan = Plan(request, outbox, home, pens, home.heading, say)
+    home.opened = plan.opened
+    return Planned(view, plan, home)
+
+
+def _in_thread(origin: Origin) -> bool:
+    """Whether it is read in a thread, where Slack knows no commands."""
+    if origin.home == "alone":
+        return origin.thread != "" and (origin.earlier or origin.thread != origin.message)
+    return origin.home != "channel"
+
+
+def view_factory(house: House, workspaces: Workspaces, pens: Pens) -> Callable[[str, Request, Outbox], View]:
+    """How a run on Slack is shown; made again from the stored request after a crash."""
+
+    def view(run: str, request: Request, outbox: Outbox) -> View:
+        origin = origin_of(request.origin)
+        home = SlackHome(workspaces, request, origin, outbox, house.offers, house.threads, pens)
+        return slack_view(run, request, origin, outbox, house.offers, home, pens)
+
+    return view

@@ -1,0 +1,116 @@
+"""Buttons, thumbs, plans and small print as Block Kit, within Slack's limits. Pure; knows no stage.
+
+Limits: Slack's documentation, "Block elements" and "Blocks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bot.adapters.buttons_row import Button
+from bot.adapters.slack.text.mrkdwn import plain
+from bot.adapters.slack.text.page import Block
+from bot.words import Words
+
+LABEL = 75
+"""Characters of a button's text."""
+PER_ROW = 25
+"""Elements of an actions block."""
+SMALL = 2_900
+"""Characters of a context element; the documentation gives 3,000 for a text object."""
+TASKS = 50
+"""Task cards of a plan."""
+TASK = 300
+_FEEDBACK = "feedback:"
+"""What `custom_ids.feedback` begins with: here both thumbs are one element."""
+
+State = Literal["pending", "in_progress", "complete", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A stage as a plan shows it; `id` is unique within its plan."""
+
+    id: str
+    title: str
+    status: State
+
+
+def actions_of(buttons: Sequence[Button]) -> Block:
+    """A row of one to 25 buttons; a press tells the custom_id, as the action's id and as its value."""
+    return {"type": "actions", "elements": [_button(one) for one in buttons[:PER_ROW]]}
+
+
+def feedback_of(run: str, say: Words) -> Block:
+    """A thumb up and one down: action_id "feedback:<run>", value "up" or "down"."""
+    up, down = (
+        {"text": _text(say(f"slack_page.{verdict}"), LABEL), "value": verdict} for verdict in ("up", "down")
+    )
+    element = {
+        "type": "feedback_buttons",
+        "action_id": f"{_FEEDBACK}{run}",
+        "positive_button": up,
+        "negative_button": down,
+    }
+    return {"type": "context_actions", "elements": [element]}
+
+
+def rows_of(buttons: Sequence[Button], run: str, say: Words) -> Iterator[Block]:
+    """What `buttons_row.controls` offers: its thumbs become one element, in a block of their own."""
+    others = [one for one in buttons if not one.custom_id.startswith(_FEEDBACK)]
+    if others:
+        yield actions_of(others)
+    if len(others) < len(buttons):
+        yield feedback_of(run, say)
+
+
+def plan_of(tasks: Sequence[Task], title: str) -> Block:
+    """The stages of a run so far; the last fifty, should there be more."""
+    cards = [
+        {
+            "type": "task_card",
+            "task_id": one.id[:255],
+            "title": plain(one.title, TASK) or "…",
+            "status": one.status,
+        }
+        for one in tasks[-TASKS:]
+    ]
+    return {"type": "plan", "title": plain(title, TASK) or "…", "tasks": cards}
+
+
+def small(mrkdwn: str) -> Block:
+    """A line or more of small print; `mrkdwn` calls nobody and is at most SMALL characters."""
+    # verbatim: names and addresses in it stay words, and only what is marked up is a link.
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": mrkdwn, "verbatim": True}]}
+
+
+def section(mrkdwn: str) -> Block:
+    """Text at most SMALL characters; it calls nobody."""
+    return {"type": "section", "text": {"type": "mrkdwn", "text": mrkdwn, "verbatim": True}}
+
+
+def without_button(blocks: Sequence[Block], action_id: str) -> list[Block]:
+    """The blocks of a message but for this button, and for a row in which nothing else stands."""
+    found: list[Block] = []
+    for block in blocks:
+        if block.get("type") not in ("actions", "context_actions"):
+            found.append(block)
+        elif left := [one for one in block.get("elements", ()) if one.get("action_id") != action_id]:
+            found.append({**block, "elements": left})
+    return found
+
+
+def _button(one: Button) -> Block:
+    made: Block = {
+        "type": "button",
+        "action_id": one.custom_id,
+        "text": _text(f"{one.emoji} {one.label}".strip() or "…", LABEL),
+        "value": one.custom_id,
+    }
+    return {**made, "style": "primary"} if one.loud else made
+
+
+def _text(words: str, most: int) -> dict[str, Any]:
+    return {"type": "plain_text", "text": plain(words, most) or "…", "emoji": True}

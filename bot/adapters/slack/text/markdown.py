@@ -1,0 +1,314 @@
+"""Markdown as Slack's `markdown` block is to have it, in pieces in the order in which they may be shown. Pure.
+
+What has once come out for the beginning of a text comes out for all that it may grow to: a stream can only add.
+So whatever the rest of a text may yet turn into something else is held back: the last word, a link or code of
+which only half is there, a table. Slack draws headings, lists, quotes and code; tables it does not.
+
+Any line may turn out to be a table's header (GFM, 4.10: it need not begin with a pipe), and every answer begins with a
+line. So only a line that begins with a pipe, or whose second word is one, is held back whole; of another, what comes
+after its first pipe. Where such a line is a header all the same, and words of it have been shown, the table takes their
+place: the one case in which a stream is ended and its message rewritten.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from bot.adapters.blocks import Fence, fence
+from bot.adapters.draft import clean
+from bot.adapters.slack.text.inline import BROKEN, atoms, coded, inline, spoken
+from bot.adapters.slack.text.page import cost
+from bot.adapters.tables import tables
+from bot.readers.lines import opens_table
+
+TABLE = 1_500
+"""Of one part of a long table, as `cost` counts."""
+WHOLE = 2_400
+"""Of a part whose single row is longer than that, and which yet stands in one message."""
+_CHUNK = 400
+"""Characters of a word that is not cut."""
+_INDENT = 24
+
+_CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+_LINE_END = re.compile("\n|[\u2028\u2029]")
+_STEERING = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
+_UNDECIDED = re.compile(r"[\s>*+_=#~`.)\d-]*")
+_RULE_BEGUN = re.compile(r"[\s>|:-]*")
+"""Of a line, the beginning of which may be that of the rule under a table's header."""
+_TWO_WORDS = re.compile(rf"[^\s|]+\s+[^\s|]|[^\s|]*[{_CJK}][^\s|]{{4}}")
+"""Of a line without its marks of quotation: more than its first word, so that it does not begin like a table's header.
+A language that is written without blanks has no words; there it is more than a short cell holds."""
+_QUOTED = re.compile(r"^[ \t]*(?:>[ \t]?)+")
+_SMALL_PRINT = re.compile(r"\A-# (.*)")
+_LANGUAGE = re.compile(r"[\w+#.-]{1,20}", re.ASCII)
+_RULE = re.compile(r"^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
+_UNDERLINE = re.compile(r"^ {0,3}(?:=+|-{1,2})[ \t]*$")
+"""Would make a heading of the line before."""
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+|$)")
+_QUOTE = re.compile(r"^\s*(?:>[ \t]*)+(?![=<-])")
+_ITEM = re.compile(r"^(\s*)(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+)(?=\S)")
+_SINGLE = re.compile(f"[{_CJK}]")
+_WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+|\s+")
+_OPENING = re.compile(r"^(?:#{1,6}|[-*+>]|\d{1,9}[.)])$")
+_RULED = "─" * 24
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What is not cut any further; `lead` parts it from the one before, where that stands in the same message.
+
+    `head`: what comes before it at the top of another message. `code`: it stands in code that is still open.
+    `glued`: it belongs to the one before.
+    """
+
+    text: str
+    lead: str = ""
+    head: str = ""
+    code: bool = False
+    glued: bool = False
+
+
+def pieces(markdown: str, *, whole: bool = True) -> list[Piece]:
+    """What the text says; of one that is not `whole`, what will stay so however it goes on."""
+    writer = _Writer(whole)
+    *lines, last = _LINE_END.split(markdown)
+    if whole:
+        lines.append(last)
+    lines = [_cleaned(one) for one in lines]
+    if steered := _STEERING.search(last):
+        last = last[: steered.start()]
+    last = clean(last)
+    decided = "" if whole else None if _RULE_BEGUN.fullmatch(last) else last
+    for line, following in zip(lines, [*lines[1:], decided], strict=False):
+        if not writer.line(line, following):
+            return writer.made
+    if whole:
+        writer.end()
+    else:
+        writer.growing(last)
+    return writer.made
+
+
+@dataclass(slots=True)
+class _Writer:
+    whole: bool
+    made: list[Piece] = field(default_factory=list)
+    gap: bool = False
+    fence: Fence | None = None
+    opening: str = ""
+    opened: bool = False
+    glue: bool = False
+    table: list[str] = field(default_factory=list)
+    quoted: bool = False
+
+    def line(self, line: str, following: str | None) -> bool:
+        """A line that is whole. False if what follows must be known before it can be shown."""
+        if self.fence is not None:
+            if ">" not in self.fence.before or line.lstrip().startswith(">"):
+                self._code_line(self.fence, line)
+                return True
+            self._close()
+        bare = _QUOTED.sub("", line, count=1)
+        quoted = bare != line
+        if self.table:
+            if "|" in bare and quoted == self.quoted:
+                self.table.append(bare)
+                return True
+            self._end_table()
+        if not line.strip():
+            self.gap = True
+            return True
+        if opened := fence(line):
+            self._open(opened)
+            return True
+        if "|" in bare:
+            if following is None:
+                self.growing(line)
+                return False
+            under = _QUOTED.sub("", following, count=1)
+            if (under != following) == quoted and opens_table(bare, under):
+                self.table, self.quoted = [bare], quoted
+                return True
+        self._add(_line_pieces(line), self._between())
+        return True
+
+    def growing(self, line: str) -> None:
+        """The last line, of which only the beginning is there."""
+        if self.table:
+            for part in self._parts()[:-1]:
+                self._add_part(part)
+            return
+        before = line.partition("|")[0]
+        begun = _TWO_WORDS.match(before.lstrip(" \t>")) and not _UNDECIDED.fullmatch(before)
+        if self.fence is None and begun and not fence(line):
+            self._add(_line_pieces(before, whole=False), self._between())
+
+    def end(self) -> None:
+        if self.table:
+            self._end_table()
+        if self.fence is not None:
+            self._close()
+
+    def _between(self) -> str:
+        lead = "" if not self.made else "\n\n" if self.gap else "\n"
+        self.gap = False
+        return lead
+
+    def _add(self, found: tuple[Piece, ...], lead: str) -> None:
+        for at, piece in enumerate(found):
+            self.made.append(replace(piece, lead=lead, glued=self.glue) if at == 0 else piece)
+            self.glue = False
+        self.glue = bool(found) and _HEADING.match(found[0].text) is not None
+
+    def _open(self, opened: Fence) -> None:
+        if marker := opened.before.replace(">", " ").strip():
+            # A hyphen alone in a line would make a heading of the line before.
+            self._add((Piece("•" if marker in "-*+" else marker),), self._between())
+        language = _LANGUAGE.fullmatch(opened.info)
+        self.fence, self.opening, self.opened = opened, f"```{opened.info if language else ''}\n", False
+        if opened.info and not language:
+            self._code(opened.info)
+
+    def _code_line(self, opened: Fence, line: str) -> None:
+        if opened.closed_by(line):
+            self._close()
+            return
+        indent = len(opened.before)
+        if ">" in opened.before:
+            line = re.sub(r"^\s*(?:> ?)+", "", line)
+        elif not line[:indent].strip():
+            line = line[indent:]
+        self._code(line.rstrip())
+
+    def _code(self, line: str) -> None:
+        text = _coded(line)
+        parts = [text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK)] or [""]
+        for at, part in enumerate(parts):
+            if self.opened:
+                lead = "\n" if at == 0 else ""
+                self.made.append(Piece(part, lead, self.opening, code=True))
+            else:
+                # The opening goes with the first line, or it might stand alone at the end of a message.
+                self._add((Piece(self.opening + part, code=True),), self._between())
+                self.opened = True
+
+    def _close(self) -> None:
+        if not self.opened:
+            self._code("")
+        self.made.append(Piece("```", "\n", glued=True))
+        self.fence = None
+
+    def _parts(self) -> list[str]:
+        return list(_tabled("\n".join(self.table)))
+
+    def _end_table(self) -> None:
+        for part in self._parts():
+            self._add_part(part)
+        self.table = []
+
+    def _add_part(self, part: str) -> None:
+        lines = part.split("\n")
+        if self.quoted and lines[0] != "```":  # code has no place in a quotation, and stands for itself
+            lines = [f"> {one}" for one in lines]
+            part = "\n".join(lines)
+        if cost(part) <= WHOLE:
+            self._add((Piece(part),), self._between())
+        elif lines[0] == "```":
+            self.opening, self.opened = "```\n", False
+            for line in lines[1:-1]:
+                self._code(line)
+            self._close()
+        else:
+            for line in lines:
+                self._add(_line_pieces(line), self._between())
+
+
+# Of a growing text nearly every line is the same as a moment ago.
+_cleaned = lru_cache(4096)(clean)
+_coded = lru_cache(4096)(coded)
+# Of a growing table nearly every cell is, and each is looked at several times.
+_celled = lru_cache(8192)(spoken)
+_prosed = lru_cache(8192)(inline)
+
+
+@lru_cache(256)
+def _tabled(source: str) -> tuple[str, ...]:
+    made = tables(source, TABLE, cost, code=_celled, prose=_prosed)
+    # The columns' names over a list of records are small print on other platforms.
+    return tuple(_SMALL_PRINT.sub(r"_\1_", one) for one in made)
+
+
+@lru_cache(4096)
+def _line_pieces(line: str, *, whole: bool = True) -> tuple[Piece, ...]:
+    """Of a line that is not `whole`, what will stay so however it goes on. It must be known what kind it is.
+
+    Nearly every line of a growing text is the same as a moment ago.
+    """
+    if _RULE.match(line):
+        return (Piece(_RULED),)
+    if _UNDERLINE.match(line):
+        return (Piece(f"\\{line.strip()}"),)
+    if heading := _HEADING.match(line):
+        return _words_of(heading[1] + " ", line[heading.end() :], whole=whole)
+    if quote := _QUOTE.match(line):
+        inner = _ITEM.match(line[quote.end() :].lstrip())
+        prefix = "> " + (_marker(inner) if inner else "")
+        rest = line[quote.end() :].lstrip()[inner.end() if inner else 0 :]
+        return _words_of(prefix, rest, whole=whole, head="> ")
+    if item := _ITEM.match(line):
+        return _words_of(_marker(item), line[item.end() :], whole=whole)
+    rest = line.lstrip()
+    return _words_of(_indent(line[: len(line) - len(rest)]), rest, whole=whole)
+
+
+def _marker(item: re.Match[str]) -> str:
+    return f"{_indent(item[1])}{item[2] + '.' if item[2] else '-'} "
+
+
+def _indent(blanks: str) -> str:
+    return " " * min(len(blanks.expandtabs(4)), _INDENT)
+
+
+def _words_of(prefix: str, rest: str, *, whole: bool, head: str = "") -> tuple[Piece, ...]:
+    """The line's words; of one that is not `whole`, those that are."""
+    if rest.startswith("~~~"):
+        rest = "~" + BROKEN + rest[1:]
+    found: list[Piece] = []
+    text, lead, used, settled = prefix, "", 0, 0
+
+    def end() -> None:
+        nonlocal text, lead, used
+        if text.strip():
+            # At the top of another message it must not become a heading or a list.
+            top = head + (BROKEN if _OPENING.match(text) else "") if found else ""
+            found.append(Piece(text, lead, top))
+            text, lead, used = "", "", 0
+
+    for part, solid in _parts(rest, whole):
+        single = not solid and _SINGLE.match(part) is not None
+        if single or part == " " or used + len(part) > _CHUNK:
+            end()
+        if part == " ":
+            lead, settled = " " if found else "", len(found)
+        else:
+            text, used = text + part, used + len(part)
+            if single:
+                end()
+                settled = len(found)
+    end()
+    return tuple(found if whole else found[:settled])
+
+
+def _parts(line: str, whole: bool) -> Iterator[tuple[str, bool]]:
+    """The line's parts, blanks as one, and whether each is solid; none is longer than a piece may be."""
+    for atom in atoms(line, whole=whole):
+        if atom.solid:
+            yield atom.text, True
+            continue
+        for found in _WORD.finditer(atom.text):
+            part = " " if found[0].isspace() else found[0]
+            for at in range(0, len(part), _CHUNK):
+                yield part[at : at + _CHUNK], False

@@ -1,0 +1,131 @@
+"""Strangers' words made fit for Slack: nobody is called by them, and no link of theirs misleads. Pure.
+
+A `markdown` block, a mrkdwn text (https://docs.slack.dev/messaging/formatting-message-text) and a plain_text object
+each read words in their own way. Wherever words of a model, a document or a person go, `safe`, `mrkdwn`, `line`,
+`literal` or `plain` is what they go through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from bot.adapters.draft import clean, shortened
+from bot.adapters.slack.text.inline import BROKEN, words
+from bot.adapters.slack.text.markdown import pieces
+from bot.adapters.slack.text.page import size
+
+_PART = re.compile(
+    r"(?P<code>`[^`\n]+`)"
+    r"|\[(?P<label>[^\[\]\n]*)\]\((?P<url>https?://[^\s()<>]+)\)"
+    r"|<(?P<auto>https?://[^\s<>]+)>"
+    r"|\\(?P<escape>[!-/:-@\[-`{-~])"
+    r"|(?P<strong>\*\*|__)|(?P<strike>~~)|(?P<em>(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*]))",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^#{1,6} +")
+_QUOTES = re.compile(r"(?:> ?)+")
+_ITEM = re.compile(r"^(\s*)- ")
+
+
+def converted(markdown: str) -> str:
+    """The same words; never longer than `page.cost` of the Markdown."""
+    code, shown = False, []
+    for line in markdown.split("\n"):
+        if line.startswith("```"):
+            code = not code
+            shown.append("```")
+        else:
+            shown.append(escaped(line) if code else _line(line))
+    return "\n".join(shown)
+
+
+def escaped(text: str) -> str:
+    """The three characters that Slack's markup is made of (its documentation, "Escaping text")."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _line(line: str) -> str:
+    if quotes := _QUOTES.match(line):
+        return "> " * quotes[0].count(">") + _line(line[quotes.end() :])
+    if heading := _HEADING.match(line):
+        words = _inline(re.sub(r"\s+#+$", "", line[heading.end() :])).replace("*", "")
+        return f"*{words}*" if words.strip() else ""
+    return _inline(_ITEM.sub(r"\1• ", line))
+
+
+def _inline(line: str) -> str:
+    shown, at = [], 0
+    for part in _PART.finditer(line):
+        shown += [escaped(line[at : part.start()]), _shown(part)]
+        at = part.end()
+    return "".join([*shown, escaped(line[at:])])
+
+
+def _shown(part: re.Match[str]) -> str:
+    match part.lastgroup:
+        case "code":
+            return escaped(part[0])
+        case "url":
+            label = escaped(part["label"].replace("**", "").replace("|", "¦"))
+            return f"<{escaped(part['url'])}|{label}>"
+        case "auto":
+            return f"<{escaped(part['auto'])}>"
+        case "escape":
+            mark = part["escape"]
+            return mark + BROKEN if mark in "*_~" else escaped(mark)
+        case "strong":
+            return "*"
+        case "strike":
+            return "~"
+        case _:
+            return "_"
+
+
+_CALL = re.compile(
+    r"(?:@|&(?:amp;)*(?:#0*64|#x0*40|commat);)(?=everyone|here|channel)"
+    r"|(?:<|&(?:amp;)*(?:lt|#0*60|#x0*3c);)(?=[@!#])",
+    re.IGNORECASE,
+)
+
+
+def safe(markdown: str) -> str:
+    """A model's or a document's Markdown for a `markdown` block or a stream. What is safe is so again."""
+    return "".join(piece.lead + piece.text for piece in pieces(markdown))
+
+
+def mrkdwn(markdown: str) -> str:
+    """The same in mrkdwn, for a text, a section or a context."""
+    return converted(safe(markdown))
+
+
+def line(markdown: str, most: int) -> str:
+    """Markdown as one line of mrkdwn, of at most `most` characters."""
+    return _within(mrkdwn, " ".join(clean(markdown).split()), most)
+
+
+def literal(text: str, most: int = 0) -> str:
+    """Words as they stand for a mrkdwn text, in one line: nothing in them is markup. `most`: at most so long.
+
+    Their asterisks of emphasis go, since a book's bold is noise in a quotation.
+    """
+    said = " ".join(clean(text).replace("**", "").split())
+    return _within(_literal, said, most) if most else _literal(said)
+
+
+def plain(text: str, most: int) -> str:
+    """Words for a plain_text object, in one line of at most `most` characters."""
+    said = _CALL.sub(lambda found: found[0] + BROKEN, " ".join(clean(text).split()))
+    return shortened(said, most, size)
+
+
+def _literal(said: str) -> str:
+    return converted(words(said))
+
+
+def _within(made: Callable[[str], str], said: str, most: int) -> str:
+    """What is made of the words, shortened until it fits: how much escaping adds is not known beforehand."""
+    room = most
+    while size(shown := made(shortened(said, room, size))) > most and room > 2:
+        room = max(min(room * most // size(shown), room - 1), 2)
+    return shown

@@ -1,0 +1,320 @@
+"""A stage as it stands right now, to the messages that show it on Slack. Pure; knows no client and no channel.
+
+Text fills one message after another, each so short that its plain form, without blocks, holds it too. What stands
+under the text (notes, sources, buttons) goes with the last of them; files are messages of their own.
+
+
+Where a message ends depends only on what it holds and what comes next, not on what follows later: so a growing text
+never takes anything out of a message that has been shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import PurePath
+
+from bot.adapters.buttons_row import Offer, controls, offers
+from bot.adapters.citations import SourceList
+from bot.adapters.draft import clean, shortened
+from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.slack.text.elements import (
+    LABEL,
+    SMALL,
+    Task,
+    actions_of,
+    plan_of,
+    rows_of,
+    section,
+    small,
+)
+from bot.adapters.slack.text.inline import words
+from bot.adapters.slack.text.markdown import Piece, pieces
+from bot.adapters.slack.text.mrkdwn import converted, line, literal
+from bot.adapters.slack.text.page import TEXT, Block, Page, cost, size
+from bot.events import Picture, Status
+from bot.words import Words
+
+SPARE = 12
+"""Characters kept free of the limit, for line ends between the parts."""
+TITLE = 200
+NOTE = 600
+PASSING = 240
+SOURCES = 1_900
+PROMPT = 120
+ASKED = 2_400
+ALT = 1_000
+"""Of what is said of a picture; Slack takes 1,000 (its documentation, "files.getUploadURLExternal")."""
+BAR = 10
+SOURCE_LIST = SourceList(literal, size, number="*[{}]*")
+
+BODY = 3_200
+"""Of a message's text, as `cost` counts. Its plain form, which chat.update holds to 4,000 characters, then says all
+of it, with some room for what stands below; and in a thread three screens are as much as anybody wants in one.
+"""
+BLOCK, LINE, SENTENCE, WORD = 2_500, 2_800, 3_000, 3_100
+"""From where on a message ends before the next block, or line, or sentence, or word."""
+
+CLOSING = "\n```"
+_cost = lru_cache(8192)(cost)
+"""Of words, most of which come again: a growing text is filled in anew each time."""
+_SENTENCE = re.compile(r"[.!?…。！？][\"'”’)\]*_]*\Z")
+
+
+@dataclass(slots=True)
+class Filled:
+    """A message's text. `code`: it ends in code that is still open."""
+
+    text: str = ""
+    used: int = 0
+    code: bool = False
+
+    @property
+    def closed(self) -> str:
+        return self.text + CLOSING if self.code else self.text
+
+
+def pages(sheet: Sheet, facts: Facts) -> list[Page]:
+    """The stage's messages in order, at least one.
+
+    While the text grows, each page's body is the beginning of what it will be later, and only the last one changes.
+    A page may end, and its text go on, in the middle of code: it is closed there, and opened again.
+    """
+    growing = sheet.growing and not facts.ended
+    *full, last = _texts(sheet, growing)
+    made = [Page(one.closed, plain=_full(one.closed)) for one in full]
+    # What failed is told at the end: beside a text that grows, with its passing line, there may be no room for it.
+    notes, fixed = _notes(sheet, facts), [] if growing else _failed(sheet, facts)
+    offered = [] if growing else _offered(sheet, facts.run)
+    room = TEXT - SPARE - _length([*fixed, *(one.prompt for one in offered)])
+    files = [] if growing or facts.no_files else _files(sheet)
+    if growing:
+        notes_shown = _as_fit(notes, room - cost(last.closed) - PASSING)
+        return [*made, _last(sheet, facts, last, notes_shown, [], [], [])]
+    if cost(last.text) + _length(notes) > room:  # then what stands below goes on in messages of its own
+        made += [Page(last.closed, plain=_full(last.closed))] if last.text else []
+        *packed, notes = _packed(notes, room)
+        made += [Page("", closing=(small(said),), plain=said) for said in map("\n".join, packed)]
+        last = Filled()
+    names = [literal(one.name, 100) for one in sheet.files] if files and not made else []
+    return [*made, _last(sheet, facts, last, notes, fixed, offered, names), *files]
+
+
+def asked(asked: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title: str = "") -> Page:
+    """Who asked what, and under it the plan of `tasks`, called `title`. `who` is a name, and calls nobody."""
+    lines = [say("page.asked", who=f"**{words(who) or '…'}**")]
+    room = ASKED
+    for one in filter(None, map(words, shortened(clean(asked), ASKED, size).split("\n"))):
+        room -= cost(one) + 3
+        if room < 0:
+            lines.append("> …")
+            break
+        lines.append(f"> {one}")
+    body = "\n".join(lines)
+    plan = (plan_of(tasks, title or say("slack_page.plan")),) if tasks else ()
+    return Page(body, closing=plan, plain=converted(body))
+
+
+def progress(status: Status) -> str:
+    """The passing line, with a bar where the total is known."""
+    text = line(status.text, PASSING - 40)
+    if status.done is None or not status.total:
+        return text
+    share = min(max(status.done / status.total, 0.0), 1.0)
+    filled = int(share * BAR)
+    return f"{text}  {'▰' * filled}{'▱' * (BAR - filled)} {status.done}/{status.total}"
+
+
+def _texts(sheet: Sheet, growing: bool) -> list[Filled]:
+    """The title and the text, at least one page of them."""
+    title = words(shortened(" ".join(clean(sheet.title).split()), TITLE, size))
+    found = pieces(sheet.text, whole=not growing)
+    titled = [Piece(f"### {title}")] if title else []
+    if titled and found:
+        found[0] = replace(found[0], lead="\n", glued=True)
+    # What comes before a cut is what was shown of the text when it had come so far, but not the title alone.
+    breaks = {len(titled) + max(1, _settled(sheet.text[:at])) for at in sheet.cuts}
+    return fill([*titled, *found], breaks) or [Filled()]
+
+
+@lru_cache(64)
+def _settled(text: str) -> int:
+    """The pieces of it that stay however it goes on."""
+    return len(pieces(text, whole=False))
+
+
+_full = lru_cache(256)(converted)
+"""Of the messages that are full already, as long as the last one grows."""
+
+
+def _offered(sheet: Sheet, run: str) -> list[Offer]:
+    return [
+        replace(one, prompt=one.prompt and literal(one.prompt, PROMPT))
+        for one in offers(sheet, run, LABEL, size)
+    ]
+
+
+def _notes(sheet: Sheet, facts: Facts) -> list[str]:
+    """What stands under the text and stays, in mrkdwn. `sheet.links` are mrkdwn already."""
+    say = facts.say
+    notes = [f"↻ {say('page.replaces')}"] if sheet.replaces else []
+    notes += [one for one in sheet.links if size(one) <= NOTE]
+    notes += [f"ⓘ {line(one, NOTE)}" for one in sheet.notices]
+    if sheet.files and facts.no_files:
+        names = shortened(", ".join(literal(one.name, 100) for one in sheet.files), NOTE // 2, size)
+        notes.append(f"ⓘ {say('page.no_files', names=names, permission=facts.no_files)}")
+    if facts.last and facts.ended == "stopped":
+        notes.append(f"⏹ {say('page.stopped')}")
+    if facts.last and facts.ended and facts.hint:
+        notes.append(line(facts.hint, NOTE))
+    return notes
+
+
+def _failed(sheet: Sheet, facts: Facts) -> list[str]:
+    """The sentence of a failure and the run to ask about; nothing where nothing failed."""
+    text = sheet.failed
+    if not text and facts.last and facts.ended == "failed":
+        text = facts.say("page.failed")
+    if not text:
+        return []
+    run = facts.say("page.run", run=facts.run[:8])
+    return [line(text, 2 * NOTE), f"`{run}`"]
+
+
+def _passing(sheet: Sheet, facts: Facts, body: str) -> str:
+    if not sheet.growing or facts.ended:
+        return ""
+    if sheet.status is not None:
+        return progress(sheet.status)
+    return facts.say("page.working") if Page(body).wordless else ""  # what there is of it may be held back
+
+
+def _last(
+    sheet: Sheet,
+    facts: Facts,
+    text: Filled,
+    notes: list[str],
+    failed: list[str],
+    offered: list[Offer],
+    names: list[str],
+) -> Page:
+    growing = sheet.growing and not facts.ended
+    body = text.text if growing else text.closed
+    plain = converted(text.closed)
+    passing = _passing(sheet, facts, body)
+    prompts = [one.prompt for one in offered]
+    used = SPARE + size(plain) + _length([*notes, passing, *failed, *prompts])
+    found = SOURCE_LIST.sources(sheet.citations, sheet.text, facts.say)
+    listed, hidden = SOURCE_LIST.fitting(found, SOURCES, facts.say, quotes=True)
+    closing = [small(listed)] if listed else []
+    quoted, short = SOURCE_LIST.fitting(found, TEXT - used, facts.say, quotes=True)
+    plainly, left_out = SOURCE_LIST.fitting(found, TEXT - used, facts.say, quotes=False)
+    if short == left_out:
+        plainly = quoted
+    if not (body or notes or failed or offered or closing or passing):
+        notes = [f"📎 {shortened(', '.join(names), NOTE, size)}"] if names else [facts.say("page.nothing")]
+    blocks = [*closing, *(small("\n".join(one)) for one in _packed(notes, SMALL) if one)]
+    rows: list[Block] = []
+    for one in offered:
+        blocks += [small(one.prompt)] if one.prompt else []
+        blocks.append(actions_of(one.buttons))
+        rows.append(actions_of(one.buttons))
+    if failed:
+        blocks += [section(failed[0]), small(failed[1])]
+    buttons = list(rows_of(controls(sheet, facts, more=bool(hidden or left_out)), facts.run, facts.say))
+    says = [plain, plainly, *notes, passing, *prompts, *failed]
+    return Page(
+        body,
+        passing,
+        (*blocks, *buttons),
+        "\n".join(filter(None, says)) or "…",
+        (*rows, *buttons),
+        growing,
+    )
+
+
+def _files(sheet: Sheet) -> list[Page]:
+    """A message for each file. They come once the stage is closed, so that nothing is uploaded twice."""
+    made: list[Page] = []
+    taken: set[str] = set()
+    for one in sheet.files:
+        name = _file_name(one.name, taken)
+        said = shortened(words(one.alt), ALT, size) if isinstance(one, Picture) else ""
+        data = one.png if isinstance(one, Picture) else one.data
+        made.append(Page(said, plain=converted(said) or literal(name), file=(name, data)))
+    return made
+
+
+def _file_name(name: str, taken: set[str]) -> str:
+    """A name that calls nobody and that every system takes; no two of a stage are the same."""
+    path = PurePath(re.sub(r"[^\w .()-]+", "_", clean(name)).lstrip("._- ")[-80:].strip() or "file")
+    made, number = path.name, 2
+    while made in taken:
+        made, number = f"{path.stem}-{number}{path.suffix}", number + 1
+    taken.add(made)
+    return made
+
+
+def _packed(lines: list[str], room: int) -> list[list[str]]:
+    """The lines in groups of at most `room` characters; at least one group."""
+    most = min(room, SMALL)
+    groups: list[list[str]] = [[]]
+    for one in lines:
+        if groups[-1] and _length(groups[-1]) + size(one) > most:
+            groups.append([])
+        groups[-1].append(one)
+    return groups
+
+
+def _as_fit(lines: list[str], room: int) -> list[str]:
+    kept = []
+    for one in lines:
+        room -= size(one) + 1
+        if room < 0:
+            break
+        kept.append(one)
+    return kept
+
+
+def _length(lines: Sequence[str]) -> int:
+    return sum(size(one) + 1 for one in lines if one)
+
+
+def fill(found: Iterable[Piece], breaks: Collection[int] = ()) -> list[Filled]:
+    """The pieces in messages of at most BODY. At each of `breaks`, counted in pieces, or soon after, another begins."""
+    made: list[Filled] = []
+    wanted = False
+    for at, piece in enumerate(found):
+        wanted = wanted or at in breaks
+        length = len(piece.lead) + _cost(piece.text)
+        if not made or (wanted and not piece.glued) or _ends(made[-1], piece, length):
+            wanted = False
+            if made and made[-1].code:
+                made[-1] = Filled(made[-1].closed)
+            made.append(Filled(piece.head + piece.text, cost(piece.head + piece.text), piece.code))
+        else:
+            page = made[-1]
+            page.text += piece.lead + piece.text
+            page.used += length
+            page.code = piece.code
+    return made
+
+
+def _ends(page: Filled, piece: Piece, length: int) -> bool:
+    """Whether the piece begins another message."""
+    if page.used < BLOCK and page.used + length <= BODY - len(CLOSING):
+        return False
+    if page.code and not piece.code:
+        return False
+    closing = len(CLOSING) if piece.code else 0
+    if page.used + length + closing > BODY:
+        return True
+    if piece.glued or not piece.lead:
+        return False
+    if "\n" in piece.lead:
+        enough = SENTENCE if page.code else BLOCK if "\n\n" in piece.lead else LINE
+    else:
+        enough = SENTENCE if _SENTENCE.search(page.text[-8:]) else WORD
+    return page.used >= enough

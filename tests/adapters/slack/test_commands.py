@@ -1,0 +1,209 @@
+"""Slash commands on Slack: from what is typed after them to a run, a window, or a sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+from slack_bolt.async_app import AsyncBoltContext
+
+from bot.adapters.cooldown import LOOKS
+from bot.adapters.slack.installed.manifest import COMMANDS
+from bot.adapters.slack.received.commands import Invoked, line_of
+from bot.command_line import parse
+from bot.commands import TABLE
+from bot.verb import Verb
+from tests.adapters.slack.table import Table
+from tests.fakes.slack.delivery import COMMAND
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_a_works_command_asks_in_a_thread_that_is_still_to_be_made(at: Table) -> None:
+    sent = await at.slack.command(at.ana, at.channel, "/rules", "ask Who cast <it> & why? —shelf rules")
+    await at.ended()
+    asked = at.asked
+    assert (asked.work, asked.verb, asked.text) == ("rules", "ask", "Who cast <it> & why?")
+    assert asked.options == {"shelf": "rules"}
+    assert (asked.author.id, asked.author.name, asked.author.admin) == (at.ana.id, "Ana", False)
+    assert (asked.place.space, asked.place.channel, asked.place.thread) == (at.space, at.channel.id, asked.id)
+    assert (at.origin.home, at.origin.thread, at.origin.asked) == ("thread", "", "Who cast <it> & why?")
+    assert at.origin.response_url == sent.payload["response_url"]
+
+
+async def test_every_verb_can_be_said_after_the_bots_own_command() -> None:
+    for row in TABLE:
+        assert parse(line_of("/sutradhar", row.example.removeprefix("/"))).verb is row
+        assert row.bare or f"/{row.work}" in COMMANDS
+
+
+async def test_what_is_done_at_once_goes_to_the_channel_and_what_is_private_to_one_person(at: Table) -> None:
+    asked = [
+        (at.channel, "/rules roll 2d6"),
+        (at.channel, "rules roll 2d6 --private"),
+        (at.channel, "rules ask Who? --private"),
+        (at.team.dm(at.ana), "rules ask Who? --private"),
+    ]
+    for n, (channel, text) in enumerate(asked):
+        await at.slack.command(at.ana, channel, "/sutradhar", text)
+        await at.ended(n + 1)
+    assert [(one.home, one.private) for one in at.origins] == [
+        ("channel", False),
+        ("alone", True),
+        ("direct", True),
+        ("thread", False),
+    ]
+    assert [one.place.channel for one in at.requests[2:]] == [f"@{at.ana.id}", at.team.dm(at.ana).id]
+
+
+async def test_a_command_that_comes_twice_is_one_run(at: Table) -> None:
+    sent = await at.slack.command(at.ana, at.channel, "/rules", "roll 3d6")
+    again = await at.slack.send_envelope(at.team, COMMAND, sent.payload)
+    await at.ended()
+    assert again.acked is not None
+    assert at.asked.text == "3d6"
+
+
+@pytest.mark.parametrize(
+    ("command", "text"), [("/rules", "ask"), ("/council", "ask --level full"), ("/rules", "lookup")]
+)
+async def test_a_command_without_its_text_opens_a_window(at: Table, command: str, text: str) -> None:
+    before = len(at.slack.views)
+    sent = await at.slack.command(at.ana, at.channel, command, text)
+    await at.slack.until(lambda: at.slack.views[before:])
+    assert sent.acked is not None
+    assert at.slack.views[-1].user is at.ana
+    assert at.whispers(at.ana) == []
+
+
+async def test_a_prompt_is_changed_in_a_window_with_its_text(at: Table) -> None:
+    before = len(at.slack.views)
+    await at.slack.command(at.bia, at.channel, "/prompts", "edit rag")
+    view = (await at.slack.until(lambda: at.slack.views[before:]))[0]
+    assert "{question}" in str(view.blocks)
+
+
+def _by(row: Verb) -> str:
+    """What comes before a row's path: files come with a mention, not with a command."""
+    if row.argument is not None and row.argument.many:
+        return "@sutradhar "
+    return "/sutradhar " if row.bare else "/"
+
+
+async def test_help_is_answered_on_the_spot(at: Table) -> None:
+    await at.slack.command(at.ana, at.channel, "/sutradhar")
+    await at.slack.until(lambda: at.whispers(at.ana))
+    (shown,) = at.whispers(at.ana)
+    assert all(f"{_by(row)}{row.path}" in shown for row in TABLE)
+    assert "`/sutradhar setup`" in shown
+    assert "without a slash is" not in shown, "in threads it may be a command"
+    assert "@sutradhar rules lookup Grappled" in shown
+    assert at.requests == []
+
+
+async def test_what_is_in_place_is_told_to_an_admin_and_to_nobody_else(at: Table) -> None:
+    for who, said in ((at.bia, "What is in place here"), (at.ana, "Only admins of this workspace")):
+        await at.slack.command(who, at.channel, "/sutradhar", "setup")
+        await at.slack.until(lambda who=who: at.whispers(who))  # type: ignore[misc]
+        assert said in at.whispers(who)[0]
+    assert at.requests == []
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "has", "has_not"),
+    [
+        ("/rules", "", "/rules ask QUESTION", "/library add"),
+        ("/library", "help", "@sutradhar library add --shelf SHELF", "/rules ask"),
+        ("/rules", "help ask", "--strategy", "/rules roll"),
+        ("/sutradhar", "help rules roll", "/rules roll EXPRESSION", "--strategy"),
+    ],
+)
+async def test_help_of_one_work_or_verb(at: Table, command: str, text: str, has: str, has_not: str) -> None:
+    await at.slack.command(at.ana, at.channel, command, text)
+    await at.slack.until(lambda: at.whispers(at.ana))
+    (shown,) = at.whispers(at.ana)
+    assert has in shown
+    assert has_not not in shown
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "said"),
+    [
+        ("/rules", "aks Who?", "Did you mean /rules ask?"),
+        ("/sutradhar", "rulez roll 2d6", "/sutradhar help lists everything."),
+        ("/rules", "ask Who? --stratgy single", "Did you mean --strategy?"),
+        (
+            "/library",
+            "add --shelf rules",
+            "Attach the files to a message that mentions me and says library add",
+        ),
+        ("/library", "add handbook.md --shelf rules", "a slash command can bring none along"),
+        ("/sutradhar", "setup", "Only admins of this workspace may use /sutradhar setup"),
+        ("/library", "remove handbook.md", "/library remove needs --shelf"),
+        ("/prompts", "reset rag", "Only those who manage this place may use /prompts reset"),
+    ],
+)
+async def test_what_cannot_be_done_is_told_to_the_person_alone(
+    at: Table, command: str, text: str, said: str
+) -> None:
+    sent = await at.slack.command(at.ana, at.channel, command, text)
+    assert sent.acked is not None
+    await at.slack.until(lambda: at.whispers(at.ana))
+    (told,) = at.whispers(at.ana)
+    assert said in told.replace("`", "")
+    assert at.requests == []
+
+
+@pytest.mark.parametrize(("command", "text"), [("/sutradhar", "usage --days 7"), ("/sessions", "list")])
+async def test_what_is_ones_own_is_shown_to_nobody_else(at: Table, command: str, text: str) -> None:
+    await at.slack.command(at.ana, at.channel, command, text)
+    await at.ended()
+    assert at.origin.home == "alone"
+
+
+async def test_a_command_is_acknowledged_in_time_even_where_the_database_is_slow(at: Table) -> None:
+    acknowledged = asyncio.Event()
+
+    async def ack() -> None:
+        acknowledged.set()
+
+    body = {
+        "command": "/rules",
+        "text": "roll 2d6",
+        "user_id": at.ana.id,
+        "channel_id": at.channel.id,
+        "trigger_id": f"slow {at.channel.id}",
+    }
+    context: Any = AsyncBoltContext({"team_id": at.space})
+    database = at.app.house.config.data_dir / "sutradhar.db"
+    with closing(sqlite3.connect(database, isolation_level=None, check_same_thread=False)) as other:
+        await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
+        await Invoked(at.bot.intake, ack_s=0.1).on_command(body, context, ack)  # type: ignore[arg-type]
+        assert acknowledged.is_set()
+        assert at.requests == []
+        # What is kept soon enough is acknowledged when it is, and not before.
+        usual = asyncio.create_task(at.slack.command(at.ana, at.channel, "/rules", "roll 3d6"))
+        await asyncio.wait({usual}, timeout=0.3)
+        assert not usual.done()
+        other.execute("ROLLBACK")
+    assert (await usual).acked is not None
+    assert {one.text for one in await at.ended(2)} == {"2d6", "3d6"}
+
+
+async def test_nobody_looks_at_what_is_in_place_without_end(at: Table) -> None:
+    for _ in range(LOOKS + 1):
+        await at.slack.command(at.ana, at.channel, "/sutradhar", "setup")
+    await at.slack.until(lambda: len(at.whispers(at.ana)) == LOOKS + 1)
+    assert sum("Ask again in" in one for one in at.whispers(at.ana)) == 1
+
+
+async def test_a_window_that_is_for_admins_opens_for_who_has_just_become_one(at: Table) -> None:
+    await at.slack.command(at.ana, at.channel, "/prompts", "edit rag")
+    await at.slack.until(lambda: at.whispers(at.ana))
+    assert "manage this place" in at.whispers(at.ana)[0]
+    at.ana.admin = True
+    await at.slack.command(at.ana, at.channel, "/prompts", "edit rag")
+    await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])

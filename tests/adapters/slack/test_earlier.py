@@ -1,0 +1,109 @@
+"""What was said in a thread before the bot was called into it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.adapters.slack.placing import Spot, event_of
+from bot.adapters.slack.received.earlier import MESSAGES, NAMES, Earlier
+from bot.events import Request
+from tests.adapters.slack.table import Table
+from tests.fakes.slack import Message
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def called_in(at: Table, root: Message, text: str = "Who won?") -> Request:
+    await at.slack.say(at.ana, at.channel, text, thread=root, mention=True)
+    await at.ended()
+    return at.asked
+
+
+def earlier(at: Table) -> Earlier:
+    return Earlier(at.bot.workspaces, at.bot.people)
+
+
+def reads(at: Table) -> int:
+    return sum(one.method == "conversations.replies" for one in at.slack.calls)
+
+
+async def test_it_is_who_said_what_without_the_question_and_what_came_after(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "The siege of <the mill> & more")
+    await at.slack.say(at.bia, at.channel, f"I think {at.ana.mention} won", thread=root)
+    client = await at.bot.workspaces.client(at.space)
+    await client.chat_postMessage(channel=at.channel.id, thread_ts=root.ts, text="Two successes.")
+    request = await called_in(at, root)
+    await at.slack.say(at.bia, at.channel, "Later", thread=root)
+    before = reads(at)
+    assert await earlier(at)(request) == (
+        "Ana: The siege of <the mill> & more\nBia: I think @Ana won\nSutradhar: Two successes."
+    )
+    assert reads(at) == before + 1
+
+
+async def test_of_a_long_thread_it_is_the_newest(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "0")
+    for n in range(1, MESSAGES + 20):
+        await at.slack.say(at.bia, at.channel, f"{n}", thread=root)
+    request = await called_in(at, root)
+    lines = (await earlier(at)(request)).splitlines()
+    assert lines == [f"Bia: {n}" for n in range(20, MESSAGES + 20)]
+
+
+async def test_nothing_is_read_where_the_bot_has_been_all_along(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "Before")
+    request = await called_in(at, root)
+    before = reads(at)
+    known = replace(request, origin=request.origin.replace('"earlier":true', '"earlier":false'))
+    assert known.origin != request.origin
+    assert await earlier(at)(known) == ""
+    assert reads(at) == before
+
+
+async def test_a_thread_that_slack_does_not_show_is_no_reason_to_fail(
+    at: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = await at.slack.say(at.ana, at.channel, "Before")
+    request = await called_in(at, root)
+    at.slack.fail("conversations.replies", error="missing_scope")
+    assert await earlier(at)(request) == ""
+    assert "missing_scope" in caplog.text
+    assert request.id in caplog.text
+
+
+async def test_no_more_people_are_asked_about_than_slack_lets_us(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "Before")
+    for n in range(3):
+        many = " ".join(f"<@U0MANY{n}{i:02}>" for i in range(15))
+        await at.slack.say(at.bia, at.channel, many, thread=root)
+    request = await called_in(at, root)
+
+    def asked() -> int:
+        return sum(one.method == "users.info" for one in at.slack.calls)
+
+    before = asked()
+    lines = (await earlier(at)(request)).splitlines()
+    assert lines[-1].startswith("Bia: @U0MANY200 ")
+    assert asked() - before <= NAMES
+
+
+async def test_it_is_known_when_the_question_is_asked_again(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "The siege")
+    request = await called_in(at, root)
+    await at.slack.say(at.bia, at.channel, "Later", thread=root)
+    here = Spot(at.bia.id, at.space, at.channel.id, thread=root.ts)
+
+    async def ack() -> None:
+        pass
+
+    await at.bot.intake.again(here, event_of("action", root.ts, "1"), request.id, ack)
+    _, _later, again = await at.ended(3)
+    assert await earlier(at)(again) == "Ana: The siege"
+    elsewhere = await at.slack.say(at.ana, at.channel, "Another thread")
+    await at.bot.intake.again(
+        replace(here, thread=elsewhere.ts), event_of("action", root.ts, "2"), request.id, ack
+    )
+    *_, apart = await at.ended(4)
+    assert await earlier(at)(apart) == ""

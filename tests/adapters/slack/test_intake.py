@@ -1,0 +1,212 @@
+"""Taking in requests on Slack: once each, kept before they are acknowledged, and refused in one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from bot import commands
+from bot.adapters.cooldown import ASKS, LOOKS, SLIPS
+from bot.adapters.slack.placing import Spot, event_of
+from bot.adapters.slack.received.asking import Asked
+from bot.words import words
+from tests.adapters.slack.table import Table
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ROLL = commands.verb("rules", "roll")
+
+
+class Acks:
+    """Counts acknowledgements, as Bolt's own would be called."""
+
+    def __init__(self) -> None:
+        self.given = 0
+
+    async def __call__(self, **_: Any) -> None:
+        self.given += 1
+
+
+def spot(at: Table, **more: Any) -> Spot:
+    return Spot(at.ana.id, at.space, at.channel.id, **more)
+
+
+def press(at: Table, name: str) -> str:
+    """An event of this table's own."""
+    return event_of("action", at.channel.id, name)
+
+
+async def test_a_request_is_kept_before_anybody_is_told_so(at: Table) -> None:
+    kept: list[bool] = []
+
+    async def ack() -> None:
+        run = (await at.app.house.inbox.unfinished())[-1]
+        kept.append(run.channel == at.channel.id)
+
+    run = await at.bot.intake.perform(spot(at), press(at, "1"), ROLL, "2d6", {}, ack)
+    assert kept == [True]
+    assert await at.app.ended(run) == "done"
+
+
+async def test_the_same_event_is_one_run_however_often_it_comes(at: Table) -> None:
+    event, acks = event_of("message", at.channel.id, "1.1"), [Acks() for _ in range(5)]
+    take = at.bot.intake.perform
+    runs = await asyncio.gather(*(take(spot(at, message="1.1"), event, ROLL, "2d6", {}, ack) for ack in acks))
+    assert len(set(runs)) == 1
+    assert [one.given for one in acks] == [1] * 5
+    await at.ended()
+    assert at.asked.id == runs[0]
+
+
+async def test_what_an_earlier_process_has_kept_is_acknowledged_and_not_done_again(at: Table) -> None:
+    said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
+    await at.ended()
+    at.bot.intake._became.clear()
+    at.slack.redeliver(said)
+    await at.slack.until(lambda: all(len(one.tries) == 2 and one.tries[1].acked for one in said.sent))
+    assert at.asked.text == "Who?"
+
+
+async def test_two_workspaces_that_call_an_event_the_same_are_two(at: Table) -> None:
+    other = Spot(at.ana.id, "T_OTHER", at.channel.id)
+    one = await at.bot.intake.perform(spot(at), press(at, "same"), ROLL, "2d6", {}, Acks())
+    two = await at.bot.intake.perform(other, press(at, "same"), ROLL, "2d6", {}, Acks())
+    assert one
+    assert two
+    assert one != two
+
+
+async def test_who_asks_too_much_is_told_when_to_go_on(at: Table) -> None:
+    for n in range(ASKS + 1):
+        await at.slack.command(at.ana, at.channel, "/rules", f"ask {n}?")
+    await at.slack.until(lambda: at.whispers(at.ana))
+    (told,) = at.whispers(at.ana)
+    assert "Ask again in" in told
+    await at.slack.command(at.ana, at.channel, "/rules", "roll 2d6")
+    await at.slack.command(at.ana, at.channel, "/sutradhar", "stop")
+    await at.slack.command(at.bia, at.channel, "/rules", "ask And I?")
+    await at.ended(ASKS + 3)
+    assert LOOKS > ASKS
+
+
+async def test_a_mention_counts_once_though_it_comes_as_two_events(at: Table) -> None:
+    for n in range(ASKS):
+        await at.slack.say(at.ana, at.channel, f"{n}?", mention=True)
+    await at.ended(ASKS)
+    assert at.whispers(at.ana) == []
+
+
+async def test_nobody_gets_the_bot_to_answer_their_slips_without_end(at: Table) -> None:
+    for n in range(SLIPS + 2):
+        await at.slack.say(at.ana, at.channel, f"/rulez {n}", mention=True)
+    await at.slack.say(at.bia, at.channel, "/rulez", mention=True)
+    await at.slack.until(lambda: at.whispers(at.bia))
+    assert len(at.whispers(at.ana)) == SLIPS
+
+
+async def test_what_changes_the_whole_space_is_for_its_admins(at: Table) -> None:
+    await at.slack.command(at.ana, at.channel, "/library", "reindex")
+    await at.slack.until(lambda: at.whispers(at.ana))
+    assert "manage this place" in at.whispers(at.ana)[0]
+    await at.slack.say(at.bia, at.channel, "library reindex", mention=True)
+    await at.ended()
+    assert at.asked.author.admin
+    at.bia.admin = False  # and from now on is none
+    await at.slack.say(at.bia, at.channel, "library reindex", mention=True)
+    await at.slack.until(lambda: at.whispers(at.bia))
+    assert len(at.requests) == 1
+
+
+async def test_where_slack_does_not_say_who_is_an_admin_nobody_is(at: Table) -> None:
+    at.slack.fail("users.info", error="internal_error")
+    await at.slack.command(at.bia, at.channel, "/library", "reindex")
+    await at.slack.until(lambda: at.whispers(at.bia))
+    assert "could not find out" in at.whispers(at.bia)[0]
+    assert at.requests == []
+
+
+async def test_people_are_spoken_to_in_their_own_language(at: Table) -> None:
+    at.ana.locale = "pt-BR"
+    await at.slack.command(at.ana, at.channel, "/rules", "aks Who?")
+    await at.slack.until(lambda: at.whispers(at.ana))
+    assert "Você quis dizer" in at.whispers(at.ana)[0]
+    await at.slack.say(at.ana, at.channel, "Quem?", mention=True)
+    await at.ended()
+    assert at.asked.locale == "pt-BR"
+
+
+async def test_asking_again_asks_the_same_here_and_as_who_pressed(at: Table) -> None:
+    said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
+    (first,) = await at.ended()
+    here = Spot(at.bia.id, at.space, at.channel.id, thread=said.ts)
+    await at.bot.intake.again(here, press(at, "1"), first.id, Acks())
+    _, second = await at.ended(2)
+    assert (second.text, second.place, second.author.name) == ("Who?", first.place, "Bia")
+
+
+async def test_what_was_asked_in_private_is_nobody_elses_to_ask_again(at: Table) -> None:
+    await at.slack.command(at.ana, at.channel, "/rules", "ask Who? --private")
+    (first,) = await at.ended()
+    intake = at.bot.intake
+    bia, ana = (Spot(one.id, at.space, at.channel.id) for one in (at.bia, at.ana))
+    assert await intake.hidden(bia, first.id)
+    assert not await intake.hidden(ana, first.id)
+    acks = Acks()
+    await intake.again(bia, press(at, "1"), first.id, acks)
+    await at.slack.until(lambda: at.whispers(at.bia))
+    assert acks.given == 1
+    assert words("en")("edge.gone") in at.whispers(at.bia)[0]
+    await intake.again(ana, press(at, "2"), first.id, Acks())
+    _, second = await at.ended(2)
+    assert second.options == {"private": True}
+    elsewhere = Spot(at.ana.id, "T_OTHER", at.channel.id)
+    assert await at.app.past(elsewhere.space, first.id) is None
+
+
+async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
+    intake = at.bot.intake
+    await intake.choose(spot(at), press(at, "1"), "/rules roll 2d6", Acks())
+    await intake.choose(spot(at), press(at, "2"), "/rules roll 2d6", Acks(), private=True)
+    await intake.choose(spot(at), press(at, "3"), "no command", Acks())
+    await at.slack.until(lambda: at.whispers(at.ana))
+    await at.ended(2)
+    assert sorted(one.private for one in at.origins) == [False, True]
+
+
+async def test_a_window_that_was_refused_may_be_sent_once_more(at: Table) -> None:
+    reindex, here = commands.verb("library", "reindex"), spot(at)
+    assert await at.bot.intake.perform(here, press(at, "1"), reindex, "", {}, Acks()) == ""
+    at.ana.admin = True
+    run = await at.bot.intake.perform(here, press(at, "1"), reindex, "", {}, Acks())
+    assert await at.app.ended(run) == "done"
+
+
+async def test_who_is_an_admin_no_more_changes_no_setting_of_the_council(at: Table) -> None:
+    await at.slack.command(at.bia, at.channel, "/council", "criteria Is it true?")
+    await at.ended()
+    assert at.asked.author.admin
+    at.bia.admin = False
+    await at.slack.command(at.bia, at.channel, "/council", "criteria")
+    _, shown = await at.ended(2)
+    assert shown.author.admin  # to look is for everybody, and asks nobody
+    await at.slack.command(at.bia, at.channel, "/council", "criteria Is it short?")
+    *_, changed = await at.ended(3)
+    assert not changed.author.admin
+
+
+async def test_what_was_asked_in_a_direct_conversation_is_nobody_elses_either(at: Table) -> None:
+    await at.slack.say(at.ana, at.team.dm(at.ana), "Who?")
+    (first,) = await at.ended()
+    bia = Spot(at.bia.id, at.space, at.channel.id)
+    assert await at.bot.intake.hidden(bia, first.id)
+    assert not await at.bot.intake.hidden(spot(at), first.id)
+    await at.bot.intake.again(bia, press(at, "1"), first.id, Acks())
+    await at.slack.until(lambda: at.whispers(at.bia))
+    assert at.requests == [first]
+
+
+async def test_the_address_of_an_answer_is_not_shown(at: Table) -> None:
+    asked = Asked(ROLL, "2d6", response_url="https://hooks.example/secret")
+    assert "secret" not in repr(asked)

@@ -1,0 +1,140 @@
+"""What goes wrong while a request is taken in on Slack: told in one sentence, and nothing half-begun."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, closing
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from bot import commands
+from bot.adapters.slack.placing import Spot, event_of
+from bot.app import Acknowledge, Ticket
+from bot.events import Request, Sorry
+from tests.adapters.slack.table import Table
+from tests.fakes.slack.delivery import EVENT
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+NO = "CREATE TRIGGER no BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'disk I/O error'); END"
+
+
+@asynccontextmanager
+async def refusing(at: Table) -> AsyncGenerator[None]:
+    """The database takes no request in meanwhile."""
+
+    def change(statement: str) -> None:
+        with closing(sqlite3.connect(at.app.house.config.data_dir / "sutradhar.db")) as other:
+            other.execute(statement)
+            other.commit()
+
+    # Beside the loop: the bot itself may be writing.
+    await asyncio.to_thread(change, NO)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(change, "DROP TRIGGER no")
+
+
+async def test_a_database_that_refuses_is_told_of_and_nothing_was_begun(at: Table) -> None:
+    async with refusing(at):
+        command = await at.slack.command(at.ana, at.channel, "/rules", "ask Who?")
+        said = await at.slack.say(at.bia, at.channel, "Who?", mention=True)
+        await at.slack.until(lambda: at.whispers(at.ana) and at.whispers(at.bia))
+    assert command.acked is not None
+    assert all(one.acked is not None for one in said.sent)
+    (told,) = at.whispers(at.bia)
+    assert [told] == at.whispers(at.ana)
+    assert told.endswith(".")
+    assert at.requests == []
+    assert not [row for row in await at.app.house.inbox.unfinished() if row.channel == at.channel.id]
+
+
+class Failing:
+    """An application that takes a request in, acknowledges it or not, and fails."""
+
+    def __init__(self, at: Table, fault: Exception, *, acknowledged: bool) -> None:
+        self.house = at.app.house
+        self.failed = asyncio.Event()
+        self.failed.set()
+        self._fault = fault
+        self._acknowledged = acknowledged
+
+    async def perform(self, request: Request, acknowledge: Acknowledge) -> Ticket:
+        if self._acknowledged:
+            await acknowledge()
+        await self.failed.wait()
+        raise self._fault
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def failing(at: Table) -> AsyncGenerator[Any]:
+    """Put an application that fails in the place of the real one."""
+    usual = at.bot.intake.app
+
+    def put(fault: Exception, *, acknowledged: bool) -> Failing:
+        app = Failing(at, fault, acknowledged=acknowledged)
+        at.bot.intake.app = app  # type: ignore[assignment]
+        return app
+
+    yield put
+    at.bot.intake.app = usual
+
+
+async def test_a_fault_that_nobody_foresaw_is_a_sentence_and_its_trace_is_in_the_log(
+    at: Table, failing: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing(RuntimeError("the secret of the house"), acknowledged=False)
+    sent = await at.slack.command(at.ana, at.channel, "/rules", "ask Who?")
+    await at.slack.until(lambda: at.whispers(at.ana))
+    (told,) = at.whispers(at.ana)
+    assert sent.acked is not None
+    assert "went wrong" in told
+    assert "secret" not in told
+    assert "the secret of the house" in caplog.text
+    assert sent.payload["response_url"] not in caplog.text
+
+
+async def test_a_fault_after_the_acknowledgement_names_the_run(at: Table, failing: Any) -> None:
+    failing(Sorry("storage.full"), acknowledged=True)
+    said = await at.slack.say(at.ana, at.channel, "rules ask Who?", mention=True)
+    assert all(one.acked is not None for one in said.sent)
+    await at.slack.until(lambda: at.whispers(at.ana))
+    (told,) = at.whispers(at.ana)
+    assert "disk is full" in told
+    assert "(run " in told
+
+
+async def test_what_comes_after_the_acknowledgement_is_not_waited_for(at: Table, failing: Any) -> None:
+    async def ack(**_: Any) -> None:
+        pass
+
+    app = failing(Sorry("storage.full"), acknowledged=True)
+    app.failed.clear()
+    async with asyncio.timeout(60):
+        here, event = Spot(at.ana.id, at.space, at.channel.id), event_of("action", at.channel.id)
+        run = await at.bot.intake.perform(here, event, commands.verb("rules", "roll"), "2d6", {}, ack)
+    app.failed.set()
+    await at.slack.until(lambda: at.whispers(at.ana))
+    assert f"(run {run[:8]})" in at.whispers(at.ana)[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["half \ud83d a pair", "\x00", "<" * 4000, "a" * 7_999, "/" * 9_000, "<@>", "<!>"]
+)
+async def test_whatever_a_message_holds_it_is_taken_in_or_refused(at: Table, text: str) -> None:
+    event = {
+        "type": "message",
+        "channel": at.channel.id,
+        "user": at.ana.id,
+        "ts": f"1.{abs(hash(text))}",
+        "text": f"{at.team.bot.mention} {text}",
+    }
+    sent = await at.slack.send_raw(at.team, event)
+    assert sent.acked is not None
+    assert sent.kind == EVENT
+    await at.slack.until(lambda: at.requests or at.whispers(at.ana))

@@ -1,0 +1,389 @@
+"""What people say on Slack: what of it is for the bot, and what it makes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import closing
+
+import pytest
+import pytest_asyncio
+
+from bot.adapters.slack.placing import PLATFORM, real
+from bot.adapters.slack.received.line import command_of
+from bot.commands import FOLLOW_UP
+from bot.events import Event, Place, Run, Text
+from tests.adapters.slack.table import Table
+from tests.fakes.slack import Message
+
+SLOW = "A slow one"
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_a_mention_is_two_events_and_one_question_in_its_own_thread(at: Table) -> None:
+    said = await at.slack.say(at.ana, at.channel, "Can <b> cast & fly?", mention=True)
+    await at.ended()
+    assert {one.name for one in said.sent} == {"app_mention", "message"}
+    assert all(one.acked is not None for one in said.sent)
+    asked = at.asked
+    assert (asked.work, asked.verb, asked.text) == ("rules", "ask", "Can <b> cast & fly?")
+    assert asked.options == {FOLLOW_UP: True}
+    assert asked.place == Place(PLATFORM, at.space, at.channel.id, said.ts)
+    assert (at.origin.home, at.origin.thread, at.origin.message) == ("here", said.ts, said.ts)
+    assert not at.origin.earlier
+
+
+async def test_what_is_delivered_again_is_not_done_again(at: Table) -> None:
+    said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
+    at.slack.redeliver(said, reason="http_timeout")
+    await at.slack.until(lambda: all(len(one.tries) == 2 for one in said.sent))
+    await at.ended()
+    assert at.asked.text == "Who?"
+
+
+async def test_what_comes_over_a_second_socket_as_well_is_done_once(at: Table) -> None:
+    said = await at.slack.say(at.ana, at.channel, "Who?", mention=True)
+    at.slack.duplicate(said)
+    await at.slack.until(lambda: all(len(one.tries) == 2 and one.tries[1].acked for one in said.sent))
+    await at.ended()
+    assert {one.socket for sent in said.sent for one in sent.tries} == set(at.slack.sockets.live)
+    assert at.asked.text == "Who?"
+
+
+async def test_a_mention_may_stand_anywhere_and_others_keep_their_names(at: Table) -> None:
+    text = f"Does {at.bia.mention} know, {at.team.bot.mention} , what <#{at.channel.id}> is?"
+    await at.slack.say(at.ana, at.channel, text)
+    await at.ended()
+    assert at.asked.text == f"Does @Bia know, , what #{at.channel.id} is?"
+
+
+async def test_everything_in_a_direct_conversation_is_for_the_bot(at: Table) -> None:
+    dm = at.team.dm(at.ana)
+    root = await at.slack.say(at.ana, dm, "Who is it?")
+    await at.ended()
+    await at.slack.say(at.ana, dm, f"And {at.bia.mention}?", thread=root)
+    first, second = await at.ended(2)
+    assert first.place == second.place == Place(PLATFORM, at.space, dm.id, root.ts)
+    assert second.text == "And @Bia?"
+
+
+async def test_what_is_said_to_others_is_not_heard(at: Table) -> None:
+    await at.slack.say(at.ana, at.channel, "Who?")
+    root = await at.slack.say(at.ana, at.channel, "A thread of people")
+    await at.slack.say(at.bia, at.channel, "stop", thread=root)
+    await at.slack.say(at.bia, at.channel, f"{at.ana.mention}?")
+    said = await at.slack.say(at.ana, at.channel, "Now!", mention=True)
+    await at.ended()
+    assert at.origin.message == said.ts
+
+
+async def test_who_talks_to_others_in_a_thread_is_not_looked_up(at: Table) -> None:
+    people = [at.team.user(f"Guest {n}") for n in range(20)]
+    root = await at.slack.say(people[0], at.channel, "A thread of people")
+    for one in people:
+        await at.slack.say(one, at.channel, "So I say.", thread=root)
+    before = len(at.slack.calls)
+    await at.slack.say(at.ana, at.channel, "Who?", mention=True)
+    await at.ended()
+    asked = [one.args.get("user") for one in at.slack.calls if one.method == "users.info"]
+    assert not {one.id for one in people}.intersection(asked)
+    assert at.ana.id in [
+        one.args.get("user") for one in at.slack.calls[before:] if one.method == "users.info"
+    ]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def slow(at: Table) -> AsyncGenerator[asyncio.Event]:
+    """Lets the slow question be answered."""
+    answered = asyncio.Event()
+
+    async def think(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("Thinking")
+        await answered.wait()
+
+    at.bot.scripts[SLOW] = think
+    yield answered
+    answered.set()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def held(at: Table) -> Message:
+    """The root of a thread that the bot has opened, for the conversation "talk"."""
+    root = await at.slack.say(at.ana, at.channel, "A root")
+    thread = real(at.channel.id, root.ts)
+    await at.app.house.threads.bind(at.space, at.channel.id, "talk", thread)
+    return root
+
+
+async def test_replies_in_a_thread_of_the_bots_need_no_mention(at: Table, held: Message) -> None:
+    aside = ("// not this", "((nor this", f"{at.bia.mention} what do you think?", "@here, look")
+    for text in aside:
+        await at.slack.say(at.ana, at.channel, text, thread=held)
+    await at.slack.say(at.bia, at.channel, "And this?", thread=held)
+    await at.ended()
+    assert (at.asked.text, at.asked.author.name) == ("And this?", "Bia")
+    assert at.asked.place == Place(PLATFORM, at.space, at.channel.id, "talk")
+    assert (at.origin.home, at.origin.thread, at.origin.earlier) == ("here", held.ts, False)
+
+
+async def test_what_is_private_is_answered_apart_and_knows_its_thread(at: Table, held: Message) -> None:
+    await at.slack.say(at.ana, at.channel, "/rules roll 2d6 --private", thread=held)
+    await at.ended()
+    assert (at.origin.home, at.origin.thread) == ("alone", held.ts)
+
+
+async def test_what_is_said_in_a_thread_is_taken_in_in_its_order(at: Table, held: Message) -> None:
+    slowly = at.slack.fail("users.info", delay=0.3)  # whoever speaks first is known last
+    await at.slack.say(at.bia, at.channel, "One?", thread=held, wait=False)
+    await at.slack.until(lambda: slowly not in at.slack.faults.waiting)
+    await at.slack.say(at.ana, at.channel, "Two?", thread=held)
+    assert [one.text for one in await at.ended(2)] == ["One?", "Two?"]
+
+
+async def test_a_thread_with_a_conversation_is_held(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "The siege of the mill")
+    await at.slack.say(at.ana, at.channel, "Nobody is here", thread=root)
+    await at.app.house.sessions.open(at.space, PLATFORM, at.channel.id, root.ts, "council")
+    await at.slack.say(at.ana, at.channel, "And why?", thread=root)
+    await at.ended()
+    assert (at.asked.work, at.asked.verb, at.asked.text) == ("council", "ask", "And why?")
+
+
+async def test_a_thread_with_a_question_on_its_way_is_held(at: Table, slow: asyncio.Event) -> None:
+    root = await at.slack.say(at.ana, at.channel, SLOW, mention=True)
+    await at.slack.say(at.bia, at.channel, "And then?", thread=root)
+    await at.begun(1)
+    slow.set()
+    _, second = await at.ended(2)
+    assert second.text == "And then?"
+
+
+async def test_the_first_mention_in_a_thread_of_people_asks_for_what_was_said_before(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "The siege of the mill")
+    await at.slack.say(at.bia, at.channel, "rules ask Who won it?", thread=root, mention=True)
+    await at.ended()
+    assert at.origin.earlier
+    assert at.asked.options == {FOLLOW_UP: True}
+    assert at.asked.place.thread == root.ts
+    await at.app.house.sessions.open(at.space, PLATFORM, at.channel.id, root.ts, "rules")
+    await at.slack.say(at.bia, at.channel, "And then?", thread=root, mention=True)
+    await at.ended(2)
+    assert not at.origins[1].earlier
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "rest"),
+    [
+        ("/rules roll 2d6", "rules roll", "2d6"),
+        ("rules lookup Grappled", "rules lookup", "Grappled"),
+        ("/sutradhar rules roll 2d6", "rules roll", "2d6"),
+        ("`rules roll 2d6`", "rules roll", "2d6"),
+        ("Stop.", "stop", ""),
+        ("parar", "stop", ""),
+        ("new", "new", ""),
+        ("rules books are what I like", "rules ask", "rules books are what I like"),
+        ("help me, please", "rules ask", "help me, please"),
+        ("stop the orc", "rules ask", "stop the orc"),
+    ],
+)
+async def test_a_command_may_be_written_without_its_slash(at: Table, text: str, path: str, rest: str) -> None:
+    await at.slack.say(at.ana, at.channel, text, mention=True)
+    await at.ended()
+    asked = at.asked
+    assert (asked.verb if asked.work == "house" else f"{asked.work} {asked.verb}", asked.text) == (path, rest)
+
+
+async def test_help_in_a_message_is_shown_to_the_person_alone(at: Table) -> None:
+    await at.slack.say(at.ana, at.channel, "help rules roll", mention=True)
+    await at.slack.until(lambda: at.whispers(at.ana))
+    (shown,) = at.whispers(at.ana)
+    assert "/rules roll EXPRESSION" in shown
+    dm = at.team.dm(at.ana)
+    root = await at.slack.say(at.ana, dm, "help")
+    await at.slack.until(lambda: root.thread)
+    assert "/sutradhar help" in root.thread[0].shown
+    assert at.requests == []
+
+
+async def test_a_mention_without_a_word_gets_a_hint_once(at: Table) -> None:
+    said = await at.slack.say(at.ana, at.channel, "", mention=True)
+    await at.slack.until(lambda: at.whispers(at.ana))
+    at.slack.redeliver(said)
+    await at.slack.until(lambda: all(len(one.tries) == 2 for one in said.sent))
+    (hint,) = at.whispers(at.ana)
+    assert "Can a grappled creature cast spells?" in hint
+
+
+async def test_what_is_in_place_can_be_asked_in_a_thread_and_is_told_once(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "who is in charge?")
+    said = await at.slack.say(at.bia, at.channel, "setup", thread=root, mention=True)
+    await at.slack.until(lambda: at.whispers(at.bia))
+    at.slack.redeliver(said)
+    await at.slack.until(lambda: all(len(one.tries) == 2 for one in said.sent))
+    (listed,) = at.whispers(at.bia)
+    assert "What is in place here" in listed
+    assert at.requests == []
+
+
+async def test_what_is_wrong_with_a_line_is_told_once_to_the_person_alone(at: Table) -> None:
+    said = await at.slack.say(at.ana, at.channel, "/rulez ask Who?", mention=True)
+    assert len(said.sent) == 2
+    await at.slack.until(lambda: at.whispers(at.ana))
+    at.slack.redeliver(said)
+    await at.slack.until(lambda: all(len(one.tries) == 2 for one in said.sent))
+    assert len(at.whispers(at.ana)) == 1
+    assert at.requests == []
+
+
+async def test_files_come_with_the_command_that_wants_them(at: Table) -> None:
+    book = ("grapple rules.md", b"# Grappled\n")
+    said = await at.slack.say(at.bia, at.channel, "library add --shelf rules", mention=True, files=[book])
+    await at.ended()
+    (file,) = at.asked.files
+    assert (at.asked.work, at.asked.verb, at.asked.options["shelf"]) == ("library", "add", "rules")
+    assert (file.name, file.path, file.size) == ("grapple rules.md", "", len(book[1]))
+    assert file.url == said.files[0].payload()["url_private"]
+    assert at.whispers(at.bia) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "files"), [("library add", [("rules.md", b"# Rules")]), ("library add --shelf rules", [])]
+)
+async def test_who_adds_no_file_or_names_no_shelf_is_told_how_it_is_done_here(
+    at: Table, line: str, files: list[tuple[str, bytes]]
+) -> None:
+    await at.slack.say(at.bia, at.channel, line, mention=True, files=files)
+    await at.slack.until(lambda: at.whispers(at.bia))
+    (told,) = at.whispers(at.bia)
+    assert "Attach the files to a message" in told
+    assert "handbook.md notes/" not in told, "no paths are typed here"
+    assert at.requests == []
+
+
+async def test_files_without_a_command_get_a_hint(at: Table) -> None:
+    await at.slack.say(at.ana, at.channel, "", mention=True, files=[("rules.md", b"# Rules")])
+    await at.slack.until(lambda: at.whispers(at.ana))
+    (hint,) = at.whispers(at.ana)
+    assert "rules.md" in hint
+    assert "library add --shelf rules" in hint
+    assert at.requests == []
+
+
+async def test_the_acknowledgement_comes_once_the_question_is_kept_and_not_before(at: Table) -> None:
+    database = at.app.house.config.data_dir / "sutradhar.db"
+    count = "SELECT count(*) FROM inbox WHERE channel = ?"
+    with closing(sqlite3.connect(database, isolation_level=None, check_same_thread=False)) as other:
+        # Beside the loop: the bot itself may be writing.
+        await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
+        said = await at.slack.say(at.ana, at.channel, "Who?", mention=True, wait=False)
+        acknowledged = [asyncio.create_task(one.first.wait()) for one in said.sent]
+        early, _ = await asyncio.wait(acknowledged, timeout=0.4)
+        other.execute("ROLLBACK")
+        assert not early
+        for one, told in zip(said.sent, acknowledged, strict=True):
+            await told
+            assert one.acked is not None
+            assert other.execute(count, [at.channel.id]).fetchone() == (1,)
+    await at.ended()
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["a thread of ours", "a thread of people"])
+async def test_slacks_own_stop_button_stops_what_runs_in_the_thread(
+    at: Table, held: Message, slow: asyncio.Event, ours: bool
+) -> None:
+    root = held if ours else await at.slack.say(at.ana, at.channel, "A thread of people")
+    await at.slack.say(at.ana, at.channel, SLOW, thread=root, mention=True)
+    (run,) = await at.begun()
+    await at.bot.record.until(run.id, Text("Thinking"))
+    client = await at.bot.workspaces.client(at.space)
+    thread = {"channel_id": at.channel.id, "thread_ts": root.ts, "status": "processing"}
+    await client.api_call("agents.sessions.setStatus", json=thread)
+    pressed = await at.slack.stop_session(at.bia, root)
+    assert pressed is not None
+    assert pressed.acked is not None
+    assert await at.app.ended(run.id) == "stopped"
+
+
+async def test_only_a_line_that_begins_like_a_command_is_one() -> None:
+    assert command_of("what do the rules ask of me?") is None
+    assert command_of("rules") is None
+    assert command_of("help rules ask") == "/help rules ask"
+
+
+@pytest.mark.parametrize("direct", [True, False])
+async def test_stop_where_no_thread_is_stops_what_its_writer_has_begun_there(
+    at: Table, slow: asyncio.Event, direct: bool
+) -> None:
+    where = at.team.dm(at.ana) if direct else at.channel
+    await at.slack.say(at.ana, where, SLOW, mention=not direct)
+    (run,) = await at.begun()
+    await at.bot.record.until(run.id, Text("Thinking"))
+    if not direct:
+        await at.slack.say(at.bia, where, "stop", mention=True)
+        other = (await at.begun(2))[-1]
+        assert await at.app.ended(other.id) == "done"
+        assert at.app.live(at.space, run.id)
+    said = await at.slack.say(at.ana, where, "stop", mention=not direct)
+    assert await at.app.ended(run.id) == "stopped"
+    await at.begun(2 if direct else 3)
+    assert at.origins[-1].thread == said.ts
+
+
+async def test_a_mention_that_comes_before_its_files_waits_for_them(at: Table) -> None:
+    book = ("rules.md", b"# Grappled")
+    wanted = at.slack.files.new(at.bia, *book, len(book[1])).payload()
+    said = {
+        "user": at.bia.id,
+        "text": f"{at.team.bot.mention} library add --shelf rules",
+        "ts": at.slack.world.ids.ts(),
+        "channel": at.channel.id,
+    }
+    first = asyncio.create_task(at.slack.send_raw(at.team, {"type": "app_mention", **said}))
+    await asyncio.sleep(0)
+    second = {"type": "message", "subtype": "file_share", "files": [wanted], **said}
+    assert (await at.slack.send_raw(at.team, second)).acked is not None
+    await at.ended()
+    assert [one.name for one in at.asked.files] == ["rules.md"]
+    assert (await first).acked is not None
+    assert at.whispers(at.bia) == []
+
+
+async def test_a_mention_that_is_added_later_asks_once(at: Table) -> None:
+    said = await at.slack.say(at.ana, at.channel, "Who won?")
+    now = {
+        **said.payload(),
+        "type": "app_mention",
+        "channel": at.channel.id,
+        "text": f"{at.team.bot.mention} Who won?",
+    }
+    for n in range(2):
+        edited = {"user": at.ana.id, "ts": f"9.{n}"}
+        assert (await at.slack.send_raw(at.team, {**now, "edited": edited})).acked is not None
+    await at.ended()
+    assert at.asked.text == "Who won?"
+
+
+async def test_who_says_nothing_to_the_bot_is_not_asked_about(at: Table) -> None:
+    caio = at.team.user("Caio")
+    await at.slack.say(caio, at.channel, f"Hello {at.ana.mention}")
+    await at.slack.say(at.bia, at.channel, "Now!", mention=True)
+    await at.ended()
+    asked = [one.args.get("user") for one in at.slack.calls if one.method == "users.info"]
+    assert at.bia.id in asked
+    assert caio.id not in asked
+    assert at.ana.id not in asked
+
+
+async def test_stop_at_the_root_stops_what_its_writer_has_begun_in_private(
+    at: Table, slow: asyncio.Event
+) -> None:
+    for who, n in ((at.ana, 1), (at.bia, 2)):
+        await at.slack.command(who, at.channel, "/rules", f"ask {SLOW} --private")
+        await at.begun(n)
+    hers, other = at.requests
+    await at.bot.record.until(hers.id, Text("Thinking"))
+    await at.slack.say(at.ana, at.team.dm(at.ana), "stop")
+    assert await at.app.ended(hers.id) == "stopped"
+    assert at.app.live(at.space, other.id)

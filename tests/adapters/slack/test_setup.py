@@ -1,0 +1,150 @@
+"""The first words in a channel and to whoever installed the app, and what /sutradhar setup says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.adapters.slack.installed.manifest import BOT_SCOPES
+from bot.adapters.slack.placing import Spot
+from bot.adapters.slack.received import setup
+from bot.config import ProviderConfig, RolesConfig
+from bot.events import Sorry
+from bot.words import LOCALES, words
+from tests.adapters.slack.table import Table
+from tests.fakes.slack import Channel, Message
+from tests.fakes.slack.block_rules import MESSAGE, wrong
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def invited(at: Table, name: str = "new") -> Channel:
+    channel = at.team.channel(name, bot=False)
+    await at.slack.invite(at.ana, channel)
+    return channel
+
+
+async def greeting(at: Table, channel: Channel) -> Message:
+    return (await at.slack.until(lambda: channel.messages))[0]
+
+
+async def test_a_channel_is_told_three_things_to_try(at: Table) -> None:
+    channel = await invited(at)
+    shown = (await greeting(at, channel)).shown
+    assert shown.count("\n• ") == 3
+    assert "`/sutradhar help`" in shown
+    assert (await greeting(at, channel)).mentions == []
+
+
+async def test_it_is_told_once_however_often_the_bot_is_invited(at: Table) -> None:
+    channel = await invited(at)
+    await greeting(at, channel)
+    join = next(one for one in reversed(at.slack.sent) if "member_joined_channel" in str(one.payload))
+    at.slack.redeliver(join)
+    channel.members.remove(at.team.bot)
+    await at.slack.invite(at.bia, channel)
+    other = await invited(at, "another")
+    await greeting(at, other)
+    assert len(channel.messages) == 1
+
+
+async def test_it_is_told_in_the_language_of_who_invited_the_bot(at: Table) -> None:
+    channel = at.team.channel("novo", bot=False)
+    rui = at.team.user("Rui", locale="pt-BR")
+    await at.slack.invite(rui, channel)
+    assert (await greeting(at, channel)).shown.startswith("Olá!")
+
+
+async def test_nobody_is_welcomed_but_the_bot(at: Table) -> None:
+    channel = at.team.channel("quiet")
+    joined = {"type": "member_joined_channel", "user": at.ana.id, "channel": channel.id, "team": at.space}
+    sent = await at.slack.send_raw(at.team, joined)
+    assert sent.acked is not None
+    await greeting(at, await invited(at))
+    assert channel.messages == []
+
+
+async def test_a_channel_where_the_bot_may_not_write_is_let_be(at: Table) -> None:
+    at.slack.fail("chat.postMessage", error="restricted_action")
+    channel = await invited(at)
+    await greeting(at, await invited(at, "another"))
+    assert channel.messages == []
+
+
+async def test_who_installed_the_app_is_greeted_in_their_direct_conversation(at: Table) -> None:
+    client = await at.bot.workspaces.client(at.space)
+    rui = at.team.user("Rui", locale="pt-BR")
+    await setup.install(client, rui.id)
+    (message,) = at.team.dm(rui).messages
+    assert message.shown.startswith("Obrigado por me instalar!")
+    await setup.install(client, "U0NOBODY")  # is no reason to fail
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+@pytest.mark.parametrize("whom", ["channel", "installer"])
+async def test_slack_takes_the_welcome_in_every_language(locale: str, whom: str) -> None:
+    assert wrong(setup.said(whom, "sutradhar", words(locale))["blocks"], MESSAGE) == []
+
+
+def here(at: Table, who: str) -> Spot:
+    return Spot(who, at.space, at.channel.id)
+
+
+async def listed(at: Table) -> str:
+    await setup.show_checklist(at.bot.intake, here(at, at.bia.id))
+    return (await at.whispered(at.bia)).shown
+
+
+async def test_an_admin_is_told_what_is_in_place_and_what_is_missing(at: Table) -> None:
+    shown = await listed(at)
+    assert "✓ This workspace has granted every scope" in shown
+    assert "✓ I am in this channel." in shown
+    assert "✗ The library is empty" in shown
+    assert "– No language model is set up" in shown
+    assert f"✓ Slack reaches me over {at.bot.config.slack.connections} socket" in shown
+    assert "1 thing to mend" in shown
+    assert at.whispers(at.ana) == []
+
+
+async def test_a_model_whose_key_is_missing_is_a_thing_to_mend(at: Table) -> None:
+    usual = at.bot.intake.config
+    providers = {**usual.providers, "far": ProviderConfig("far", "openai-compatible", api_key_env="FAR_KEY")}
+    at.bot.intake.config = replace(usual, providers=providers, roles=RolesConfig(answerer=("far:model",)))
+    try:
+        shown = await listed(at)
+    finally:
+        at.bot.intake.config = usual
+    assert "✗ far:model is to write the answers, but its API key is missing" in shown
+    assert "sets FAR_KEY" in shown
+
+
+async def test_missing_scopes_are_named_with_the_way_to_get_them(at: Table) -> None:
+    at.team.scopes -= {"files:read", "im:write"}
+    try:
+        shown = await listed(at)
+    finally:
+        at.team.scopes |= {"files:read", "im:write"}
+    assert "✗ The scopes `files:read`, `im:write` are missing" in shown
+    assert "OAuth &amp; Permissions" in shown
+
+
+async def test_a_channel_that_the_bot_is_not_in_is_said_to_be_so(at: Table) -> None:
+    at.channel.members.remove(at.team.bot)
+    try:
+        await setup.show_checklist(at.bot.intake, here(at, at.bia.id))
+        shown = (await at.slack.until(lambda: at.team.dm(at.bia).messages))[0].shown
+    finally:
+        at.channel.members.append(at.team.bot)
+    assert "✗ I am not in this channel" in shown
+    assert f"`/invite @{at.team.bot.handle}`" in shown
+
+
+async def test_nobody_else_is_told(at: Table) -> None:
+    with pytest.raises(Sorry, match=r"slack_welcome\.check_admins"):
+        await setup.show_checklist(at.bot.intake, here(at, at.ana.id))
+    assert at.whispers(at.ana) == []
+
+
+async def test_the_fake_grants_what_the_bot_needs(at: Table) -> None:
+    assert set(BOT_SCOPES) <= at.team.scopes

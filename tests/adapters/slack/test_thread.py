@@ -1,0 +1,187 @@
+"""What a thread of Slack's takes, gives back, and says when it doesn't; how one of our messages is known again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import pytest_asyncio
+
+from bot.adapters import custom_ids
+from bot.adapters.slack.shown.stream import Streams
+from bot.adapters.slack.shown.thread import Thread
+from bot.adapters.slack.text.page import Page
+from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused
+from tests.adapters.slack.desk import Desk
+from tests.fakes.slack import Message
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+RUN = "c0ffee" + "0" * 26
+MARK = Mark(RUN, "answer")
+NOW = datetime.now(UTC)
+STOP = {
+    "type": "actions",
+    "elements": [
+        {"type": "button", "action_id": custom_ids.stop(RUN), "text": {"type": "plain_text", "text": "Stop"}}
+    ],
+}
+PAGE = Page(
+    "### Answer\nIt is **Ana**.", closing=(STOP,), plain="*Answer*\nIt is *Ana*.", buttons_plain=(STOP,)
+)
+FILE = Page("", plain="notes.md", file=("notes.md", b"# Notes"))
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def root(bench: Desk) -> Message:
+    return await bench.root()
+
+
+@pytest.fixture
+def thread(bench: Desk, root: Message) -> Thread:
+    streams = Streams(bench.workspace, bench.channel.id, root.ts, (bench.team.id, bench.ana.id))
+    return Thread(bench.workspace, bench.channel.id, root.ts, streams=streams)
+
+
+async def test_a_page_is_posted_edited_and_deleted(bench: Desk, root: Message, thread: Thread) -> None:
+    id = await thread.post(PAGE, MARK, Form.LAYOUT)
+    (message,) = root.thread
+    assert message.ts == id
+    assert message.buttons == ["Stop"]
+    await thread.edit(id, replace(PAGE, closing=()), MARK, Form.LAYOUT, files=False, reset=False)
+    assert message.buttons == []
+    await thread.edit(id, PAGE, MARK, Form.BARE, files=False, reset=False)
+    assert message.shown == PAGE.plain
+    await thread.delete(id)
+    assert root.thread == []
+    assert bench.fake.refused == []
+    (call,) = [call for call in bench.fake.calls if call.method == "chat.postMessage"]
+    assert not {"link_names", "parse"} & call.args.keys()
+    assert [call.args[name] for name in ("unfurl_links", "unfurl_media")] in (["0", "0"], [False, False])
+
+
+async def test_a_plain_text_that_an_edit_cannot_hold_is_posted_anew(thread: Thread) -> None:
+    id = await thread.post(PAGE, MARK, Form.LAYOUT)
+    long = replace(PAGE, plain="x" * 4_001, buttons_plain=())
+    with pytest.raises(Full):
+        await thread.edit(id, long, MARK, Form.PLAIN, files=False, reset=False)
+
+
+async def test_a_message_is_found_by_its_metadata(bench: Desk, thread: Thread) -> None:
+    id = await thread.post(PAGE, MARK, Form.LAYOUT)
+    other = await thread.post(PAGE, Mark(RUN, "answer", 1), Form.LAYOUT)
+    assert await thread.find(MARK, NOW, ()) == id
+    assert await thread.find(MARK, NOW, [id]) is None
+    assert await thread.find(Mark(RUN, "answer", 1), NOW, ()) == other
+    assert await thread.find(Mark(RUN, "search"), NOW, ()) is None
+    assert await thread.find(MARK, datetime.now(UTC) + timedelta(minutes=2), ()) is None
+
+
+async def test_in_a_channel_too(bench: Desk) -> None:
+    channel = Thread(bench.workspace, bench.channel.id)
+    id = await channel.post(PAGE, MARK, Form.LAYOUT)
+    assert await channel.find(MARK, NOW, ()) == id
+    (message,) = bench.channel.messages
+    message.metadata = None
+    assert await channel.find(MARK, NOW, ()) is None
+
+
+async def test_a_stream_without_a_mark_is_taken_for_ours(bench: Desk, root: Message, thread: Thread) -> None:
+    await bench.fake.say(bench.ana, bench.channel, "And I say", thread=root, wait=False)
+    id = await thread.post(replace(PAGE, growing=True), MARK, Form.LAYOUT)
+    assert root.thread[-1].streaming
+    assert await thread.find(MARK, NOW, ()) == id
+    assert await thread.find(MARK, NOW, [id]) is None
+
+
+async def test_what_may_not_be_read_is_posted_perhaps_twice(bench: Desk, thread: Thread) -> None:
+    bench.team.scopes.discard("channels:history")
+    assert await thread.find(MARK, NOW, ()) is None
+
+
+async def test_a_live_stream_is_ended_before_it_is_deleted(
+    bench: Desk, root: Message, thread: Thread
+) -> None:
+    id = await thread.post(replace(PAGE, growing=True), MARK, Form.LAYOUT)
+    await thread.delete(id)
+    assert root.thread == []
+    assert [one.method for one in bench.fake.calls][-2:] == ["chat.stopStream", "chat.delete"]
+
+
+async def test_a_message_that_cannot_be_deleted_stays(bench: Desk, thread: Thread) -> None:
+    id = await thread.post(PAGE, MARK, Form.LAYOUT)
+    bench.fake.fail("chat.delete", error="cant_update_message")
+    with pytest.raises(Refused):
+        await thread.delete(id)
+
+
+async def test_a_file_is_a_message_of_its_own(bench: Desk, root: Message, thread: Thread) -> None:
+    said = replace(FILE, body="All of it.", plain="All of it.")
+    id = await thread.post(said, MARK, Form.LAYOUT)
+    (message,) = root.thread
+    assert [(file.name, file.data) for file in message.files] == [("notes.md", b"# Notes")]
+    assert message.text == message.files[0].alt == "All of it."
+    await thread.edit(id, said, MARK, Form.LAYOUT, files=True, reset=True)
+    other = replace(said, file=("notes.md", b"# More notes"))
+    with pytest.raises(Full):
+        await thread.edit(id, other, MARK, Form.LAYOUT, files=True, reset=False)
+    await thread.delete(id)
+    assert root.thread == []
+    assert bench.fake.refused == []
+
+
+@pytest.mark.parametrize("method", ["files.getUploadURLExternal", "files.completeUploadExternal"])
+@pytest.mark.parametrize(
+    "fault", [{"status": 0}, {"lost": True}, {"status": 500}, {"error": "internal_error"}]
+)
+async def test_a_file_is_never_sent_twice(
+    bench: Desk, root: Message, thread: Thread, method: str, fault: dict[str, object]
+) -> None:
+    bench.fake.fail(method, **fault)  # type: ignore[arg-type]
+    with pytest.raises(Later):
+        await thread.post(FILE, MARK, Form.LAYOUT)
+    for surface in (thread, Thread(bench.workspace, bench.channel.id, root.ts)):  # the second after a crash
+        assert await surface.find(MARK, NOW, ()) is None
+        await surface.post(FILE, MARK, Form.LAYOUT)
+    assert [file.name for one in root.thread for file in one.files] == ["notes.md"]
+
+
+async def test_two_files_of_one_name_are_told_apart(bench: Desk, root: Message, thread: Thread) -> None:
+    first = await thread.post(FILE, MARK, Form.LAYOUT)
+    assert await thread.find(Mark(RUN, "answer#2"), NOW, [first]) is None
+    second = await thread.post(FILE, Mark(RUN, "answer#2"), Form.LAYOUT)
+    assert first != second
+    assert len(root.thread) == 2
+
+
+@pytest.mark.parametrize("error", ["missing_scope", "file_uploads_disabled"])
+async def test_a_file_that_is_refused_is_named_at_least(
+    bench: Desk, root: Message, thread: Thread, error: str
+) -> None:
+    bench.fake.fail("files.getUploadURLExternal", error=error)
+    await thread.post(FILE, MARK, Form.LAYOUT)
+    assert [one.shown for one in root.thread] == ["notes.md"]
+
+
+async def test_a_message_that_a_crash_cut_off_is_put_out(bench: Desk, root: Message, thread: Thread) -> None:
+    posted = await thread.post(PAGE, MARK, Form.LAYOUT)
+    streamed = await thread.post(replace(PAGE, growing=True), Mark(RUN, "more"), Form.LAYOUT)
+    again = Thread(bench.workspace, bench.channel.id, root.ts)
+    for one in (posted, streamed):
+        await again.put_out(one, RUN, "⏹ Stopped.")
+    for message in root.thread:
+        assert message.shown == f"{PAGE.body}\n⏹ Stopped."
+        assert not message.streaming
+        assert message.buttons == []
+    with pytest.raises(Gone):
+        await again.put_out("1.1", RUN, "⏹ Stopped.")
+
+
+async def test_a_fault_of_the_network_shows_no_address(bench: Desk, thread: Thread) -> None:
+    bench.fake.fail("chat.postMessage", status=0)
+    with pytest.raises(Later) as raised:
+        await thread.post(PAGE, MARK, Form.LAYOUT)
+    assert bench.fake.bot_token not in repr(raised.value)
+    assert "127.0.0.1" not in str(raised.value)
+    assert raised.value.__suppress_context__
