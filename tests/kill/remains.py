@@ -75,7 +75,7 @@ def shown(processes: list[Events], run: str) -> dict[str | None, Shown]:
         here: set[str | None] = set()
         for event in (one for one in events if one["run"] == run and one["event"] != "done"):
             key = event["stage"]
-            if key is None and event["event"] == "status":  # it waits in line
+            if key is None and event["event"] in ("status", "speak"):  # it waits in line; or for a voice
                 continue
             if key not in here:
                 here.add(key)
