@@ -10,7 +10,7 @@ import logging
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -214,6 +214,7 @@ class App:
     async def _perform(self, request: Request, acknowledge: Acknowledge | None) -> Ticket:
         with in_words():
             await self._live.keep_owed()
+            request = replace(request, locale=await self._house.settings.locale(request))
             seq = await self._received(request, acknowledge)
             if seq is not None:
                 await self._door.clear()
@@ -301,6 +302,14 @@ class App:
             await self._past.withdraw(request)
         await self._engine.forget(run)
         return True
+
+    async def forget_steps(self, space: str, *runs: str) -> None:
+        """Keep nothing of what these runs went through, but of those that go on; requests and answers stay."""
+        with in_words():
+            for run in runs:
+                if await self._past.request(space, run) is not None and self._live.of(space, run) is None:
+                    await self._engine.forget(run)
+            await self._engine.scrub()
 
     async def reword(self, space: str, run: str, text: str) -> bool:
         """A person changed what they wrote: it is kept so, the answer stays. Whether this space had such a run."""

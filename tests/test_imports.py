@@ -34,6 +34,7 @@ LAYERS = (
         "bot.readers",
         "bot.budget",
         "bot.prompts",
+        "bot.settings",
         "bot.engine",
         "bot.fence",
         "bot.tracing",

@@ -12,9 +12,12 @@ from bot.config import Config, load
 from bot.events import Author, Event, Place, Request, Run, View, Work
 from bot.house import House
 from bot.kind import Runs
+from bot.settings import Settings
 from bot.works.house.work import Desk
 from bot.works.sessions.work import SessionsWork
+from storage.db import Database
 from storage.outbox import Outbox
+from storage.settings import KeptSettings
 from tests.fakes import migrated
 
 Script = Callable[[Run], AsyncGenerator[Event, None]]
@@ -66,9 +69,11 @@ class _Recorded:
         self._recorder.statuses[self._run] = status
 
 
-async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Recorder) -> App:
+async def open_scripted(
+    data: Path, scripts: Mapping[str, Script], recorder: Recorder, settings: Config | None = None
+) -> App:
     """An app over real storage and the real engine, not yet started."""
-    house = await House.open(load(data=migrated.folder(data), environ={}))
+    house = await House.open(settings or config(data))
 
     def works(house: House, runs: Runs) -> dict[str, Work]:
         scripted = Scripted(scripts)
@@ -76,13 +81,20 @@ async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Rec
         return {
             "rules": scripted,
             "library": scripted,
-            "sessions": SessionsWork(house.sessions, house.owned, runs.forget, runs.reword),
+            "sessions": SessionsWork(
+                house.sessions, house.owned, runs.forget, runs.reword, house.settings.zone
+            ),
             "house": Desk(house.sessions, runs.stop, accounts),
         }
 
     app = App(house, house.engine_url, works=works)
     app.attach("terminal", recorder.view)
     return app
+
+
+def settings_of(db: Database) -> Settings:
+    """What was set in this database, over a config that says nothing."""
+    return Settings(KeptSettings(db), Config(Path(), Path()))
 
 
 def config(data: Path) -> Config:

@@ -120,7 +120,7 @@ class Reception:
             self._wait_for(self.cool(here.user, here.space))
             run = event_id(PLATFORM, here.space, str(interaction.id))
             kept = replace(asked, author=str(here.user)).kept()
-            await self._app.house.offers.keep(here.space, run, KIND, [kept])
+            await self._app.house.offers.keep(here.space, run, KIND, [kept], author_id=str(here.user))
             long = row.plain or bool(filled)
             window = Window(
                 run,

@@ -97,7 +97,7 @@ async def _settings(house: House, space: str, say: Words, *, admin: bool) -> Asy
     if admin:
         for line in _roles(house.config.roles, say):
             yield line
-    seats = await Settings(house.council_settings, house.models, house.config).seats(space)
+    seats = await Settings(house.settings.kept, house.models, house.config).seats(space)
     if seats.members:
         names = ", ".join(literal(one.short) for one in seats.members)
         yield say("slack_home.council", n=len(seats.members), names=names)

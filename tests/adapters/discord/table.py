@@ -95,7 +95,8 @@ class Table:
         assert isinstance(channel, discord.TextChannel)
         real = await channel.create_thread(name="A question", type=discord.ChannelType.public_thread)
         threads = self.app.house.threads
-        await threads.bind(self.space, str(channel.id), "talk", str(real.id), free_chat=free_chat)
+        await threads.bind(self.space, str(channel.id), "talk", str(real.id))
+        await threads.set_free_chat(self.space, str(real.id), free_chat)
         (handle,) = (one for one in self.channel.threads if one.id == real.id)
         return handle
 
