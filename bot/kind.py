@@ -51,7 +51,7 @@ class Setting:
     """One thing that may be set from chat, over what the config says.
 
     `scopes` are where, the nearest first. `check` gives a value as it is kept, and raises Sorry, which says what is
-    possible. `default` is what holds where nobody has set it, "" where that is the platform's affair. `values` are
+    possible. `default` is what holds where nobody has set it; None where that is the platform's affair. `values` are
     those that are offered while somebody types; `shown` is a kept value as people write it. `platforms` are where
     anything reads it, all of them where none is named.
     """
@@ -60,7 +60,7 @@ class Setting:
     summary: str
     scopes: tuple[Scope, ...]
     check: Callable[[House, str], str]
-    default: Callable[[House], str]
+    default: Callable[[House], str] | None
     values: Callable[[House], Sequence[str]] = lambda house: ()
     shown: Callable[[str], str] = str
     platforms: tuple[str, ...] = ()

@@ -95,7 +95,8 @@ class Settings:
         chosen: dict[str, list[str]] = {}
         for role in ROLES:
             for row in await self.nearest(request.place, request.author.id, MODEL + role):
-                if models := [one for one in _models(row.value) if permitted(self._config, one)]:
+                models = _models(row.value)
+                if models and all(permitted(self._config, one) for one in models):
                     chosen[role] = models
                     break
         return chosen

@@ -15,6 +15,7 @@ from bot.kind import Runs
 from bot.settings import Settings
 from bot.works.house.work import Desk
 from bot.works.sessions.work import SessionsWork
+from bot.works.settings.work import SettingsWork
 from storage.db import Database
 from storage.outbox import Outbox
 from storage.settings import KeptSettings
@@ -84,6 +85,7 @@ async def open_scripted(
             "sessions": SessionsWork(
                 house.sessions, house.owned, runs.forget, runs.reword, house.settings.zone
             ),
+            "settings": SettingsWork(house),
             "house": Desk(house.sessions, runs.stop, accounts),
         }
 

@@ -75,11 +75,11 @@ def public(messages: list[Message]) -> list[Message]:
 def as_typed(line: str, options: dict[str, Any]) -> str:
     """As it is typed: "rules roll", expression="1d1" is "rules roll 1d1"; what is not the verb's text is an option."""
     row = next((one for one in commands.TABLE if line == one.path), None)
-    argument = row.argument.name if row and row.argument else ""
+    argument = row.argument.name.split() if row and row.argument else []
     words = [line]
     for name, value in options.items():
-        if name == argument:
-            words.insert(1, str(value))
+        if name in argument:
+            words.insert(1 + argument.index(name), str(value))
         elif value is True:
             words.append(f"--{name}")
         elif value is not False:

@@ -5,7 +5,7 @@ Pure: knows the table of verbs and the words. In the terminal and in messages a 
 
 from __future__ import annotations
 
-from bot.adapters.discord.verbs import FILES, Slot, slots, typed
+from bot.adapters.discord.verbs import FILES, Slot, slots, texts, typed
 from bot.command_line import parse
 from bot.commands import TABLE, WORKS
 from bot.verb import Verb
@@ -56,7 +56,9 @@ def _example(say: Words, row: Verb) -> str:
     if row.argument is not None and row.argument.many:
         parts.append(f"{_name(say, FILES[0])}:")
     elif row.argument is not None and given.text:
-        parts.append(f"{_name(say, row.argument.name.split()[0])}:{given.text}")
+        names = texts(row)
+        values = given.text.split(None, len(names) - 1)
+        parts += [f"{_name(say, name)}:{value}" for name, value in zip(names, values, strict=False)]
     for name, value in given.options.items():
         if row.option(name) is not None:
             parts.append(f"{_name(say, name)}:{value}")
