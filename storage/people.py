@@ -53,14 +53,16 @@ class People:
             return list((await connection.execute(query.order_by(i.seq))).scalars())
 
     async def count(self, space: str, person: str, before: str) -> dict[str, int]:
-        """How many rows of each table are about the person; of what only copies, none are counted."""
+        """How many rows of each table `delete` takes, or empties of words: none where only the name goes."""
         from sqlalchemy import func, select
 
         async with self._db.read() as connection:
             return {
                 table.name: int(
                     await connection.scalar(
-                        select(func.count()).select_from(table).where(*_about(table, space, person, before))
+                        select(func.count())
+                        .select_from(table)
+                        .where(*_about(table, space, person, before, taken=True))
                     )
                     or 0
                 )
@@ -126,17 +128,23 @@ def _asked(space: str, person: str, before: str, *, later: bool = False) -> Sele
     return select(inbox.c.id).where(*mine, inbox.c.seq >= at if later else inbox.c.seq < at)
 
 
-def _about(table: Table, space: str, person: str, before: str) -> tuple[ColumnElement[bool], ...]:
-    """The rows of the table that are about the person: by who stands in them, or by whose run they are of."""
-    from sqlalchemy import or_
+def _about(
+    table: Table, space: str, person: str, before: str, *, taken: bool = False
+) -> tuple[ColumnElement[bool], ...]:
+    """The rows of the table that are about the person: by who stands in them, or by whose run they are of.
+
+    `taken`: those alone that are deleted with the person, or lose more than the name.
+    """
+    from sqlalchemy import false, or_
 
     from storage.belonging import belonging
 
     declared = belonging(table)
-    found = [_by(table, rule, space, person, before) for rule in declared.people]
-    if declared.run:
+    rules = [one for one in declared.people if not taken or one.then == "delete" or one.rewritten]
+    found = [_by(table, rule, space, person, before) for rule in rules]
+    if declared.run and (declared.goes_with or declared.within or not taken):
         found.append(table.c[declared.run].in_(_asked(space, person, before)))
-    return table.c.space == space, or_(*found)
+    return table.c.space == space, or_(false(), *found)
 
 
 def _by(table: Table, rule: Person, space: str, person: str, before: str) -> ColumnElement[bool]:

@@ -14,6 +14,7 @@ from bot.house import House
 from bot.kind import Runs
 from bot.settings import Settings
 from bot.works.house.work import Desk
+from bot.works.privacy.work import Privacy
 from bot.works.sessions.work import SessionsWork
 from bot.works.settings.work import SettingsWork
 from storage.db import Database
@@ -86,6 +87,7 @@ async def open_scripted(
                 house.sessions, house.owned, runs.forget, runs.reword, house.settings.zone
             ),
             "settings": SettingsWork(house),
+            "privacy": Privacy(house.people, house.settings, runs),
             "house": Desk(house.sessions, runs.stop, accounts),
         }
 
