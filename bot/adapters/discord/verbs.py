@@ -200,7 +200,11 @@ def _completion(
     """What offers names while somebody types; after another option as in a line: with what that one says before it."""
 
     async def offered(interaction: discord.Interaction, current: str) -> list[Choice[str]]:
-        before = f"{getattr(interaction.namespace, slot.after, '')} " if slot.after else ""
+        before = ""
+        if slot.after:
+            if not (given := getattr(interaction.namespace, slot.after, None)):
+                return []
+            before = f"{given} "
         found = await offer(interaction, slot.completes, before + current)
         return [Choice(name=one.name[len(before) :], value=one.value[len(before) :]) for one in found]
 

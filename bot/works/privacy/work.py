@@ -6,6 +6,7 @@ its own.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -21,7 +22,7 @@ from bot.words import Words, words
 if TYPE_CHECKING:
     from bot.kind import Runs
     from bot.settings import Settings
-    from storage.people import People
+    from storage.people import People, Rows
 
 FILE: Final = "sutradhar-my-data.json"
 TOLD: Final = ("sessions", "inbox", "exchanges", "councils", "settings", "feedback")
@@ -67,8 +68,7 @@ class Privacy:
             "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "note": say("privacy.note", days=KEEP_DAYS),
         }
-        tree = {"about": about, **{name: [_row(one) for one in rows] for name, rows in kept.items() if rows}}
-        data = json.dumps(tree, ensure_ascii=False, indent=2, default=_plain).encode(errors="replace")
+        data = await asyncio.to_thread(_file, about, kept)  # megabytes at the worst
         yield Stage("privacy", say("privacy.export"))
         counts = {name: len(kept[name]) for name in TOLD}
         yield Text(f"{say('privacy.exported', file=FILE)}\n\n{_counted(counts, say)}")
@@ -118,6 +118,11 @@ def without_words(payload: str) -> str:
         was = Request("", Place("", "", "", ""), Author("", ""), "", "")
     place = Place(was.place.platform, was.place.space, "", "")
     return request_to_json(Request(was.id, place, Author("", ""), was.work, was.verb, locale=was.locale))
+
+
+def _file(about: dict[str, str], kept: Rows) -> bytes:
+    tree = {"about": about, **{name: [_row(one) for one in rows] for name, rows in kept.items() if rows}}
+    return json.dumps(tree, ensure_ascii=False, indent=2, default=_plain).encode(errors="replace")
 
 
 def _counted(counts: dict[str, int], say: Words) -> str:
