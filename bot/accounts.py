@@ -132,13 +132,18 @@ def told(report: Report, settings: BudgetConfig, say: Words, asker: str = "") ->
 
 
 def _people(report: Report, say: Words, asker: str) -> str:
-    rows = [(say("usage.you") if one.who == asker else one.name, one.spent) for one in report.people]
+    rows = [(_called(one, asker, say), one.spent) for one in report.people]
     if report.others:
         rest = _less(report.whole, _sum([one.spent for one in report.people]))
         rows.append((say("usage.others", n=report.others), rest))
     if len(rows) > 1:
         rows.append((say("usage.whole"), report.whole))
     return _table("usage.by_person", rows, say)
+
+
+def _called(line: Line, asker: str, say: Words) -> str:
+    """Whose name was taken off what they spent, with all that was kept about them, has none."""
+    return say("usage.you") if line.who == asker else line.name or say("usage.nameless")
 
 
 def _work(line: Line, say: Words) -> str:

@@ -217,6 +217,7 @@ class App:
     async def _perform(self, request: Request, acknowledge: Acknowledge | None) -> Ticket:
         with in_words():
             await self._live.keep_owed()
+            request = replace(request, locale=await self._house.settings.locale(request))
             seq = await self._received(request, acknowledge)
             if seq is not None:
                 if commands.verb(request.work, request.verb).plain and request.text.strip():
@@ -319,6 +320,14 @@ class App:
         for child in await self._inbox.children(space, run):  # what it has begun holds words of it, too
             await self._forgotten(space, child.id)
         return True
+
+    async def forget_steps(self, space: str, *runs: str) -> None:
+        """Keep nothing of what these runs went through, but of those that go on; requests and answers stay."""
+        with in_words():
+            for run in runs:
+                if await self._past.request(space, run) is not None and self._live.of(space, run) is None:
+                    await self._engine.forget(run)
+            await self._engine.scrub()
 
     async def reword(self, space: str, run: str, text: str) -> bool:
         """A person changed what they wrote: it is kept so, the answer stays. Whether this space had such a run."""

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Sorry
-from bot.kind import Kind, Runs
+from bot.kind import Kind, Runs, Setting
 from bot.verb import Verb
 from bot.works import ALL
 
@@ -28,6 +28,8 @@ KINDS: Final[Mapping[str, Kind]] = {name: import_module(f"bot.works.{name}").KIN
 ALL_VERBS: Final[tuple[Verb, ...]] = tuple(verb for kind in KINDS.values() for verb in kind.verbs)
 TABLE: Final = tuple(verb for verb in ALL_VERBS if not verb.inner)
 """What people can ask for."""
+SETTINGS: Final[Mapping[str, Setting]] = {one.name: one for kind in KINDS.values() for one in kind.settings}
+"""What may be set from chat, by name."""
 BARE: Final = tuple(verb for verb in TABLE if verb.bare)
 """The verbs that steer the conversation itself; they are typed without a work's name."""
 WORKS: Final = tuple(name for name, kind in KINDS.items() if not any(verb.bare for verb in kind.verbs))

@@ -18,9 +18,9 @@ from bot.retrieval.intake import Intake
 from bot.retrieval.library import Library
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.rerank import Reranking
+from bot.settings import Settings
 from bot.tracing import Tracing
 from storage import rights
-from storage.council_settings import CouncilSettings
 from storage.councils import Councils
 from storage.db import Database
 from storage.documents import Documents
@@ -35,9 +35,10 @@ from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.owned import OwnedSessions
 from storage.passages import Passages
-from storage.prompts import Overrides
+from storage.people import People
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
+from storage.settings import KeptSettings
 from storage.shelves import Shelves
 from storage.threads import Threads
 from storage.vectors import Vectors
@@ -66,7 +67,8 @@ class House:
     withdrawals: Withdrawals
     marks: Marks
     councils: Councils
-    council_settings: CouncilSettings
+    settings: Settings
+    people: People
     documents: Documents
     jobs: Jobs
     embedding: Embedding
@@ -95,7 +97,7 @@ class House:
         remote = config.storage.chroma_url
         vectors = Vectors.remote(remote) if remote else Vectors.embedded(config.data_dir / "chroma")
         embedding, ledger = Embedding(config), Ledger(database)
-        damage, jobs = Damage(documents, vectors), Jobs(database)
+        damage, jobs, kept = Damage(documents, vectors), Jobs(database), KeptSettings(database)
         intake = Intake(config, documents, passages, vectors, embedding, damage)
 
         async def busy(space: str) -> bool:
@@ -117,7 +119,8 @@ class House:
             withdrawals=Withdrawals(database),
             marks=Marks(database),
             councils=Councils(database),
-            council_settings=CouncilSettings(database),
+            settings=Settings(kept, config),
+            people=People(database),
             documents=documents,
             jobs=jobs,
             embedding=embedding,
@@ -134,7 +137,7 @@ class House:
             catching_up=CatchingUp(documents, vectors, intake, embedding, damage, busy),
             ledger=ledger,
             models=Models(config, ledger),
-            prompts=Prompts(prompts, Overrides(database)),
+            prompts=Prompts(prompts, kept),
             incoming=Incoming(config.data_dir / "incoming"),
             earlier=EarlierWords(),
             tracing=Tracing(config),

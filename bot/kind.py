@@ -1,4 +1,4 @@
-"""A kind of work as the rest of the bot knows it: what can be asked of it, and how it is made.
+"""A kind of work as the rest of the bot knows it: what can be asked of it, what can be set, and how it is made.
 
 Each folder of `bot.works` has one, called KIND. It imports nothing that its verbs do not need.
 """
@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bot.events import Place, Work
     from bot.house import House
     from bot.verb import Verb
+    from storage.settings import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ class Runs(Protocol):
 
     async def forget(self, space: str, *runs: str) -> bool: ...
 
+    async def forget_steps(self, space: str, *runs: str) -> None: ...
+
     async def reword(self, space: str, run: str, text: str) -> bool: ...
 
 
@@ -42,11 +47,32 @@ Complete: TypeAlias = "Callable[[House, Typed], Awaitable[list[str]]]"
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that may be set from chat, over what the config says.
+
+    `scopes` are where, the nearest first. `check` gives a value as it is kept, and raises Sorry, which says what is
+    possible. `default` is what holds where nobody has set it; None where that is the platform's affair. `values` are
+    those that are offered while somebody types; `shown` is a kept value as people write it. `platforms` are where
+    anything reads it, all of them where none is named.
+    """
+
+    name: str
+    summary: str
+    scopes: tuple[Scope, ...]
+    check: Callable[[House, str], str]
+    default: Callable[[House], str] | None
+    values: Callable[[House], Sequence[str]] = lambda house: ()
+    shown: Callable[[str], str] = str
+    platforms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of work.
 
     `completes` says what names an argument or an option that `completes` so may have. `for_admins`: its commands are
-    shown to admins only, where a platform can tell. `tidy` is done after each of its runs has ended.
+    shown to admins only, where a platform can tell. `tidy` is done after each of its runs has ended. `settings` are
+    those that it reads.
     """
 
     name: str
@@ -55,3 +81,4 @@ class Kind:
     completes: Mapping[str, Complete] = field(default_factory=dict)
     for_admins: bool = False
     tidy: Callable[[House], Awaitable[None]] | None = None
+    settings: tuple[Setting, ...] = ()

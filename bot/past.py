@@ -25,9 +25,14 @@ class Past:
         self._withdrawals = withdrawals
 
     async def request(self, space: str, run: str) -> Request | None:
-        """What the run was asked; None where this space has none of that id."""
+        """What the run was asked; None where this space has none of that id, or only an earlier release reads it."""
         row = await self._inbox.get(run)
-        return request_from_json(row.payload) if row is not None and row.space == space else None
+        if row is None or row.space != space:
+            return None
+        try:
+            return request_from_json(row.payload)
+        except (KeyError, TypeError, ValueError):
+            return None
 
     async def withdraw(self, request: Request) -> None:
         """Keep no words of the request, nor its answer, nor what the answer offered; it is stopped by that."""

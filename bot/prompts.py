@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 from bot.events import Sorry
 
 if TYPE_CHECKING:
-    from storage.prompts import OverrideRow, Overrides
+    from storage.settings import KeptSettings, SettingRow
 
 BUNDLED = Path(__file__).parent.parent / "prompts.yml"
+OWN = "prompt."
+"""What the name of a setting begins with that is a space's own wording; the prompt's name follows."""
 LONGEST = 20_000
 """Characters of one prompt: several times the longest that comes along."""
 
@@ -126,16 +128,16 @@ class Wording:
     """
 
     text: PromptText
-    own: OverrideRow | None = None
+    own: SettingRow | None = None
     stale: bool = False
 
 
 class Prompts:
     """What each space tells its models: its own wording where it has one, else the file's."""
 
-    def __init__(self, file: PromptFile, overrides: Overrides) -> None:
+    def __init__(self, file: PromptFile, settings: KeptSettings) -> None:
         self._file = file
-        self._overrides = overrides
+        self._settings = settings
 
     async def of(self, space: str, name: str) -> PromptText:
         """The prompt as it stands now in this space."""
@@ -143,11 +145,11 @@ class Prompts:
 
     async def wording(self, space: str, name: str) -> Wording:
         """The prompt, and whose it is. Raises Sorry("prompts.unknown") for a name that the file does not have."""
-        return self._wording(name, await self._overrides.get(space, self._known(name)))
+        return self._wording(name, await self._settings.one(space, OWN + self._known(name)))
 
     async def all(self, space: str) -> list[Wording]:
         """Every prompt, in the file's order."""
-        own = {row.name: row for row in await self._overrides.all(space)}
+        own = await self._settings.under(space, OWN)
         return [self._wording(name, own.get(name)) for name in self._file.names()]
 
     async def edit(self, space: str, name: str, given: str, author: str) -> PromptText:
@@ -166,12 +168,12 @@ class Prompts:
             raise Sorry("prompts.lacks", prompt=name, placeholders=_braced(missing))
         if strange := made.placeholders - wanted:
             raise Sorry("prompts.strange", prompt=name, placeholders=_braced(strange), wanted=_braced(wanted))
-        await self._overrides.set(space, name, as_yaml(made), author)
+        await self._settings.set(space, OWN + name, as_yaml(made), author)
         return made
 
     async def reset(self, space: str, name: str) -> bool:
         """Back to the file's wording; whether there was another."""
-        return await self._overrides.reset(space, self._known(name))
+        return await self._settings.reset(space, OWN + self._known(name))
 
     def _known(self, name: str) -> str:
         names = self._file.names()
@@ -179,11 +181,11 @@ class Prompts:
             raise Sorry("prompts.unknown", name=name[:60], names=", ".join(names))
         return name
 
-    def _wording(self, name: str, own: OverrideRow | None) -> Wording:
+    def _wording(self, name: str, own: SettingRow | None) -> Wording:
         bundled = self._file.get(name)
         if own is None:
             return Wording(bundled)
-        told = parts(own.text)
+        told = parts(own.value)
         made = _text(name, told.get("system", ""), told.get("user", ""))
         if made.placeholders != bundled.placeholders:
             _log.warning("a wording of %s has other placeholders than prompts.yml; using the file's", name)

@@ -52,8 +52,9 @@ class Verb:
     doings, so that where others read along the answer is shown to nobody else. `at_once` ones are answered by the
     edge itself, without a run. `bare` ones steer the conversation itself, and are typed without their work's name;
     one of them `stops` what runs. `sets` ones change what the whole space shares where a text comes with them, which
-    admins may, and else show it. `planned` ones have many stages, which a platform may show as a plan. Of a verb that
-    `rewords`, the argument is a name and a text: today's text is offered to be changed where only the name is given.
+    admins may, and else show it; `for` ME anybody sets what is their own. `planned` ones have many stages, which a
+    platform may show as a plan. Of a verb that `rewords`, the argument is a name and a text: today's text is offered to
+    be changed where only the name is given.
     `inner` ones are begun by another run of their work (`Run.begin`), and are in nobody's list.
     """
 
@@ -88,6 +89,9 @@ class Verb:
 PRIVATE: Final = Option("private", "verbs.option_private", "flag")
 """The answer is shown to whoever asks, and to nobody else."""
 SHELF: Final = Option("shelf", "verbs.option_shelf", completes="shelf")
+ME: Final = "me"
+FOR: Final = Option("for", "verbs.option_for", choices=(ME, "channel", "everyone"))
+"""Whom a setting is for: whoever sets it, or others, too."""
 
 
 def usage(verb: Verb) -> str:

@@ -80,6 +80,16 @@ class Inbox:
         rows = await self._rows(inbox.c.id == id)
         return rows[0] if rows else None
 
+    async def last_of(self, space: str, author_id: str) -> InboxRow | None:
+        """The latest that this person asked in the space."""
+        from storage.tables import inbox
+
+        mine = (inbox.c.space == space, inbox.c.author_id == author_id)
+        query = inbox.select().where(*mine).order_by(inbox.c.seq.desc()).limit(1)
+        async with self._db.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+            return InboxRow(**row._mapping) if row else None
+
     async def set_states(self, states: Mapping[str, InboxState]) -> None:
         """The states of requests by id, all of them or, if it fails, none. What has ended runs no more."""
         from sqlalchemy import bindparam, or_

@@ -15,11 +15,14 @@ class Offers:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def keep(self, space: str, run: str, kind: str, items: Sequence[str]) -> None:
-        """Keep what the run offers of this kind, in place of what it offered before."""
+    async def keep(
+        self, space: str, run: str, kind: str, items: Sequence[str], *, author_id: str = ""
+    ) -> None:
+        """Keep what the run offers of this kind, in place of what it offered before: to `author_id`, or to all."""
         from storage.tables import offers as t
 
         new = {"space": space, "run_id": run, "kind": kind, "created_at": datetime.now(UTC)}
+        new["author_id"] = author_id
         rows = [{**new, "n": n, "item": item} for n, item in enumerate(items)]
         mine = (t.c.space == space, t.c.run_id == run, t.c.kind == kind)
         async with self._db.write() as connection:

@@ -20,8 +20,9 @@ from sqlalchemy import (
     text,
 )
 
+from storage.belonging import Belongs, Person
 from storage.columns import Dollars, Moment, Sequence, metadata
-from storage.tables_council import council_ballots, council_seats, council_settings, councils
+from storage.tables_council import council_ballots, council_seats, councils
 from storage.tables_library import (
     chunks,
     documents,
@@ -42,7 +43,6 @@ __all__ = [
     "chunks",
     "council_ballots",
     "council_seats",
-    "council_settings",
     "councils",
     "documents",
     "exchanges",
@@ -58,11 +58,11 @@ __all__ = [
     "offers",
     "outbox",
     "pages",
-    "prompt_overrides",
     "query_vectors",
     "sections",
     "segments",
     "sessions",
+    "settings",
     "shelves",
     "slack_bots",
     "slack_installations",
@@ -90,7 +90,13 @@ inbox = Table(
     Column("parent", String, nullable=False, server_default=""),
     Index(None, "state", "seq"),
     Index(None, "parent"),
+    Index(None, "space", "author_id"),
     sqlite_autoincrement=True,
+    # The id stays: a second delivery of what was deleted does nothing.
+    info=Belongs(
+        people=(Person("author_id", "unname", emptied=("channel", "thread"), rewritten=("payload",)),),
+        run="id",
+    ).info,
 )
 
 outbox = Table(
@@ -105,9 +111,11 @@ outbox = Table(
     Column("created_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "run_id", "stage"),
     Index(None, "space", "message_id"),
+    # No words: which message of the platform's shows what. One that is deleted there leads to its run by this.
+    info=Belongs(run="run_id").info,
 )
 
-# The buttons of a run's messages, numbered within their kind.
+# The buttons of a run's messages, numbered within their kind; a window's are those of whoever it is open for.
 offers = Table(
     "offers",
     metadata,
@@ -117,7 +125,9 @@ offers = Table(
     Column("n", Integer, nullable=False),
     Column("item", Text, nullable=False),
     Column("created_at", Moment, nullable=False),
+    Column("author_id", String, nullable=False, server_default=""),
     PrimaryKeyConstraint("space", "run_id", "kind", "n"),
+    info=Belongs(people=(Person("author_id", "delete"),), run="run_id", goes_with="run", copies=True).info,
 )
 
 feedback = Table(
@@ -129,6 +139,8 @@ feedback = Table(
     Column("verdict", String, nullable=False),
     Column("updated_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "run_id", "author_id"),
+    # Of whoever gave it, not of whoever was answered.
+    info=Belongs(people=(Person("author_id", "delete"),)).info,
 )
 
 threads = Table(
@@ -138,10 +150,11 @@ threads = Table(
     Column("channel", String, nullable=False),
     Column("thread", String, nullable=False),
     Column("real", String, nullable=False),
-    Column("free_chat", Boolean, nullable=False),
+    Column("free_chat", Boolean),
     Column("explained", Boolean, nullable=False),
     PrimaryKeyConstraint("space", "channel", "thread"),
     UniqueConstraint("space", "real"),
+    info=Belongs(to="space").info,
 )
 
 # The process's own notes, which belong to no space.
@@ -151,6 +164,7 @@ marks = Table(
     Column("name", String, primary_key=True),
     Column("value", Text, nullable=False),
     Column("updated_at", Moment, nullable=False),
+    info=Belongs(to="process").info,
 )
 
 ledger = Table(
@@ -174,6 +188,8 @@ ledger = Table(
     Column("settled_at", Moment),
     Index(None, "space", "created_at"),
     Index(None, "space", "run_id"),
+    # The sums that a space has spent, and its caps, stay right.
+    info=Belongs(people=(Person("author_id", "unname"),), run="run_id").info,
 )
 
 sessions = Table(
@@ -202,6 +218,10 @@ sessions = Table(
         sqlite_where=text("state = 'active'"),
         postgresql_where=text("state = 'active'"),
     ),
+    # Where others have asked, too, what they asked goes on without whoever began it.
+    info=Belongs(
+        people=(Person("author_id", "delete", emptied=("title",), held_by="exchanges.session_id"),)
+    ).info,
 )
 
 exchanges = Table(
@@ -218,15 +238,21 @@ exchanges = Table(
     UniqueConstraint("session_id", "run_id"),
     Index(None, "space", "run_id"),
     sqlite_autoincrement=True,
+    info=Belongs(run="run_id", goes_with="run", within="sessions").info,
 )
 
-prompt_overrides = Table(
-    "prompt_overrides",
+settings = Table(
+    "settings",
     metadata,
     Column("space", String, nullable=False),
+    Column("scope", String, nullable=False),
+    Column("of", String, nullable=False),
     Column("name", String, nullable=False),
-    Column("text", Text, nullable=False),
+    Column("value", Text, nullable=False),
     Column("author_id", String, nullable=False),
     Column("updated_at", Moment, nullable=False),
-    PrimaryKeyConstraint("space", "name"),
+    PrimaryKeyConstraint("space", "scope", "of", "name"),
+    info=Belongs(
+        people=(Person("of", "delete", where={"scope": "person"}), Person("author_id", "unname"))
+    ).info,
 )

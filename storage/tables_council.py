@@ -1,4 +1,4 @@
-"""The council's tables: what was asked, the members' answers, their ballots, and what a space has set.
+"""The council's tables: what was asked, the members' answers, their ballots.
 
 Imported through `storage.tables`, which has them all.
 """
@@ -20,6 +20,7 @@ from sqlalchemy import (
     Text,
 )
 
+from storage.belonging import Belongs, Person
 from storage.columns import Dollars, Moment, metadata
 
 councils = Table(
@@ -44,7 +45,10 @@ councils = Table(
     Column("ended_at", Moment),
     PrimaryKeyConstraint("space", "run_id"),
     Index(None, "space", "created_at"),
+    info=Belongs(people=(Person("author_id", "delete"),), run="run_id", goes_with="run").info,
 )
+
+_WITH_ITS_COUNCIL = Belongs(run="run_id", within="councils").info
 
 
 def _of_a_council(
@@ -80,6 +84,7 @@ council_seats = Table(
         Column("score", Float),
         Column("mean_rank", Float),
     ),
+    info=_WITH_ITS_COUNCIL,
 )
 
 council_ballots = Table(
@@ -97,15 +102,5 @@ council_ballots = Table(
         Column("seconds", Float, nullable=False),
         Column("fault", Text, nullable=False),
     ),
-)
-
-council_settings = Table(
-    "council_settings",
-    metadata,
-    Column("space", String, nullable=False),
-    Column("name", String, nullable=False),
-    Column("value", Text, nullable=False),
-    Column("author_id", String, nullable=False),
-    Column("updated_at", Moment, nullable=False),
-    PrimaryKeyConstraint("space", "name"),
+    info=_WITH_ITS_COUNCIL,
 )

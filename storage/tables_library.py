@@ -21,7 +21,12 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from storage.belonging import Belongs
 from storage.columns import Moment, Sequence, metadata
+
+# A book is its shelf's, whoever has put it there.
+_OF_THE_SPACE = Belongs(to="space").info
+_OF_A_DOCUMENT = Belongs(within="documents").info
 
 shelves = Table(
     "shelves",
@@ -30,6 +35,7 @@ shelves = Table(
     Column("name", String, nullable=False),
     Column("version", BigInteger, nullable=False),
     PrimaryKeyConstraint("space", "name"),
+    info=_OF_THE_SPACE,
 )
 
 documents = Table(
@@ -52,6 +58,7 @@ documents = Table(
     Column("built_by", String),
     Column("retired_at", Moment),
     Index(None, "space", "shelf", "sha256"),
+    info=_OF_THE_SPACE,
 )
 
 # Documents that are off their shelf while their vectors and kept files may not be: what a crash cut off in
@@ -63,6 +70,7 @@ leftovers = Table(
     Column("document_id", String, nullable=False),
     Column("shelf", String, nullable=False),
     PrimaryKeyConstraint("space", "document_id"),
+    info=_OF_THE_SPACE,
 )
 
 
@@ -77,6 +85,7 @@ texts = Table(
     _document_id(),
     Column("text", Text, nullable=False),
     PrimaryKeyConstraint("document_id"),
+    info=_OF_A_DOCUMENT,
 )
 
 segments = Table(
@@ -85,6 +94,7 @@ segments = Table(
     _document_id(),
     Column("data", LargeBinary, nullable=False),
     PrimaryKeyConstraint("document_id"),
+    info=_OF_A_DOCUMENT,
 )
 
 sections = Table(
@@ -99,6 +109,7 @@ sections = Table(
     Column("end", Integer, nullable=False),
     Column("page", Integer),
     PrimaryKeyConstraint("document_id", "ordinal"),
+    info=_OF_A_DOCUMENT,
 )
 
 # Where the pages begin, of documents that have pages.
@@ -110,6 +121,7 @@ pages = Table(
     Column("start", Integer, nullable=False),
     PrimaryKeyConstraint("document_id", "number"),
     Index(None, "document_id", "start"),
+    info=_OF_A_DOCUMENT,
 )
 
 chunks = Table(
@@ -123,6 +135,7 @@ chunks = Table(
     Column("breadcrumb", Text, nullable=False),
     Column("text", Text, nullable=False),
     PrimaryKeyConstraint("document_id", "ordinal"),
+    info=_OF_A_DOCUMENT,
 )
 
 links = Table(
@@ -133,6 +146,7 @@ links = Table(
     Column("section", Integer, nullable=False),
     Column("target", Text, nullable=False),
     PrimaryKeyConstraint("document_id", "ordinal"),
+    info=_OF_A_DOCUMENT,
 )
 
 jobs = Table(
@@ -152,6 +166,9 @@ jobs = Table(
     Column("updated_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "id"),
     Index(None, "space", "created_at"),
+    # What was put on a shelf is told of as long as whoever did it is known. A reindex is the space's: its jobs are
+    # named by their shelves, too.
+    info=Belongs(run="id", goes_with="person").info,
 )
 
 job_errors = Table(
@@ -165,6 +182,7 @@ job_errors = Table(
     Column("created_at", Moment, nullable=False),
     PrimaryKeyConstraint("space", "job_id", "name"),
     ForeignKeyConstraint(["space", "job_id"], ["jobs.space", "jobs.id"], ondelete="CASCADE"),
+    info=Belongs(run="job_id", within="jobs").info,
 )
 
 query_vectors = Table(
@@ -177,4 +195,5 @@ query_vectors = Table(
     Column("vector", LargeBinary, nullable=False),
     UniqueConstraint("space", "embedder", "text_hash"),
     sqlite_autoincrement=True,
+    info=Belongs(to="cache").info,
 )

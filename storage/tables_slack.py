@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, DateTime, Index, Integer, String, Table, func
 
+from storage.belonging import Belongs
 from storage.columns import metadata
 
 
@@ -27,6 +28,9 @@ def _bot() -> tuple[Column[Any], ...]:
     )
 
 
+# Who installed the app for a workspace is no more theirs than the workspace's: without it nobody there is answered.
+_OF_THE_PLATFORM = Belongs(to="platform").info
+
 slack_bots = Table(
     "slack_bots",
     metadata,
@@ -39,6 +43,7 @@ slack_bots = Table(
     Column("team_name", String(200)),
     *_bot(),
     Index("slack_bots_idx", "client_id", "enterprise_id", "team_id", "installed_at"),
+    info=_OF_THE_PLATFORM,
 )
 
 slack_installations = Table(
@@ -64,6 +69,7 @@ slack_installations = Table(
     Column("incoming_webhook_configuration_url", String(200)),
     Column("token_type", String(32)),
     Index("slack_installations_idx", "client_id", "enterprise_id", "team_id", "user_id", "installed_at"),
+    info=_OF_THE_PLATFORM,
 )
 
 slack_oauth_states = Table(
@@ -72,4 +78,5 @@ slack_oauth_states = Table(
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("state", String(200), nullable=False),
     Column("expire_at", DateTime, nullable=False),
+    info=_OF_THE_PLATFORM,
 )

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 class ThreadRow:
     """`thread` is the conversation's name in its `channel`, `real` the platform's id of the thread it is in.
 
-    `free_chat`: plain text there is for the bot. `explained`: people were told once how to go on there.
+    `free_chat`: plain text there is for the bot; None where nobody has chosen. `explained`: people were told once
+    how to go on there.
     """
 
     space: str
     channel: str
     thread: str
     real: str
-    free_chat: bool
+    free_chat: bool | None
     explained: bool
 
 
@@ -36,14 +37,12 @@ class Threads:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def bind(
-        self, space: str, channel: str, thread: str, real: str, *, free_chat: bool = False
-    ) -> None:
+    async def bind(self, space: str, channel: str, thread: str, real: str) -> None:
         """The conversation is in this real thread from now on. Binding again what is bound changes nothing."""
         from storage.tables import threads as t
 
         new = self._db.insert(t).values(
-            space=space, channel=channel, thread=thread, real=real, free_chat=free_chat, explained=False
+            space=space, channel=channel, thread=thread, real=real, explained=False
         )
         async with self._db.write() as connection:
             bound = (await connection.execute(t.select().where(*_held(space, real)))).one_or_none()
@@ -53,7 +52,7 @@ class Threads:
             await connection.execute(
                 new.on_conflict_do_update(
                     index_elements=["space", "channel", "thread"],
-                    set_={"real": real, "free_chat": free_chat, "explained": False},
+                    set_={"real": real, "free_chat": None, "explained": False},
                 )
             )
 

@@ -126,7 +126,7 @@ def test_a_name_that_several_works_have_gets_them_all_named() -> None:
         parse("/show rag")
     assert (raised.value.key, raised.value.values["paths"]) == (
         "commands.several",
-        "/council show, /prompts show",
+        "/council show, /prompts show, /settings show",
     )
 
 
@@ -178,7 +178,9 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
 
 def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
     personal = {row.path for row in TABLE if row.personal}
-    assert personal == {row.path for row in TABLE if row.work == "sessions"} | {"usage"}
+    assert personal == {row.path for row in TABLE if row.work in ("sessions", "settings", "privacy")} | {
+        "usage"
+    }
     assert not any(row.ordered or row.option("private") for row in TABLE if row.personal)
 
 

@@ -38,6 +38,7 @@ LAYERS = (
         "bot.readers",
         "bot.budget",
         "bot.prompts",
+        "bot.settings",
         "bot.engine",
         "bot.fence",
         "bot.platforms",

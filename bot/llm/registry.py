@@ -6,10 +6,11 @@ Knows which file speaks which kind of service, and none of their SDKs: those are
 from __future__ import annotations
 
 import asyncio
+import copy
 import importlib
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
@@ -54,6 +55,7 @@ class Models:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._config = config
+        self._roles = config.roles
         self._budget = Budget(ledger, config.budget)
         self._timeouts = timeouts
         self._sleep = sleep
@@ -61,9 +63,21 @@ class Models:
         self._resting = Resting(clock)
         self._watch = CacheWatch(clock)
 
+    def given(self, chosen: Mapping[str, Sequence[str]]) -> Models:
+        """The same, where other models than the config's play these roles; it need not be closed."""
+        if not chosen:
+            return self
+        other = copy.copy(self)
+        other._roles = replace(self._roles, **{role: tuple(models) for role, models in chosen.items()})
+        return other
+
+    def chain(self, role: str) -> Sequence[str]:
+        """Those who play the role, in the order in which they are asked."""
+        return self._roles.chain(role)
+
     def describe(self, role: str) -> str | None:
         """ "provider:model" of the first that would play the role, or None."""
-        chain = self._config.roles.chain(role)
+        chain = self._roles.chain(role)
         return members.model_of(chain[0]) if chain else None
 
     def capabilities(self, role: str) -> Capabilities | None:
@@ -175,7 +189,7 @@ class Models:
     def _chain(self, role: str, prompt: Prompt) -> Sequence[str]:
         """Whom to ask, in the config's order. A work takes its path by what the first can do, so nobody stands
         in who can do less: what only a model that cites is asked goes to no other."""
-        chain = self._config.roles.chain(role)
+        chain = self._roles.chain(role)
         if not chain:
             raise Sorry("config.role_empty", role=role)
         can = {named: self._can(role, named) for named in chain}

@@ -48,6 +48,19 @@ async def test_a_look_up_is_answered_by_the_response_itself(table: Table) -> Non
     assert table.origin.token
 
 
+async def test_a_setting_is_set_by_three_options_and_answered_to_the_person_alone(table: Table) -> None:
+    asked = await table.ana.slash(
+        table.general, "settings set", setting="language", value="pt-BR", **{"for": "me"}
+    )
+    assert (table.asked.text, table.asked.options) == ("language pt-BR", {"for": "me"})
+    await table.ended()
+    assert asked.ephemeral
+    await table.ana.slash(table.general, "rules lookup", name="Grappled")
+    kept = await table.world.app.past(table.space, table.requests[-1].id)
+    assert kept is not None
+    assert (kept.verb, kept.locale) == ("lookup", "pt-BR")
+
+
 async def test_a_private_question_is_a_conversation_of_its_own(table: Table) -> None:
     asked = await table.ana.slash(table.general, "rules ask", question=QUESTION, private=True)
     assert asked.ephemeral

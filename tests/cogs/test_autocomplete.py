@@ -87,12 +87,19 @@ async def test_a_person_is_offered_their_own_conversations(table: Table) -> None
     assert theirs == []
 
 
+async def test_a_settings_values_are_offered_once_it_is_named(table: Table) -> None:
+    assert await offered(table, "settings set", "setting", "lang") == ["language"]
+    assert await offered(table, "settings set", "value", "p", setting="language") == ["pt-BR"]
+    assert await offered(table, "settings set", "value", "sao_p", setting="timezone") == ["America/Sao_Paulo"]
+    assert await offered(table, "settings set", "value", "x") == []
+
+
 async def test_what_a_council_can_research_and_show_is_offered(table: Table) -> None:
     research = await offered(table, "council ask", "research", "cultural_context,n")
     assert research == ["cultural_context,narrative_structure"]
     assert await offered(table, "council show", "what", "b") == ["ballots"], "nobody sits in it yet"
-    settings = table.world.app.house.council_settings
-    await settings.set(table.space, "members", '["demo:demo", "demo:demo"]', str(table.bia.id))
+    settings = table.world.app.house.settings.kept
+    await settings.set(table.space, "council.members", '["demo:demo", "demo:demo"]', str(table.bia.id))
     assert await offered(table, "council show", "what", "ballots ") == ["ballots 1", "ballots 2"]
 
 

@@ -39,20 +39,22 @@ async def test_every_verb_has_its_command_and_every_command_its_verb(client: Sut
 async def test_a_verbs_options_are_its_commands_options(client: Sutradhar, row: Verb) -> None:
     command = commands(client)[row.path]
     wanted = dict(_wanted(row))
-    assert {one.name: one.type for one in command.parameters} == wanted
+    assert {one.display_name: one.type for one in command.parameters} == wanted
     for parameter in command.parameters:
-        option = row.option(parameter.name)
+        option = row.option(parameter.display_name)
         if option is not None:
             assert parameter.required is option.required
             assert tuple(choice.value for choice in parameter.choices) == option.choices
 
 
 def _wanted(row: Verb) -> Iterator[tuple[str, AppCommandOptionType]]:
-    """What the table says: attachments for what names files, one option for the first word of the argument."""
+    """What the table says: attachments for what names files, an option for each word of the argument that no window
+    asks for."""
     if row.argument is not None and row.argument.many:
         yield from ((name, AppCommandOptionType.attachment) for name in FILES)
     elif row.argument is not None:
-        yield row.argument.name.split()[0], AppCommandOptionType.string
+        for name in row.argument.name.split()[: 1 if row.rewords else None]:
+            yield name, AppCommandOptionType.string
     for option in row.options:
         file = option.completes == "path"
         yield option.name, AppCommandOptionType.attachment if file else KINDS[option.kind]
@@ -61,10 +63,10 @@ def _wanted(row: Verb) -> Iterator[tuple[str, AppCommandOptionType]]:
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.path)
 async def test_what_the_terminal_completes_discord_completes(client: Sutradhar, row: Verb) -> None:
     command = commands(client)[row.path]
-    completed = {one.name for one in command.parameters if one.autocomplete}
+    completed = {one.display_name for one in command.parameters if one.autocomplete}
     wanted = {one.name for one in row.options if one.completes not in ("", "path")}
     if row.argument is not None and row.argument.completes not in ("", "path"):
-        wanted.add(row.argument.name.split()[0])
+        wanted.update(row.argument.name.split()[: 1 if row.rewords else None])
     assert completed == wanted
 
 

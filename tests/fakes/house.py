@@ -13,9 +13,14 @@ from bot.events import Author, Changed, Event, Place, Request, Run, Speak, View,
 from bot.house import House
 from bot.kind import Runs
 from bot.platforms import Platform
+from bot.settings import Settings
 from bot.works.house.work import Desk
+from bot.works.privacy.work import Privacy
 from bot.works.sessions.work import SessionsWork
+from bot.works.settings.work import SettingsWork
+from storage.db import Database
 from storage.outbox import Outbox
+from storage.settings import KeptSettings
 from tests.fakes import migrated
 
 Script = Callable[[Run], AsyncGenerator[Event, None]]
@@ -76,9 +81,11 @@ class _Recorded:
         self._recorder.statuses[self._run] = status
 
 
-async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Recorder) -> App:
+async def open_scripted(
+    data: Path, scripts: Mapping[str, Script], recorder: Recorder, settings: Config | None = None
+) -> App:
     """An app over real storage and the real engine, not yet started."""
-    house = await House.open(load(data=migrated.folder(data), environ={}))
+    house = await House.open(settings or config(data))
 
     def works(house: House, runs: Runs) -> dict[str, Work]:
         scripted = Scripted(scripts)
@@ -86,7 +93,11 @@ async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Rec
         return {
             "rules": scripted,
             "library": scripted,
-            "sessions": SessionsWork(house.sessions, house.owned, runs.forget, runs.reword),
+            "sessions": SessionsWork(
+                house.sessions, house.owned, runs.forget, runs.reword, house.settings.zone
+            ),
+            "settings": SettingsWork(house),
+            "privacy": Privacy(house.people, house.settings, runs),
             "house": Desk(house.sessions, runs.stop, accounts),
         }
 
@@ -97,6 +108,11 @@ async def open_scripted(data: Path, scripts: Mapping[str, Script], recorder: Rec
         )
     )
     return app
+
+
+def settings_of(db: Database) -> Settings:
+    """What was set in this database, over a config that says nothing."""
+    return Settings(KeptSettings(db), Config(Path(), Path()))
 
 
 def config(data: Path) -> Config:

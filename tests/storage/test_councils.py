@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from storage.council_settings import CouncilSettings
 from storage.councils import Councils
 from storage.db import Database, StorageFault
 from storage.inbox import Inbox, NewRequest
@@ -180,23 +179,6 @@ async def test_a_question_that_was_reworded_reads_so_in_its_council(db: Database
     assert await sessions.reword_exchange("local", "run", "Is dharma law?")
     kept = [await councils.get("local", run) for run in ("run", "another")]
     assert [one.row.question for one in kept if one] == ["Is dharma law?", "Is dharma duty?"]
-
-
-async def test_what_a_space_has_set_stands_until_it_is_reset(db: Database) -> None:
-    settings = CouncilSettings(db)
-    assert await settings.get("local") == {}
-    await settings.set("local", "members", "p:one, p:two", "ana")
-    await settings.set("local", "criteria", "truth", "ana")
-    await settings.set("local", "members", "p:three", "bia")
-    kept = await settings.get("local")
-    assert {name: (row.name, row.value, row.author_id) for name, row in kept.items()} == {
-        "criteria": ("criteria", "truth", "ana"),
-        "members": ("members", "p:three", "bia"),
-    }
-    assert kept["members"].updated_at.tzinfo == UTC
-    assert await settings.reset("local", "members")
-    assert not await settings.reset("local", "members")
-    assert list(await settings.get("local")) == ["criteria"]
 
 
 async def test_seats_are_kept_under_the_run_that_they_are_given_for(db: Database) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from storage.db import Database, StorageFault
 from storage.documents import Documents
-from storage.prompts import Overrides
+from storage.settings import KeptSettings
 from storage.shelves import Shelves
 from tests.storage.books import book
 
@@ -22,19 +22,19 @@ def sqlite(folder: Path) -> str:
 
 async def test_forty_counters_read_then_written_at_once_lose_no_update(tmp_path: Path) -> None:
     first, second = [await Database.open(sqlite(tmp_path)) for _ in range(2)]
-    await Overrides(first).set("local", "count", "0", "me")
+    await KeptSettings(first).set("local", "count", "0", "me")
 
     async def count_up(db: Database) -> None:
         async with db.write() as connection:
-            seen = int((await connection.exec_driver_sql("SELECT text FROM prompt_overrides")).scalar_one())
-            await connection.exec_driver_sql(f"UPDATE prompt_overrides SET text = '{seen + 1}'")
+            seen = int((await connection.exec_driver_sql("SELECT value FROM settings")).scalar_one())
+            await connection.exec_driver_sql(f"UPDATE settings SET value = '{seen + 1}'")
 
     await asyncio.gather(*(count_up(db) for db in [first, second] * 20))
-    found = await Overrides(first).get("local", "count")
+    found = await KeptSettings(first).one("local", "count")
     await first.close()
     await second.close()
     assert found is not None
-    assert found.text == "40"
+    assert found.value == "40"
 
 
 async def test_a_write_that_raises_leaves_no_trace(db: Database) -> None:
@@ -106,12 +106,12 @@ async def test_a_database_locked_by_another_program_is_told_after_the_timeout(tm
     other = sqlite3.connect(tmp_path / "sutradhar.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageFault) as caught:
-        await Overrides(db).set("local", "name", "text", "me")
+        await KeptSettings(db).set("local", "name", "text", "me")
     assert caught.value.kind == "locked"
-    assert await Overrides(db).get("local", "name") is None
+    assert await KeptSettings(db).one("local", "name") is None
     other.execute("ROLLBACK")
     other.close()
-    await Overrides(db).set("local", "name", "text", "me")
+    await KeptSettings(db).set("local", "name", "text", "me")
     await db.close()
 
 
@@ -124,8 +124,8 @@ async def test_a_file_that_is_no_database_is_told_as_damaged(tmp_path: Path) -> 
 
 async def test_a_database_in_memory_works(tmp_path: Path) -> None:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
-    await asyncio.gather(*(Overrides(db).set("local", f"name {n}", "text", "me") for n in range(10)))
-    assert len(await Overrides(db).all("local")) == 10
+    await asyncio.gather(*(KeptSettings(db).set("local", f"name {n}", "text", "me") for n in range(10)))
+    assert len(await KeptSettings(db).under("local", "name ")) == 10
     await db.close()
 
 
@@ -133,6 +133,6 @@ async def test_who_comes_after_the_close_opens_no_connection_that_nobody_would_c
     db = await Database.open(sqlite(tmp_path))
     await db.close()
     with pytest.raises(StorageFault, match="closed"):
-        await Overrides(db).get("local", "name")
+        await KeptSettings(db).one("local", "name")
     with pytest.raises(StorageFault, match="closed"):
-        await Overrides(db).set("local", "name", "text", "me")
+        await KeptSettings(db).set("local", "name", "text", "me")

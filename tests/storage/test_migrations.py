@@ -24,9 +24,12 @@ from storage.db import Database, StorageFault
 from storage.inbox import Inbox, NewRequest
 from storage.ledger import Caps, Ledger, OverCap
 from storage.migrations import migrate
+from storage.offers import Offers
 from storage.owned import OwnedSessions
 from storage.sessions import Sessions
+from storage.settings import KeptSettings
 from storage.tables import metadata
+from storage.threads import Threads
 from tests.storage.council_rows import BEGAN, council, seat
 
 
@@ -129,6 +132,53 @@ async def test_what_was_kept_before_there_were_councils_is_all_there_and_one_can
         await database.close()
 
 
+async def test_what_spaces_had_set_is_kept_in_one_table_of_settings(url: str) -> None:
+    at = "2026-02-03 04:05:06"
+    await asyncio.to_thread(
+        upgraded_to,
+        url,
+        "0005",
+        f"""
+        INSERT INTO council_settings (space, name, value, author_id, updated_at)
+        VALUES ('local', 'members', '["p:one", "p:two"]', 'ana', '{at}'),
+               ('local', 'criteria', 'truth', 'bia', '{at}'),
+               ('other', 'members', '["p:three"]', 'caio', '{at}');
+        INSERT INTO prompt_overrides (space, name, text, author_id, updated_at)
+        VALUES ('local', 'rag', 'system: Speak.', 'ana', '{at}');
+        INSERT INTO offers (space, run_id, kind, n, item, created_at)
+        VALUES ('local', 'run', 'choice', 0, '/stop', '{at}');
+        INSERT INTO threads (space, channel, thread, real, free_chat, explained)
+        VALUES ('g', 'c', 't', '1', true, false), ('g', 'c', 'u', '2', false, true)
+        """,
+    )
+    database = await Database.open(url)
+    try:
+        async with database.read() as connection:
+            assert await connection.run_sync(differences) == []
+        settings = KeptSettings(database)
+        council = await settings.under("local", "council.")
+        assert {name: (row.value, row.author_id) for name, row in council.items()} == {
+            "criteria": ("truth", "bia"),
+            "members": ('["p:one", "p:two"]', "ana"),
+        }
+        assert f"{council['members'].updated_at:%Y-%m-%d %H:%M}" == "2026-02-03 04:05"
+        assert [row.value for row in (await settings.under("other", "")).values()] == ['["p:three"]']
+        prompt = await settings.one("local", "prompt.rag")
+        assert prompt is not None
+        assert (prompt.scope, prompt.of, prompt.value, prompt.author_id) == (
+            "space",
+            "",
+            "system: Speak.",
+            "ana",
+        )
+        assert await Offers(database).all("local", "run", "choice") == ["/stop"]
+        held = [await Threads(database).held("g", real) for real in ("1", "2")]
+        assert [(one.free_chat, one.explained) for one in held if one] == [(True, False), (False, True)]
+        await Threads(database).bind("g", "c", "v", "3")
+    finally:
+        await database.close()
+
+
 def upgraded_to(url: str, revision: str, then: str) -> None:
     """A database as an earlier release left it, with what `then` puts into it."""
     config = Config()
@@ -178,8 +228,8 @@ def test_importing_the_repositories_imports_no_database_library() -> None:
     script = (
         "import sys, storage.db, storage.lock, storage.inbox, storage.outbox, storage.ledger, storage.sessions, "
         "storage.owned, storage.threads, storage.offers, storage.feedback, storage.marks, storage.withdrawals, "
-        "storage.councils, storage.council_settings, storage.documents, storage.jobs, storage.passages, "
-        "storage.prompts, storage.query_vectors, storage.shelves, storage.vectors; "
+        "storage.councils, storage.people, storage.documents, storage.jobs, storage.passages, "
+        "storage.settings, storage.query_vectors, storage.shelves, storage.vectors; "
         "print(sorted({'sqlalchemy', 'chromadb', 'alembic', 'numpy', 'sqlite3', 'uuid_utils'} & set(sys.modules)))"
     )
     assert run(script) == "[]"

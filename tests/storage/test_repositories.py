@@ -20,7 +20,6 @@ from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.owned import OwnedSessions
 from storage.passages import Passages
-from storage.prompts import Overrides
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
 from storage.shelves import Shelves
@@ -86,15 +85,15 @@ async def test_the_words_of_a_request_can_be_replaced(db: Database) -> None:
 
 async def test_a_conversation_is_bound_to_its_real_thread_and_found_from_either_side(db: Database) -> None:
     threads = Threads(db)
-    await threads.bind("g", "c", "event", "4711", free_chat=True)
+    await threads.bind("g", "c", "event", "4711")
     assert await threads.real("g", "c", "event") == "4711"
     assert await threads.real("g", "other", "event") is None
     row = await threads.held("g", "4711")
     assert row is not None
-    assert (row.channel, row.thread, row.free_chat, row.explained) == ("c", "event", True, False)
+    assert (row.channel, row.thread, row.free_chat, row.explained) == ("c", "event", None, False)
     assert await threads.set_free_chat("g", "4711", False)
     assert [await threads.explained("g", "4711") for _ in range(3)] == [True, False, False]
-    await threads.bind("g", "c", "event", "4711", free_chat=True)
+    await threads.bind("g", "c", "event", "4711")
     row = await threads.held("g", "4711")
     assert row is not None
     assert (row.free_chat, row.explained) == (False, True)
@@ -414,15 +413,6 @@ async def test_a_job_tells_how_far_it_is_and_what_failed(db: Database) -> None:
     (job,) = await jobs.list("local")
     assert (job.state, job.phase, job.done, job.total, job.files_done) == ("done", "embed", 64, 200, 1)
     assert [(error.name, error.key) for error in job.errors] == [("bad.md", "library.file_empty")]
-
-
-async def test_an_override_stands_until_it_is_reset(db: Database) -> None:
-    overrides = Overrides(db)
-    await overrides.set("local", "answer", "one", "me")
-    await overrides.set("local", "answer", "two", "me")
-    assert [row.text for row in await overrides.all("local")] == ["two"]
-    assert await overrides.reset("local", "answer")
-    assert await overrides.get("local", "answer") is None
 
 
 async def test_question_vectors_are_remembered_up_to_a_bound(db: Database) -> None:

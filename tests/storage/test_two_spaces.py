@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from storage.council_settings import CouncilSettings
 from storage.councils import Councils
 from storage.db import Database
 from storage.documents import Documents
@@ -16,9 +15,9 @@ from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.owned import OwnedSessions
 from storage.passages import Passages
-from storage.prompts import Overrides
 from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
+from storage.settings import KeptSettings
 from storage.shelves import Shelves
 from storage.threads import Threads
 from storage.withdrawals import Withdrawals
@@ -134,8 +133,8 @@ async def test_threads_offers_and_feedback_do_not_cross(db: Database) -> None:
     assert await feedback.count("two") == {"up": 1, "down": 0}
 
 
-async def test_money_jobs_prompts_and_question_vectors_do_not_cross(db: Database) -> None:
-    ledger, jobs, overrides, vectors = Ledger(db), Jobs(db), Overrides(db), QueryVectors(db, limit=1)
+async def test_money_jobs_and_question_vectors_do_not_cross(db: Database) -> None:
+    ledger, jobs, vectors = Ledger(db), Jobs(db), QueryVectors(db, limit=1)
     since = datetime.now(UTC) - timedelta(minutes=1)
     entry = await ledger.reserve("two", "run", "step", "me", "m", 10, None)
     await ledger.settle("one", entry, input_tokens=1, output_tokens=1, cost_usd=None)
@@ -149,17 +148,13 @@ async def test_money_jobs_prompts_and_question_vectors_do_not_cross(db: Database
     await jobs.finish("one", "run", "failed")
     assert [(job.state, job.errors) for job in await jobs.list("two")] == [("running", ())]
 
-    await overrides.set("one", "answer", "mine", "me")
-    assert await overrides.get("two", "answer") is None
-    assert not await overrides.reset("two", "answer")
-
     await vectors.put("one", "bge", "q", b"1")
     await vectors.put("two", "bge", "q", b"2")
     assert [await vectors.get(space, "bge", "q") for space in ("one", "two")] == [b"1", b"2"]
 
 
 async def test_councils_do_not_cross(db: Database) -> None:
-    councils, settings = Councils(db), CouncilSettings(db)
+    councils = Councils(db)
     await Inbox(db).receive(
         [NewRequest("run", "terminal", "one", "c", "t", "ana", "council", "ask", True, "{}")]
     )
@@ -192,8 +187,15 @@ async def test_councils_do_not_cross(db: Database) -> None:
     assert await councils.get("one", "run") is None
     assert await councils.get("two", "run") == theirs
 
-    await settings.set("two", "members", "p:m", "ana")
-    assert await settings.get("one") == {}
-    assert not await settings.reset("one", "members")
-    await settings.set("one", "members", "p:n", "ana")
-    assert (await settings.get("two"))["members"].value == "p:m"
+
+async def test_settings_do_not_cross(db: Database) -> None:
+    settings = KeptSettings(db)
+    await settings.set("two", "council.members", "p:m", "ana")
+    await settings.set("two", "language", "en", "ana", "person", "ana")
+    assert await settings.under("one", "council.") == {}
+    assert await settings.named("one", ["language"]) == []
+    assert await settings.one("one", "council.members") is None
+    assert not await settings.reset("one", "council.members")
+    assert not await settings.reset("one", "language", "person", "ana")
+    await settings.set("one", "council.members", "p:n", "ana")
+    assert (await settings.under("two", "council."))["members"].value == "p:m"

@@ -5,9 +5,11 @@ A platform has one driver, over its fake and the bot's process. Stories know no 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+from bot import commands
 from tests.wire.model import Answerer
 from tests.wire.process import BotProcess
 
@@ -102,3 +104,18 @@ class Driver(Protocol):
     def check(self) -> None:
         """What holds at the end of every story: nobody was pinged, nothing refused, no limit hit, no traceback."""
         ...
+
+
+def as_typed(line: str, options: dict[str, Any]) -> str:
+    """As it is typed: "rules roll", expression="1d1" is "rules roll 1d1"; what is not the verb's text is an option."""
+    row = next((one for one in commands.TABLE if line == one.path), None)
+    argument = row.argument.name.split() if row and row.argument else []
+    words = [line]
+    for name, value in options.items():
+        if name in argument:
+            words.insert(1 + argument.index(name), str(value))
+        elif value is True:
+            words.append(f"--{name}")
+        elif value is not False:
+            words.append(f"--{name} {shlex.quote(str(value))}")
+    return " ".join(words)

@@ -11,10 +11,11 @@ from tests.fakes.slack import Channel, FakeSlack, Message, Team, User
 from tests.fakes.slack.elements import held
 from tests.fakes.slack.story import story
 from tests.kill.process import PATIENCE_S
+from tests.wire.driver import as_typed
 from tests.wire.inbox import newest, requests
 from tests.wire.model import Answerer
 from tests.wire.process import BotProcess
-from tests.wire.slack_talk import SlackTalk, actions, as_typed, public
+from tests.wire.slack_talk import SlackTalk, actions, public
 from tests.wire.stock import LANTERNS, install, second
 
 REST_S = 2 * PATIENCE_S

@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.kill.process import PATIENCE_S, ROOT, Events
 from tests.kill.remains import shown
-from tests.wire.driver import Post
+from tests.wire.driver import Post, as_typed
 from tests.wire.inbox import newest, requests
 from tests.wire.model import Answerer
 from tests.wire.process import BotProcess
@@ -27,6 +27,7 @@ STORIES = (
     "kill 9 mid stream",
     "a 40 000 character answer",
     "a failing model",
+    "a language of ones own and then everything deleted",
 )
 LOOK_S = 0.01
 
@@ -155,7 +156,7 @@ class OnTerminal:
         return self._type(f"/{verb} {question}")
 
     async def command(self, who: str, line: str, *, talk: Any = None, **options: Any) -> TerminalTalk:
-        return self._type(" ".join([f"/{line}", *map(str, options.values())]))
+        return self._type(f"/{as_typed(line, options)}")
 
     async def mention(self, who: str, talk: TerminalTalk, text: str) -> None:
         self._type(text, talk)

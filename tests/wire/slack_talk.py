@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
-from typing import Any
 
-from bot import commands
 from tests.fakes.slack import Channel, FakeSlack, Message
 from tests.fakes.slack.elements import held
 from tests.wire.driver import Post
@@ -70,18 +67,3 @@ def is_plan(message: Message) -> bool:
 
 def public(messages: list[Message]) -> list[Message]:
     return [one for one in messages if one.ephemeral_to is None]
-
-
-def as_typed(line: str, options: dict[str, Any]) -> str:
-    """As it is typed: "rules roll", expression="1d1" is "rules roll 1d1"; what is not the verb's text is an option."""
-    row = next((one for one in commands.TABLE if line == one.path), None)
-    argument = row.argument.name if row and row.argument else ""
-    words = [line]
-    for name, value in options.items():
-        if name == argument:
-            words.insert(1, str(value))
-        elif value is True:
-            words.append(f"--{name}")
-        elif value is not False:
-            words.append(f"--{name} {shlex.quote(str(value))}")
-    return " ".join(words)

@@ -182,6 +182,26 @@ async def a_private_answer_then_shared(d: Driver) -> None:
 
 
 @story
+async def a_language_of_ones_own_and_then_everything_deleted(d: Driver) -> None:
+    told = await d.command(ANA, "settings set", setting="language", value="pt-BR", **{"for": "me"})
+    await d.rest(1)
+    assert count(told.said(), "Para você") == 1, told.said()
+    await d.ask(ANA, QUESTION)
+    await d.rest(2)
+    await d.command(ANA, "privacy export")  # a file, which goes where each platform takes it
+    await d.rest(3)
+    would = await d.command(ANA, "privacy delete")
+    await d.rest(4)
+    assert count(would.said(), "as palavras de") == 1, would.said()
+    done = await d.command(ANA, "privacy delete", yes=True)
+    await d.rest(5)
+    assert count(done.said(), "Apagado, com todas as cópias") == 1, done.said()
+    again = await d.command(ANA, "sessions list")
+    await d.rest(6)
+    assert count(again.said(), "You have no conversation yet") == 1, again.said()
+
+
+@story
 async def an_attachment_to_library_add(d: Driver) -> None:
     book = b"# Ferries\n\n## The toll\n\nThe ferry across the Miro costs seven copper coins.\n"
     talk = await d.attach(ANA, "ferries.md", book, shelf="ferries")

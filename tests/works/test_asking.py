@@ -18,7 +18,14 @@ def snapshots(bench: Bench) -> Snapshots:
     house = bench.house
     settings = house.config.retrieval
     return Snapshots(
-        house.library, house.models, house.prompts, house.sessions, settings, house.earlier, longest=4_000
+        house.library,
+        house.models,
+        house.prompts,
+        house.sessions,
+        settings,
+        house.earlier,
+        house.settings.roles,
+        longest=4_000,
     )
 
 

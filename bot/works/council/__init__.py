@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from bot.kind import Kind, Runs, Typed
+from bot.kind import Kind, Runs, Setting, Typed
+from bot.settings import choosable
 from bot.verb import PRIVATE, Argument, Option, Verb
 
 if TYPE_CHECKING:
@@ -87,16 +89,25 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.council.work import Asking, Council
 
     settings = _settings(house)
-    snapshots = Snapshots(house.config, house.models, house.prompts, house.sessions, settings, house.earlier)
+    snapshots = Snapshots(
+        house.config,
+        house.models,
+        house.prompts,
+        house.sessions,
+        settings,
+        house.earlier,
+        house.settings.roles,
+    )
+    zone = house.settings.zone
     keeping = Keeping(house.councils, house.ledger)
     asking = Asking(house.models, house.sessions, snapshots, keeping, house.config.council.mini)
-    return Council(asking, settings, Showing(house.councils), Stats(house.councils))
+    return Council(asking, settings, Showing(house.councils, zone), Stats(house.councils, zone))
 
 
 def _settings(house: House) -> Settings:
     from bot.works.council.settings import Settings
 
-    return Settings(house.council_settings, house.models, house.config)
+    return Settings(house.settings.kept, house.models, house.config)
 
 
 async def _research(house: House, typed: Typed) -> list[str]:
@@ -112,4 +123,40 @@ async def _to_show(house: House, typed: Typed) -> list[str]:
     return showing.what_to_show(len(seats.members), typed.prefix)
 
 
-KIND = Kind("council", VERBS, make, completes={"research": _research, "council": _to_show})
+def _listed(value: str) -> str:
+    """Members, or models, as people write them."""
+    return ", ".join(json.loads(value))
+
+
+def _models(house: House) -> list[str]:
+    return choosable(house.config)
+
+
+SETTINGS = (
+    Setting(
+        "council.members",
+        "verbs.council_members",
+        ("space",),
+        check=lambda house, given: _settings(house).checked("members", given),
+        default=lambda house: ", ".join(house.config.roles.council),
+        values=_models,
+        shown=_listed,
+    ),
+    Setting(
+        "council.chair",
+        "verbs.council_chair",
+        ("space",),
+        check=lambda house, given: _settings(house).checked("chair", given),
+        default=lambda house: ", ".join(house.config.roles.chain("chair")),
+        values=_models,
+        shown=_listed,
+    ),
+    Setting(
+        "council.criteria",
+        "verbs.council_criteria",
+        ("space",),
+        check=lambda house, given: _settings(house).checked("criteria", given),
+        default=lambda house: house.config.council.criteria,
+    ),
+)
+KIND = Kind("council", VERBS, make, completes={"research": _research, "council": _to_show}, settings=SETTINGS)

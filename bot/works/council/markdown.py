@@ -191,7 +191,7 @@ def _standings(council: Council, say: Words) -> str:
 def _facts(council: Council, say: Words) -> Iterable[str]:
     row = council.row
     there = sum(one.state == "answered" for one in council.seats)
-    yield f"- {say('council_show.when', when=f'{row.created_at:%Y-%m-%d %H:%M} UTC', run=row.alias)}"
+    yield f"- {say('council_show.when', when=f'{row.created_at:%Y-%m-%d %H:%M %Z}', run=row.alias)}"
     yield f"- {say('council_show.who', n=there, m=len(council.seats), level=row.level)}"
     if row.chair and row.kind == "synthesis":
         yield f"- {say('council_show.chair', chair=_code(row.chair))}"

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
     from bot.config import Config
     from bot.llm.registry import Models
-    from storage.council_settings import CouncilSettings, SettingRow
+    from storage.settings import KeptSettings, SettingRow
+
+OWN = "council."
+"""What the names of its settings begin with."""
 
 RESET = "reset"
 """Typed instead of a value: back to the config's."""
@@ -39,7 +42,7 @@ CRITERIA_CHARS = 1_000
 class Settings:
     """Looking is for everybody; what the whole space shares is changed by its admins."""
 
-    def __init__(self, store: CouncilSettings, models: Models, config: Config) -> None:
+    def __init__(self, store: KeptSettings, models: Models, config: Config) -> None:
         self._store = store
         self._models = models
         self._config = config
@@ -50,7 +53,7 @@ class Settings:
         A model that the config no longer lets spaces choose is left out, and where nobody is left it is the
         config's again.
         """
-        return self._seats(await self._store.get(space))
+        return self._seats(await self._store.under(space, OWN))
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Show a setting, or change it first where there is a text. Raises Sorry."""
@@ -70,18 +73,22 @@ class Settings:
         """Keep it; gives what happened: "saved", "reset" or "was_default"."""
         space = run.request.place.space
         if given.casefold() == RESET:
-            return "reset" if await self._store.reset(space, name) else "was_default"
+            return "reset" if await self._store.reset(space, OWN + name) else "was_default"
+        await self._store.set(space, OWN + name, self.checked(name, given), run.request.author.id)
+        return "saved"
+
+    def checked(self, name: str, given: str) -> str:
+        """The value as it is kept. Raises Sorry."""
         match name:
             case "members":
-                value = json.dumps([str(one) for one in self._chosen(given)], ensure_ascii=False)
+                return json.dumps([str(one) for one in self._chosen(given)], ensure_ascii=False)
             case "chair":
-                value = json.dumps(self._chairs(given), ensure_ascii=False)
+                return json.dumps(self._chairs(given), ensure_ascii=False)
             case _:
                 value = " ".join(given.split())
                 if len(value) > CRITERIA_CHARS:
                     raise Sorry("council_settings.long", length=len(value), limit=CRITERIA_CHARS)
-        await self._store.set(space, name, value, run.request.author.id)
-        return "saved"
+                return value
 
     def _chairs(self, given: str) -> list[str]:
         chosen = self._chosen(given)
@@ -129,7 +136,7 @@ class Settings:
         )
 
     async def _shown(self, space: str, name: str, say: Words) -> str:
-        kept = await self._store.get(space)
+        kept = await self._store.under(space, OWN)
         seats = self._seats(kept)
         whose = say(f"council_settings.{'own' if name in seats.own else 'default'}", name=name)
         match name:

@@ -7,7 +7,9 @@ is in a place of its own. With what is offered while somebody types a verb of th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from bot.events import Attachment, Event, Request, Run, Sorry, Stage, Text
@@ -29,8 +31,9 @@ ALL = "all"
 class Showing:
     """Needs nothing but what was kept."""
 
-    def __init__(self, councils: Councils) -> None:
+    def __init__(self, councils: Councils, zone: Callable[[Request], Awaitable[tzinfo]]) -> None:
         self._councils = councils
+        self._zone = zone
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Raises Sorry for a council that there is not, or not for this person in this place."""
@@ -42,6 +45,8 @@ class Showing:
         council = await self._councils.get(request.place.space, found)
         if council is None:
             raise Sorry("council_show.gone")
+        began = council.row.created_at.astimezone(await self._zone(request))
+        council = replace(council, row=replace(council.row, created_at=began))
         title = markdown.title(council)
         # Megabytes at the worst: eight members with all that they thought.
         text = await asyncio.to_thread(_text, council, what, seat, say)

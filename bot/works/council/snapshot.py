@@ -6,7 +6,7 @@ Asks nobody.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from bot.commands import FOLLOW_UP
@@ -48,13 +48,16 @@ class Snapshots:
         sessions: Sessions,
         settings: Settings,
         earlier: EarlierWords,
+        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
     ) -> None:
+        """`roles`: whose models a place has chosen itself."""
         self._config = config
         self._models = models
         self._prompts = prompts
         self._sessions = sessions
         self._settings = settings
         self._earlier = earlier
+        self._roles = roles
 
     async def take(self, request: Request) -> Snapshot:
         """Raises Sorry where there is nothing to ask, or nobody to ask it of."""
@@ -86,7 +89,7 @@ class Snapshots:
             names=names(members),
             judges=[seat for seat, one in enumerate(members) if self._judges(one.model)],
             chair=[one for one in seats.chair if self._judges(one)],
-            researchers=list(self._config.roles.chain("researcher")),
+            researchers=list(self._models.given(await self._roles(request)).chain("researcher")),
             criteria=seats.criteria or words(request.locale)("council.criteria"),
             self_votes=settings.self_votes,
             blind=settings.blind_chair,

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import statistics
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.config.members import Member, parse
-from bot.events import Event, Picture, Run, Sorry, Stage, Text
+from bot.events import Event, Picture, Request, Run, Sorry, Stage, Text
 from bot.words import Words, words
 from bot.works.council import chart, telling
 
@@ -56,8 +56,14 @@ class Record:
 class Stats:
     """Needs nothing but what was kept. `draw` makes the PNG, in a thread."""
 
-    def __init__(self, councils: Councils, draw: Callable[[chart.Chart], bytes] = chart.draw) -> None:
+    def __init__(
+        self,
+        councils: Councils,
+        zone: Callable[[Request], Awaitable[tzinfo]],
+        draw: Callable[[chart.Chart], bytes] = chart.draw,
+    ) -> None:
         self._councils = councils
+        self._zone = zone
         self._draw = draw
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -68,6 +74,8 @@ class Stats:
             yield Text(say("council_stats.nothing"))
             return
         records, moments = await asyncio.to_thread(recorded, rows)
+        zone = await self._zone(run.request)
+        moments = [one.astimezone(zone) for one in moments]
         yield Text(table(records, len(moments), say))
         counted = {at for one in records for at, _ in one.scores}
         if len(counted) < 2:

@@ -45,7 +45,7 @@ VERBS: tuple[Verb, ...] = (
 def make(house: House, runs: Runs) -> Work:
     from bot.works.prompts.work import PromptsWork
 
-    return PromptsWork(house.prompts, house.incoming)
+    return PromptsWork(house.prompts, house.incoming, house.settings.zone)
 
 
 async def _prompt(house: House, typed: Typed) -> list[str]:

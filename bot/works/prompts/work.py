@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,12 @@ MAX_BYTES = 1_000_000
 class PromptsWork:
     """Reading is for everybody; that only admins change what the whole space shares is the app's business."""
 
-    def __init__(self, prompts: Prompts, incoming: Incoming) -> None:
+    def __init__(
+        self, prompts: Prompts, incoming: Incoming, zone: Callable[[Request], Awaitable[tzinfo]]
+    ) -> None:
         self._prompts = prompts
         self._incoming = incoming
+        self._zone = zone
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {"list": self._list, "show": self._show, "edit": self._edit, "reset": self._reset}
@@ -41,10 +45,11 @@ class PromptsWork:
         say = words(run.request.locale)
 
         async def table() -> str:
+            zone = await self._zone(run.request)
             lines = [say("prompts.header"), "|---|---|---|"]
             for one in await self._prompts.all(run.request.place.space):
                 state = "stale" if one.stale else "own" if one.own else "bundled"
-                since = f"{one.own.updated_at:%Y-%m-%d}" if one.own else ""
+                since = f"{one.own.updated_at.astimezone(zone):%Y-%m-%d}" if one.own else ""
                 lines.append(f"| {one.text.name} | {say(f'prompts.{state}')} | {since} |")
             return "\n".join(lines)
 

@@ -74,6 +74,7 @@ def make(house: House, runs: Runs) -> Work:
         house.sessions,
         house.config.retrieval,
         house.earlier,
+        house.settings.roles,
         longest=QUESTION_CHARS,
     )
     files = QuestionFiles(house.incoming, house.intake, house.library)

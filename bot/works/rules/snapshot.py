@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ class Snapshot:
     to be. `prompts` holds each wording with its
     version. `earlier` is what people said in the thread before the first question. `cites` is whether the
     answerer's citations can be trusted, `demo` whether it is the demo model, `introduced` whether people
-    were told so in this conversation.
+    were told so in this conversation. `roles` are the models that the place itself has chosen to play them.
     """
 
     shelf: str
@@ -55,6 +56,7 @@ class Snapshot:
     prompts: dict[str, PromptText] = field(default_factory=dict)
     history: list[tuple[str, str]] = field(default_factory=list)
     earlier: str = ""
+    roles: dict[str, list[str]] = field(default_factory=dict)
 
     def inquiry(self, request: Request, locale: str) -> Inquiry:
         """What the strategy is asked."""
@@ -86,16 +88,18 @@ class Snapshots:
         sessions: Sessions,
         settings: RetrievalConfig,
         earlier: EarlierWords,
+        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         *,
         longest: int,
     ) -> None:
-        """`longest`: characters of a question."""
+        """`roles`: whose models a place has chosen itself. `longest`: characters of a question."""
         self._library = library
         self._models = models
         self._prompts = prompts
         self._sessions = sessions
         self._settings = settings
         self._earlier = earlier
+        self._roles = roles
         self._longest = longest
 
     async def take(self, request: Request, own: Own) -> Snapshot:
@@ -116,17 +120,19 @@ class Snapshots:
         languages = sorted({*spoken, *await own.languages(space)})
         language = await asyncio.to_thread(detect_question, question, languages)
         wanted = _option(request, "strategy") or self._settings.strategy
-        helper = self._can(ROLE)
+        roles = await self._roles(request)
+        models = self._models.given(roles)
+        helper = _can(models, ROLE)
         helps = helper is not None and helper.cites
-        answers = self._can("answerer")
+        answers = _can(models, "answerer")
         chosen = wanted if helps else SINGLE
-        told = ("rag", *strategy(chosen, self._library, self._models).prompts)
+        told = ("rag", *strategy(chosen, self._library, models).prompts)
         return Snapshot(
             shelf=shelf,
             language=language or request.locale.split("-")[0],
             question=question,
             session=mine.id if mine else None,
-            answerer=self._models.describe("answerer"),
+            answerer=models.describe("answerer"),
             # Whose settings cannot be read is asked all the same: the call says what is wrong with them.
             cites=answers is None or answers.cites,
             demo=answers is not None and answers.demo,
@@ -139,13 +145,15 @@ class Snapshots:
             prompts={name: await self._prompts.of(space, name) for name in told},
             history=[(one.question, one.answer) for one in past] if follows else [],
             earlier=await self._earlier.of(request) if first else "",
+            roles=roles,
         )
 
-    def _can(self, role: str) -> Capabilities | None:
-        try:
-            return self._models.capabilities(role)
-        except Sorry:
-            return None
+
+def _can(models: Models, role: str) -> Capabilities | None:
+    try:
+        return models.capabilities(role)
+    except Sorry:
+        return None
 
 
 def _option(request: Request, name: str) -> str | None:

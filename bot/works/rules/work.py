@@ -207,7 +207,8 @@ class Asking:
         # Searches that follow one another read the same editions, whatever is replaced meanwhile.
         reads = snapshot.answerer is not None and snapshot.cites
         searched = own.searched(shelf=bool(snapshot.shelf), whole=reads)
-        chosen = strategy(snapshot.strategy, searched, self._models)
+        models = self._models.given(snapshot.roles)
+        chosen = strategy(snapshot.strategy, searched, models)
         async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as told:
             async for one in told:
                 if isinstance(one, Found):
@@ -232,7 +233,7 @@ class Asking:
             return
         yield Text(_headings(found.passages))
         yield Stage("answer", say("rules.answer"))
-        answer = Answer(run, snapshot, found, say, self._models)
+        answer = Answer(run, snapshot, found, say, models)
         try:
             async with aclosing(answer.events()) as events:
                 async for event in events:

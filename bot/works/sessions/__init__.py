@@ -53,7 +53,7 @@ VERBS: tuple[Verb, ...] = (
 def make(house: House, runs: Runs) -> Work:
     from bot.works.sessions.work import SessionsWork
 
-    return SessionsWork(house.sessions, house.owned, runs.forget, runs.reword)
+    return SessionsWork(house.sessions, house.owned, runs.forget, runs.reword, house.settings.zone)
 
 
 async def _session(house: House, typed: Typed) -> list[str]:

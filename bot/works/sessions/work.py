@@ -9,6 +9,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
+from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from bot.commands import TABLE
@@ -69,11 +70,13 @@ class SessionsWork:
         owned: OwnedSessions,
         forget: Callable[..., Awaitable[bool]],
         reword: Callable[[str, str, str], Awaitable[bool]],
+        zone: Callable[[Request], Awaitable[tzinfo]],
     ) -> None:
         self._sessions = sessions
         self._owned = owned
         self._forget = forget
         self._reword = reword
+        self._zone = zone
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verbs = {
@@ -92,7 +95,8 @@ class SessionsWork:
 
         async def listed() -> list[Listed]:
             rows = await self._owned.all(request.place.space, request.author.id)
-            return [_listed(one, request.place, say) for one in rows]
+            zone = await self._zone(request)
+            return [_listed(one, request.place, zone, say) for one in rows]
 
         mine = await run.step("list", listed, list[Listed])
         yield Stage("sessions", say("sessions.list", n=len(mine)))
@@ -255,7 +259,7 @@ def _movable(place: Place) -> bool:
     return not _is_thread(place) and not _is_private(place)
 
 
-def _listed(row: SessionRow, here: Place, say: Words) -> Listed:
+def _listed(row: SessionRow, here: Place, zone: tzinfo, say: Words) -> Listed:
     title = re.sub(r"[*_`~|\\\[\]<>]", "", row.title).strip() or say("sessions.untitled")
     is_here = row.state == "active" and (row.platform, row.channel, row.thread) == (
         here.platform,
@@ -263,5 +267,5 @@ def _listed(row: SessionRow, here: Place, say: Words) -> Listed:
         here.thread,
     )
     state = say(f"sessions.state_{'here' if is_here else row.state}")
-    line = f"- **{title}** ({row.alias}) · {state} · {row.updated_at:%Y-%m-%d %H:%M}"
+    line = f"- **{title}** ({row.alias}) · {state} · {row.updated_at.astimezone(zone):%Y-%m-%d %H:%M}"
     return Listed(line, title, row.alias, is_here)

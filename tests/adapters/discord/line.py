@@ -45,8 +45,8 @@ async def line(data: Path, scripts: Mapping[str, Script], *, free_chat: bool = F
             gateway_url=discord.gateway_url,
             free_chat=free_chat,
         )
-        app = await open_scripted(data, scripts, Recorder())
         config = replace(load(data=migrated.folder(data), environ={}), discord=settings)
+        app = await open_scripted(data, scripts, Recorder(), config)
         async with Sutradhar(app, config) as client:
             soon_ready(client)
             await client.login(discord.token)

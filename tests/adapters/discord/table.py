@@ -92,13 +92,15 @@ class Table:
         assert response is not None
         return response
 
-    async def thread(self, *, free_chat: bool = False) -> ChannelHandle:
-        """A thread that the bot has opened and holds, as the conversation "talk"."""
+    async def thread(self, *, free_chat: bool | None = False) -> ChannelHandle:
+        """A thread that the bot has opened and holds, as the conversation "talk"; None: nobody has chosen there."""
         channel = self.client.get_channel(self.channel.id)
         assert isinstance(channel, discord.TextChannel)
         real = await channel.create_thread(name="A question", type=discord.ChannelType.public_thread)
         threads = self.app.house.threads
-        await threads.bind(self.space, str(channel.id), "talk", str(real.id), free_chat=free_chat)
+        await threads.bind(self.space, str(channel.id), "talk", str(real.id))
+        if free_chat is not None:
+            await threads.set_free_chat(self.space, str(real.id), free_chat)
         (handle,) = (one for one in self.channel.threads if one.id == real.id)
         return handle
 
@@ -127,7 +129,7 @@ async def table(
 ) -> AsyncIterator[Table]:
     recorder = Recorder()
     config = replace(load(data=migrated.folder(data), environ={}), discord=settings or DiscordConfig())
-    app = await open_scripted(data, scripts, recorder)
+    app = await open_scripted(data, scripts, recorder, config)
     app.attach(Platform("discord", recorder.view))
     await app.start()
     env = simcord.Env(Client(app, config), shard_count=1)

@@ -15,7 +15,7 @@ from simcord.enums import MessageType
 from bot.adapters.cooldown import LOOKS, SLIPS
 from bot.adapters.discord.received.messages import Listener
 from bot.config import DiscordConfig
-from bot.events import Event, Run, Text
+from bot.events import Event, Place, Run, Text
 from tests.adapters.discord.table import Table, table
 
 
@@ -137,6 +137,22 @@ async def test_in_a_thread_without_free_chat_only_what_is_addressed_is_taken(cha
     await chatty.ana.send(thread, "and prone?")
     await chatty.ana.send(thread, f"{me(chatty)} and blinded?")
     assert await chatty.asked() == ["/rules ask and blinded?"]
+
+
+async def test_a_thread_that_says_nothing_of_free_chat_goes_by_its_channels_setting(chatty: Table) -> None:
+    thread = await chatty.thread(free_chat=None)
+    settings, place = (
+        chatty.app.house.settings,
+        Place("discord", chatty.space, str(chatty.channel.id), "talk"),
+    )
+    await chatty.ana.send(thread, "and prone?")
+    await settings.set(place, "bia", "free_chat", "off", "space")
+    await chatty.ana.send(thread, "and blinded?")
+    await settings.set(place, "bia", "free_chat", "on", "channel")
+    await chatty.ana.send(thread, "and charmed?")
+    await chatty.app.house.threads.set_free_chat(chatty.space, str(thread.id), False)
+    await chatty.ana.send(thread, "and deafened?")
+    assert await chatty.asked() == ["/rules ask and prone?", "/rules ask and charmed?"]
 
 
 async def test_other_peoples_threads_are_not_listened_to(chatty: Table) -> None:

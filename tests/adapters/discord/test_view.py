@@ -110,6 +110,12 @@ class Desk:
         self.home = home or Home(self.paper)
         return discord_view(RUN, asked, origin, self.outbox, self.offers, self.home, Pens(PACE, clock))
 
+    async def noted(self, message: Written[Page]) -> None:
+        """Wait until the outbox knows of the message: what is posted is noted beside."""
+        async with asyncio.timeout(90):
+            while message.id not in await self.outbox.cut_off(PLACE.space, RUN):
+                pass
+
     async def run(self, *events: Shown, status: Ended = "done", view: StagedView[Page] | None = None) -> None:
         """Show a whole run."""
         view = view or self.view()
@@ -231,6 +237,7 @@ async def test_a_message_taken_over_from_the_waiting_is_found_again(desk: Desk) 
     view = desk.view()
     await show(view, Status("2nd in line"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
+    await desk.noted(desk.paper.messages[0])
     await desk.run(*SEARCH)
     assert desk.paper.texts == ["### Searching\nFound 3 passages."]
 

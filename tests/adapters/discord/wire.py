@@ -125,7 +125,11 @@ class Bench:
     def view(self, request: Request, *, free_chat: bool = False) -> StagedView[Page]:
         """A view as the factory makes it, also a second one as after a crash."""
         origin = origin_of(request.origin)
-        home = DiscordHome(self.client, request, origin, self.outbox, self.threads, free_chat=free_chat)
+
+        async def free(place: Place) -> bool:
+            return free_chat
+
+        home = DiscordHome(self.client, request, origin, self.outbox, self.threads, free)
         overflow = Overflow(self.client, request, origin, self.outbox, home.response)
         return discord_view(
             request.id, request, origin, self.outbox, self.offers, home, self.pens, overflow=overflow

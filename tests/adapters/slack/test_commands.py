@@ -12,9 +12,10 @@ from slack_bolt.async_app import AsyncBoltContext
 
 from bot.adapters.cooldown import LOOKS
 from bot.adapters.slack.installed.manifest import COMMANDS
+from bot.adapters.slack.received.asking import Asked
 from bot.adapters.slack.received.commands import Invoked, line_of
 from bot.command_line import parse
-from bot.commands import TABLE
+from bot.commands import TABLE, verb
 from bot.verb import Verb
 from tests.adapters.slack.table import Table
 from tests.fakes.slack.delivery import COMMAND
@@ -207,3 +208,11 @@ async def test_a_window_that_is_for_admins_opens_for_who_has_just_become_one(at:
     at.ana.admin = True
     await at.slack.command(at.ana, at.channel, "/prompts", "edit rag")
     await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
+
+
+async def test_what_is_for_others_is_asked_as_an_admin() -> None:
+    row = verb("settings", "set")
+    assert not Asked(row, "language en", {"for": "me"}).admin
+    for options in ({}, {"for": "channel"}, {"for": "everyone"}):
+        assert Asked(row, "language en", options).admin
+    assert not Asked(verb("settings", "show"), "language").admin

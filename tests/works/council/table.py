@@ -16,16 +16,16 @@ from bot.earlier import EarlierWords
 from bot.events import Choices, Event, Notice, OptionValue, Stage, Status, Text
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
+from bot.settings import Settings as PlaceSettings
 from bot.works.council.keeping import Keeping
 from bot.works.council.settings import Settings
 from bot.works.council.snapshot import Snapshots
 from bot.works.council.work import Asking
-from storage.council_settings import CouncilSettings
 from storage.councils import Council, Councils
 from storage.db import Database
 from storage.ledger import Ledger
-from storage.prompts import Overrides
 from storage.sessions import Sessions
+from storage.settings import KeptSettings
 from tests.fakes import migrated
 from tests.fakes.run import MemoryRun
 from tests.wire.council_model import QUESTION, CouncilModel, CouncilService, settings
@@ -83,13 +83,14 @@ class Table:
     def __init__(self, config: Config, db: Database, council: CouncilModel) -> None:
         self.fake = council
         self.councils, self.ledger = Councils(db), Ledger(db)
-        self.settings_store = CouncilSettings(db)
+        self.settings_store = KeptSettings(db)
         self.sessions = Sessions(db)
         self.earlier = EarlierWords()
         self.models = Models(config, self.ledger)
         store = Settings(self.settings_store, self.models, config)
-        prompts = Prompts(PromptFile(), Overrides(db))
-        snapshots = Snapshots(config, self.models, prompts, self.sessions, store, self.earlier)
+        prompts = Prompts(PromptFile(), self.settings_store)
+        roles = PlaceSettings(self.settings_store, config).roles
+        snapshots = Snapshots(config, self.models, prompts, self.sessions, store, self.earlier, roles)
         keeping = Keeping(self.councils, self.ledger)
         self.asking = Asking(self.models, self.sessions, snapshots, keeping, config.council.mini)
 

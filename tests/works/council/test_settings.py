@@ -13,9 +13,9 @@ from bot.config import load
 from bot.events import Author, Sorry, Stage, Text
 from bot.llm.registry import Models
 from bot.works.council.settings import CHAIRS, CRITERIA_CHARS, Settings
-from storage.council_settings import CouncilSettings
 from storage.db import Database
 from storage.ledger import Ledger
+from storage.settings import KeptSettings
 from tests.fakes import migrated
 from tests.fakes.run import MemoryRun
 
@@ -38,7 +38,7 @@ class Hall:
 
     def __init__(self, folder: Path, db: Database) -> None:
         self._folder = folder
-        self.store = CouncilSettings(db)
+        self.store = KeptSettings(db)
         self._ledger = Ledger(db)
         self.settings = self.under(CONFIG)
         self._asked = 0
@@ -118,7 +118,7 @@ async def test_everybody_looks_and_only_admins_change(hall: Hall) -> None:
         with pytest.raises(Sorry) as refused:
             await hall(verb, text, author=GUEST)
         assert (refused.value.key, refused.value.values) == ("council_settings.admins", {"name": verb})
-    assert await hall.store.get("here") == {}
+    assert await hall.store.under("here", "council.") == {}
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ async def test_what_cannot_be_used_is_refused_and_not_kept(
     with pytest.raises(Sorry) as refused:
         await hall(verb, text)
     assert refused.value.key == key
-    assert await hall.store.get("here") == {}
+    assert await hall.store.under("here", "council.") == {}
 
 
 async def test_where_the_config_lists_models_spaces_choose_from_them_and_from_its_own(hall: Hall) -> None:

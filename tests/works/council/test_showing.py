@@ -19,6 +19,7 @@ from bot.works.council.showing import Showing
 from storage.councils import Council, Councils
 from storage.db import Database
 from tests.fakes import migrated
+from tests.fakes.house import settings_of
 from tests.fakes.run import MemoryRun
 from tests.storage.council_rows import ballot, council, seat
 
@@ -55,7 +56,7 @@ class Archive:
 
     def __init__(self, db: Database) -> None:
         self.councils = Councils(db)
-        self._showing = Showing(self.councils)
+        self._showing = Showing(self.councils, settings_of(db).zone)
 
     async def hold(self, run: str, place: Place = HERE, author: Author = ANA, *, minute: int = 0) -> None:
         row = council(

@@ -18,6 +18,7 @@ from bot.works.council.stats import Stats
 from storage.councils import Councils
 from storage.db import Database
 from tests.fakes import migrated
+from tests.fakes.house import settings_of
 from tests.fakes.run import MemoryRun
 from tests.storage.council_rows import council, seat
 
@@ -27,6 +28,7 @@ class Board:
 
     def __init__(self, db: Database) -> None:
         self.councils = Councils(db)
+        self.settings = settings_of(db)
         self.charts: list[Chart] = []
         self.where: list[threading.Thread] = []
         self._held = 0
@@ -49,7 +51,7 @@ class Board:
 
     async def events(self, space: str = "local") -> list[Event]:
         run = MemoryRun(space)
-        async with aclosing(Stats(self.councils, self.draw).run(run)) as events:
+        async with aclosing(Stats(self.councils, self.settings.zone, self.draw).run(run)) as events:
             return [event async for event in events]
 
     async def __call__(self, space: str = "local") -> str:

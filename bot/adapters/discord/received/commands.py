@@ -8,6 +8,7 @@ along; Discord shows English where a language has none.
 from __future__ import annotations
 
 import inspect
+import keyword
 import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping
@@ -53,7 +54,10 @@ Names = Callable[..., Coroutine[Any, Any, list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One option of a slash command, as the row wants it."""
+    """One option of a slash command, as the row wants it.
+
+    `after` is the option that is filled in before it, where its own names depend on that.
+    """
 
     name: str
     summary: str
@@ -62,6 +66,12 @@ class Slot:
     choices: tuple[str, ...] = ()
     completes: str = ""
     most: int | None = None
+    after: str = ""
+
+    @property
+    def argument(self) -> str:
+        """What Python calls it: a word of its own it cannot take."""
+        return f"{self.name}_" if keyword.iskeyword(self.name) else self.name
 
 
 def wants_text(row: Verb) -> bool:
@@ -70,12 +80,20 @@ def wants_text(row: Verb) -> bool:
     return argument is not None and argument.required and not argument.many and not argument.completes
 
 
+def texts(row: Verb) -> list[str]:
+    """The options that a row's argument is on Discord: one for each of its words.
+
+    Of a verb that rewords ("name text") only the first is an option; a modal asks for the second.
+    """
+    if row.argument is None or row.argument.many:
+        return []
+    names = row.argument.name.split()
+    return names[:1] if row.rewords else names
+
+
 @cache
 def slots(row: Verb) -> tuple[Slot, ...]:
-    """A row's options on Discord: what names a file is an attachment, a free text may be left out.
-
-    Of an argument of two words ("name text") only the first is an option; a modal asks for the second.
-    """
+    """A row's options on Discord: what names a file is an attachment, a free text may be left out."""
     found: list[Slot] = []
     argument = row.argument
     if argument is not None and argument.many:
@@ -84,12 +102,21 @@ def slots(row: Verb) -> tuple[Slot, ...]:
             for n, name in enumerate(FILES)
         ]
     elif argument is not None:
-        first = argument.name.split()[0]
-        summary = argument.summary if first == argument.name else f"discord.option_{first}"
         required = argument.required and not wants_text(row)
-        found.append(
-            Slot(first, summary, required=required, completes=argument.completes, most=argument.most)
-        )
+        before = ""
+        for name in texts(row):
+            summary = argument.summary if name == argument.name else f"discord.option_{name}"
+            found.append(
+                Slot(
+                    name,
+                    summary,
+                    required=required,
+                    completes=argument.completes,
+                    most=argument.most,
+                    after=before,
+                )
+            )
+            before = name
     for option in row.options:
         if option.completes == "path":
             found.append(Slot(option.name, option.summary, "file"))
@@ -113,23 +140,23 @@ def command(row: Verb, perform: Perform, offer: Offer) -> app_commands.Command[A
     wanted = slots(row)
 
     async def given(interaction: discord.Interaction, **values: Any) -> None:
-        await perform(interaction, row, values)
+        await perform(interaction, row, {slot.name: values[slot.argument] for slot in wanted})
 
     who = inspect.Parameter("interaction", inspect.Parameter.POSITIONAL_ONLY, annotation=discord.Interaction)
     given.__signature__ = inspect.Signature([who, *map(_parameter, wanted)])  # type: ignore[attr-defined]
     for slot in wanted:
-        app_commands.describe(**{slot.name: said(slot.summary)})(given)
-        app_commands.rename(**{slot.name: named(slot.name, "option")})(given)
+        app_commands.describe(**{slot.argument: said(slot.summary)})(given)
+        app_commands.rename(**{slot.argument: named(slot.name, "option")})(given)
         if slot.choices:
             offered = [Choice(name=named(one, slot.name), value=one) for one in slot.choices]
-            app_commands.choices(**{slot.name: offered})(given)
+            app_commands.choices(**{slot.argument: offered})(given)
     key = row.name if row.bare else f"{row.work}_{row.name}"
     made: app_commands.Command[Any, ..., None] = app_commands.Command(
         name=locale_str(row.name, key=f"names.{key}"), description=said(row.summary), callback=given
     )
     for slot in wanted:
         if slot.completes and not slot.choices:
-            made.autocomplete(slot.name)(_completion(slot.completes, offer))
+            made.autocomplete(slot.argument)(_completion(slot, offer))
     return made
 
 
@@ -154,7 +181,7 @@ def _parameter(slot: Slot) -> inspect.Parameter:
         default = False
     elif not slot.required:
         kind, default = kind | None, None
-    return inspect.Parameter(slot.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+    return inspect.Parameter(slot.argument, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def read(
@@ -165,12 +192,10 @@ def read(
     A flag left at False is one that was not typed. Raises Sorry for values of another kind, which come only from
     commands that Discord has kept too long.
     """
-    argument = row.argument
-    text = given.get(argument.name.split()[0]) if argument is not None and not argument.many else ""
-    if text is None and not wants_text(row):
-        text = ""
-    if not isinstance(text, str | None):
+    parts = [given.get(name) for name in texts(row)]
+    if not all(isinstance(one, str | None) for one in parts):
         raise Sorry("discord.outdated")
+    text = None if parts == [None] and wants_text(row) else " ".join(one for one in parts if one is not None)
     files = [slot.name for slot in slots(row) if slot.kind == "file"]
     options: dict[str, OptionValue] = {}
     for option in row.options:
@@ -198,12 +223,18 @@ def named(name: str, kind: str) -> locale_str:
 
 
 def _completion(
-    kind: str, offer: Offer
+    slot: Slot, offer: Offer
 ) -> Callable[[discord.Interaction, str], Coroutine[Any, Any, list[Choice[str]]]]:
-    """What offers names of this kind while somebody types."""
+    """What offers names while somebody types; after another option as in a line: with what that one says before it."""
 
     async def offered(interaction: discord.Interaction, current: str) -> list[Choice[str]]:
-        return await offer(interaction, kind, current)
+        before = ""
+        if slot.after:
+            if not (given := getattr(interaction.namespace, slot.after, None)):
+                return []
+            before = f"{given} "
+        found = await offer(interaction, slot.completes, before + current)
+        return [Choice(name=one.name[len(before) :], value=one.value[len(before) :]) for one in found]
 
     return offered
 

@@ -133,7 +133,7 @@ class Intake:
             self._wait(here)
             run = event_id(PLATFORM, here.space, str(interaction.id))
             kept = replace(asked, author=str(here.user)).kept()
-            await self._app.house.offers.keep(here.space, run, KIND, [kept])
+            await self._app.house.offers.keep(here.space, run, KIND, [kept], author_id=str(here.user))
             long = row.plain or bool(filled)
             window = Window(
                 run,

@@ -27,6 +27,7 @@ from bot.requests import event_id
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
+    from storage.threads import ThreadRow
 
 ASIDE = ("//", "((")
 """What a message in a thread with free chat begins with that is not meant for the bot."""
@@ -134,10 +135,17 @@ class Listener:
             return
         if not self._client.intents.message_content:
             await self._explain(message)
-        elif not held.free_chat or self._for_others(message):
+        elif self._for_others(message) or not await self._free_chat(held):
             return
         elif heard(message, self._me) or _books(message):  # and not, say, a sticker
             await self._hear(message)
+
+    async def _free_chat(self, held: ThreadRow) -> bool:
+        """As the thread says, else its channel, its server, the config."""
+        if held.free_chat is not None:
+            return held.free_chat
+        place = Place(PLATFORM, held.space, held.channel, held.thread)
+        return await self._client.app.house.settings.free_chat(place)
 
     def _for_others(self, message: discord.Message) -> bool:
         answers = _answers(message)

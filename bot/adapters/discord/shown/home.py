@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, repeat
@@ -56,9 +56,9 @@ class DiscordHome:
         origin: Origin,
         outbox: Outbox,
         threads: Threads,
-        *,
-        free_chat: bool = False,
+        free_chat: Callable[[Place], Awaitable[bool]],
     ) -> None:
+        """`free_chat`: whether plain text is for the bot in a thread that says nothing of it."""
         self._client = client
         self._run = request.id
         self._place = request.place
@@ -115,9 +115,7 @@ class DiscordHome:
                 why = "thread.not_here"
             else:
                 place = self._place
-                await self._threads.bind(
-                    place.space, place.channel, place.thread, str(here), free_chat=self._free_chat
-                )
+                await self._threads.bind(place.space, place.channel, place.thread, str(here))
             await self._outbox.sent(space, run, THREAD, str(here), why)
         self.surface = Channel(self._client, here, self._origin.guild)
         if not why:
@@ -128,7 +126,7 @@ class DiscordHome:
         if why:
             lacks = missing(self._client, here, "create_public_threads") or "create_public_threads"
             self.tell(self._say(why, permission=self._say(f"discord_doctor.perm_{lacks}")))
-        elif not self._free_chat:
+        elif not await self._free_chat(self._place):
             self.hint = self._say("thread.hint")
 
     def recall(self, message: str) -> None:

@@ -113,8 +113,7 @@ def view_factory(client: Client) -> Callable[[str, Request, Outbox], View]:
 
     def view(run: str, request: Request, outbox: Outbox) -> View:
         origin = origin_of(request.origin)
-        free_chat = client.settings.free_chat
-        home = DiscordHome(client, request, origin, outbox, house.threads, free_chat=free_chat)
+        home = DiscordHome(client, request, origin, outbox, house.threads, house.settings.free_chat)
         overflow = Overflow(client, request, origin, outbox, home.response)
         return discord_view(run, request, origin, outbox, house.offers, home, client.pens, overflow=overflow)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from bot.adapters.discord.received.commands import FILES, Slot, path_of, slots, wants_text
+from bot.adapters.discord.received.commands import FILES, Slot, path_of, slots, texts, wants_text
 from bot.command_line import parse
 from bot.commands import HELP, TABLE, WORKS
 from bot.verb import Verb
@@ -102,7 +102,9 @@ def _example(say: Words, row: Verb) -> str:
     if row.argument is not None and row.argument.many:
         parts.append(f"{_name(say, FILES[0])}:")
     elif row.argument is not None and given.text:
-        parts.append(f"{_name(say, row.argument.name.split()[0])}:{given.text}")
+        names = texts(row)
+        values = given.text.split(None, len(names) - 1)
+        parts += [f"{_name(say, name)}:{value}" for name, value in zip(names, values, strict=False)]
     for name, value in given.options.items():
         if row.option(name) is not None:
             parts.append(f"{_name(say, name)}:{value}")

@@ -16,7 +16,7 @@ from bot.adapters.slack.placing import RESPONSE_SECONDS, Origin, Spot, origin_of
 from bot.adapters.slack.received.people import Person
 from bot.commands import FOLLOW_UP
 from bot.events import Author, File, OptionValue, Request, Sorry
-from bot.verb import Verb
+from bot.verb import FOR, ME, Verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,8 @@ class Asked:
     def admin(self) -> bool:
         """Whether it is for admins alone, who are asked about anew: also where only a change is."""
         row = self.row
-        return row.admin or (row.sets and self.text.strip() != "")
+        mine = (self.options or {}).get(FOR.name) == ME
+        return row.admin or (row.sets and self.text.strip() != "" and not mine)
 
 
 def only_for_another(past: Request, user: str) -> bool:

@@ -227,7 +227,7 @@ async def _settings(house: House, space: str, say: Words, *, admin: bool) -> Asy
     for role in ROLES if admin else ():
         if chain := house.config.roles.chain(role):  # with who steps in
             yield say("slack_home.role", role=role, models=literal(" → ".join(chain)))
-    seats = await Settings(house.council_settings, house.models, house.config).seats(space)
+    seats = await Settings(house.settings.kept, house.models, house.config).seats(space)
     if seats.members:
         names = ", ".join(literal(one.short) for one in seats.members)
         yield say("slack_home.council", n=len(seats.members), names=names)

@@ -77,7 +77,8 @@ async def ask(
         row.work, row.name, here.user, before, after, dict(options), channel=here.channel, thread=here.thread
     )
     run = event_id(PLATFORM, here.space, event)
-    await intake.app.house.offers.keep(here.space, run, KIND, [asked.kept()])
+    offers = intake.app.house.offers
+    await offers.keep(here.space, run, KIND, [asked.kept()], author_id=here.user)
     if not label:
         label = say(row.argument.summary) if row.argument is not None else row.path
     fields = [

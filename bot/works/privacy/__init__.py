@@ -1,0 +1,33 @@
+"""What is kept about whoever asks: handed out, and deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.kind import Kind, Runs
+from bot.verb import Option, Verb
+
+if TYPE_CHECKING:
+    from bot.events import Work
+    from bot.house import House
+
+VERBS: tuple[Verb, ...] = (
+    Verb("privacy", "export", "verbs.privacy_export", "/privacy export", personal=True),
+    Verb(
+        "privacy",
+        "delete",
+        "verbs.privacy_delete",
+        "/privacy delete",
+        personal=True,
+        options=(Option("yes", "verbs.option_yes_delete", "flag"),),
+    ),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.privacy.work import Privacy
+
+    return Privacy(house.people, house.settings, runs)
+
+
+KIND = Kind("privacy", VERBS, make)

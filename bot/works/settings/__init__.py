@@ -1,0 +1,147 @@
+"""What people, channels and spaces set for themselves over the config; here also what no other kind of work reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.kind import Kind, Runs, Setting, Typed
+from bot.settings import FREE_CHAT, LANGUAGE, MODEL, OFF, ON, ROLES, TIMEZONE, UTC, choosable
+from bot.verb import FOR, Argument, Verb
+from bot.words import LOCALES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bot.events import Work
+    from bot.house import House
+
+OFFERED = 25
+"""Names or values at a time: as many as a platform shows."""
+
+VERBS: tuple[Verb, ...] = (
+    Verb(
+        "settings",
+        "show",
+        "verbs.settings_show",
+        "/settings show",
+        personal=True,
+        argument=Argument("setting", "verbs.arg_setting", required=False, completes="setting"),
+    ),
+    Verb(
+        "settings",
+        "set",
+        "verbs.settings_set",
+        "/settings set language pt-BR --for me",
+        personal=True,
+        sets=True,
+        argument=Argument("setting value", "verbs.arg_setting_value", completes="setting"),
+        options=(FOR,),
+    ),
+    Verb(
+        "settings",
+        "reset",
+        "verbs.settings_reset",
+        "/settings reset language --for me",
+        personal=True,
+        sets=True,
+        argument=Argument("setting", "verbs.arg_setting", completes="setting"),
+        options=(FOR,),
+    ),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.settings.work import SettingsWork
+
+    return SettingsWork(house)
+
+
+async def _setting(house: House, typed: Typed) -> list[str]:
+    """Names; after a name its values, each with the name before it."""
+    from bot.commands import SETTINGS
+
+    name, typing, begun = typed.prefix.lstrip().partition(" ")
+    if not typing:
+        return [one for one in SETTINGS if name.casefold() in one][:OFFERED]
+    setting = SETTINGS.get(name.casefold())
+    values = [one for one in setting.values(house) if _fits(one, begun)] if setting is not None else []
+    return [f"{name} {one}" for one in values[:OFFERED]]
+
+
+def _fits(value: str, begun: str) -> bool:
+    """Whether the value, or a part of a zone's name, begins so."""
+    wanted = "_".join(begun.split()).casefold()
+    return any(one.startswith(wanted) for one in (value.casefold(), *value.casefold().split("/")))
+
+
+def _language(house: House, given: str) -> str:
+    from bot.works.settings import checks
+
+    return checks.choice(LANGUAGE, given, LOCALES)
+
+
+def _timezone(house: House, given: str) -> str:
+    from bot.works.settings import checks
+
+    return checks.zone(given)
+
+
+def _zones(house: House) -> Sequence[str]:
+    from bot.settings import zones
+
+    return list(zones().values())
+
+
+def _free_chat(house: House, given: str) -> str:
+    from bot.works.settings import checks
+
+    return checks.free_chat(house.config, given)
+
+
+def _models(house: House, given: str) -> str:
+    from bot.works.settings import checks
+
+    return checks.models(house.config, given)
+
+
+def _of_role(role: str) -> Setting:
+    return Setting(
+        MODEL + role,
+        f"settings.is_{role}",
+        # Not a person's: what a model costs is the space's affair.
+        ("channel", "space"),
+        check=_models,
+        default=lambda house: ", ".join(house.config.roles.chain(role)),
+        values=lambda house: choosable(house.config),
+    )
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        LANGUAGE,
+        "settings.is_language",
+        ("person", "channel", "space"),
+        check=_language,
+        default=None,
+        values=lambda house: LOCALES,
+    ),
+    Setting(
+        TIMEZONE,
+        "settings.is_timezone",
+        ("person", "channel", "space"),
+        check=_timezone,
+        default=lambda house: UTC,
+        values=_zones,
+    ),
+    *map(_of_role, ROLES),
+    Setting(
+        FREE_CHAT,
+        "settings.is_free_chat",
+        ("channel", "space"),
+        check=_free_chat,
+        default=lambda house: ON if house.config.discord.free_chat else OFF,
+        values=lambda house: (ON, OFF),
+        platforms=("discord",),
+    ),
+)
+KIND = Kind("settings", VERBS, make, completes={"setting": _setting}, settings=SETTINGS)

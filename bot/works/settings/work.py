@@ -1,0 +1,251 @@
+"""`settings show|set|reset`: what holds for whoever asks, who has set it where, and another value.
+
+Knows no setting: what may be set is declared by the kinds of work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Final
+
+from bot.commands import SETTINGS
+from bot.events import Event, Request, Run, Sorry, Stage, Text
+from bot.requests import request_from_json
+from bot.words import Words, words
+
+if TYPE_CHECKING:
+    from bot.house import House
+    from bot.kind import Setting
+    from storage.settings import Scope, SettingRow
+
+SCOPES: Final[Mapping[str, Scope]] = {"me": "person", "channel": "channel", "everyone": "space"}
+"""What people call them."""
+CALLED: Final[Mapping[Scope, str]] = {scope: name for name, scope in SCOPES.items()}
+UNSAID: Final[tuple[Scope, ...]] = ("person", "space")
+"""Whom a setting is for where nobody says: whoever sets it, or everybody where it is no single person's."""
+CELL_CHARS = 60
+"""Of a value in a table; all of it is shown alone."""
+POSSIBLE = 12
+"""More values than these are not told one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What holds for somebody: the value as people write it; its scope, or "config" or "app" where it is set nowhere;
+    and the locale in which they are spoken to."""
+
+    value: str
+    scope: str
+    locale: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Whoever a table is for. `names` are those of the people in it, as far as they have been looked up."""
+
+    request: Request
+    say: Words
+    zone: tzinfo
+    names: dict[str, str] = field(default_factory=dict)
+
+
+class SettingsWork:
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._settings = house.settings
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        verbs = {"show": self._show, "set": self._set, "reset": self._reset}
+        async with aclosing(verbs[run.request.verb](run)) as events:
+            async for event in events:
+                yield event
+
+    async def _show(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        setting = _meant(request, request.text) if request.text.strip() else None
+
+        async def shown() -> str:
+            return await (self._table(request, say) if setting is None else self._one(request, setting, say))
+
+        text = await run.step("show", shown, str)
+        yield Stage("settings", say("settings.title") if setting is None else setting.name)
+        yield Text(text)
+
+    async def _set(self, run: Run) -> AsyncGenerator[Event, None]:
+        request = run.request
+        name, _, given = request.text.strip().partition(" ")
+        setting = _meant(request, name)
+        if not given.strip():
+            raise Sorry("settings.no_value", name=setting.name)
+        scope = _scope(request, setting)
+
+        async def changed() -> str:
+            value = await asyncio.to_thread(setting.check, self._house, given.strip())
+            await self._settings.set(request.place, request.author.id, setting.name, value, scope)
+            return setting.shown(value)
+
+        value = await run.step("set", changed, str)
+        held = await run.step("held", lambda: self._held(request, setting), Held)
+        say = words(held.locale)
+        yield Stage("settings", setting.name)
+        yield Text(say(f"settings.saved_{scope}", name=setting.name, value=_code(value)))
+        if held.scope != scope:
+            yield Text(" " + _holds(held, say))
+
+    async def _reset(self, run: Run) -> AsyncGenerator[Event, None]:
+        request = run.request
+        setting = _meant(request, request.text)
+        scope = _scope(request, setting)
+
+        async def back() -> bool:
+            return await self._settings.reset(request.place, request.author.id, setting.name, scope)
+
+        was = await run.step("reset", back, bool)
+        held = await run.step("held", lambda: self._held(request, setting), Held)
+        say = words(held.locale)
+        yield Stage("settings", setting.name)
+        key = f"settings.reset_{scope}" if was else f"settings.unset_{scope}"
+        yield Text(f"{say(key, name=setting.name)} {_holds(held, say)}")
+
+    async def _held(self, request: Request, setting: Setting) -> Held:
+        rows = await self._rows(request, setting)
+        row = next((one for one in rows if self._valid(setting, one)), None)
+        locale = await self._settings.locale(request)
+        if row is None:
+            return Held(*self._unset(setting), locale)
+        return Held(setting.shown(row.value), row.scope, locale)
+
+    def _unset(self, setting: Setting) -> tuple[str, str]:
+        """What holds where nobody has set anything, and by whom."""
+        return ("", "app") if setting.default is None else (setting.default(self._house), "config")
+
+    async def _rows(self, request: Request, setting: Setting) -> list[SettingRow]:
+        """The nearest first."""
+        return await self._settings.nearest(request.place, request.author.id, setting.name)
+
+    def _valid(self, setting: Setting, row: SettingRow) -> bool:
+        """Whether it might still be set: the config may let spaces choose less than it did."""
+        try:
+            setting.check(self._house, setting.shown(row.value))
+        except (Sorry, ValueError):
+            return False
+        return True
+
+    async def _table(self, request: Request, say: Words) -> str:
+        reader = _Reader(request, say, await self._settings.zone(request))
+        lines, barred = [say("settings.header"), "|---|---|---|"], list[str]()
+        for setting in _there(request):
+            rows = await self._rows(request, setting)
+            valid = [one for one in rows if self._valid(setting, one)]
+            barred += [setting.name] if valid != rows else []
+            if valid:
+                value = setting.shown(valid[0].value)
+                whose = say(f"settings.by_{valid[0].scope}", by=await self._by(valid[0], reader))
+            else:
+                value, by = self._unset(setting)
+                whose = say(f"settings.by_{by}")
+            lines.append(_row(_code(setting.name), _short(value) or "–", whose))
+        notes = [say("settings.barred", names=", ".join(barred))] if barred else []
+        return "\n".join([*lines, "", *notes, say("settings.how")])
+
+    async def _one(self, request: Request, setting: Setting, say: Words) -> str:
+        reader = _Reader(request, say, await self._settings.zone(request))
+        rows = {row.scope: row for row in await self._rows(request, setting)}
+        held = await self._held(request, setting)
+        lines = [say("settings.header_one"), "|---|---|---|"]
+        for scope in setting.scopes:
+            called = _strong(say(f"settings.for_{scope}"), held.scope == scope)
+            row = rows.get(scope)
+            value = _one_line(setting.shown(row.value)) if row is not None else "–"
+            lines.append(_row(called, value, await self._by(row, reader) if row is not None else ""))
+        value, by = self._unset(setting)
+        called = _strong(say(f"settings.for_{by}"), held.scope == by)
+        lines.append(_row(called, _one_line(value) or "–", ""))
+        notes = []
+        if not all(self._valid(setting, row) for row in rows.values()):
+            notes.append(say("settings.barred", names=setting.name))
+        values = list(setting.values(self._house))
+        if values and len(values) <= POSSIBLE:
+            notes.append(say("settings.possible", values=", ".join(map(_code, values))))
+        scopes = ", ".join(_code(CALLED[scope]) for scope in setting.scopes)
+        notes.append(say("settings.how_one", name=setting.name, scopes=scopes))
+        return "\n".join([say(setting.summary), "", *lines, "", " ".join(notes)])
+
+    async def _by(self, row: SettingRow, reader: _Reader) -> str:
+        """Who set it, unless it is their own, and when."""
+        when = f"{row.updated_at.astimezone(reader.zone):%Y-%m-%d %H:%M}"
+        if row.scope == "person":
+            return when
+        if row.author_id == reader.request.author.id:
+            return f"{reader.say('settings.you')}, {when}"
+        if row.author_id not in reader.names:
+            reader.names[row.author_id] = await self._name(row.space, row.author_id)
+        return f"{reader.names[row.author_id] or reader.say('settings.somebody')}, {when}"
+
+    async def _name(self, space: str, person: str) -> str:
+        """What they were called when they last asked for something, "" where that is not known."""
+        row = await self._house.inbox.last_of(space, person) if person else None
+        try:
+            return " ".join(request_from_json(row.payload).author.name.split()) if row is not None else ""
+        except (KeyError, TypeError, ValueError):  # of an earlier release
+            return ""
+
+
+def _there(request: Request) -> list[Setting]:
+    """Those that mean something on the request's platform; what anybody can set for themselves comes first."""
+    platform = request.place.platform
+    there = [one for one in SETTINGS.values() if not one.platforms or platform in one.platforms]
+    return sorted(there, key=lambda one: "person" not in one.scopes)
+
+
+def _meant(request: Request, name: str) -> Setting:
+    wanted = name.strip().casefold()
+    found = SETTINGS.get(wanted)
+    there = _there(request)
+    if found is None:
+        raise Sorry("settings.unknown", name=name.strip()[:60], names=", ".join(one.name for one in there))
+    if found not in there:
+        raise Sorry("settings.elsewhere", name=found.name, platforms=", ".join(found.platforms).capitalize())
+    return found
+
+
+def _scope(request: Request, setting: Setting) -> Scope:
+    """Whom it is for, if this person may set it for them. Raises Sorry."""
+    said = request.options.get("for")
+    scope = SCOPES[str(said)] if said else next(one for one in UNSAID if one in setting.scopes)
+    if scope not in setting.scopes:
+        possible = ", ".join(_code(CALLED[one]) for one in setting.scopes)
+        raise Sorry("settings.scope", name=setting.name, possible=possible)
+    if scope != "person" and not request.author.admin:
+        mine = "person" in setting.scopes
+        raise Sorry("settings.admins_or_me" if mine else "settings.admins", name=setting.name)
+    return scope
+
+
+def _holds(held: Held, say: Words) -> str:
+    return say(f"settings.holds_{held.scope}", value=_code(held.value))
+
+
+def _code(text: str) -> str:
+    return f"`{_one_line(text).replace('`', '´')}`" if text else "–"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _short(text: str) -> str:
+    line = _one_line(text)
+    return line if len(line) <= CELL_CHARS else line[: CELL_CHARS - 1].rstrip() + "…"
+
+
+def _strong(text: str, holds: bool) -> str:
+    return f"**{text}**" if holds else text
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

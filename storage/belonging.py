@@ -1,0 +1,62 @@
+"""Whose a table's rows are, said on the table itself: export, deletion and withdrawal read it there and miss none.
+
+Knows no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
+_KEY = "belongs"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """The rows of whoever's id stands in `column`, of those whose columns are as `where` says.
+
+    `then` is what becomes of them with the person: "delete", or "unname", which empties `column` and those in
+    `emptied`, while the rest stays. Those in `rewritten` hold the caller's JSON, which the caller writes anew
+    without the person. A row to which another's row in the column `held_by` ("table.column") refers is only unnamed.
+    """
+
+    column: str
+    then: Literal["delete", "unname"]
+    emptied: tuple[str, ...] = ()
+    rewritten: tuple[str, ...] = ()
+    where: Mapping[str, str] = field(default_factory=dict)
+    held_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Belongs:
+    """`people` and `run`, a column, say whose rows they are.
+
+    `goes_with` says when a run's rows go: as soon as the "run" is taken back, only with the "person" who asked, or
+    ("") never. `within` names the table with whose rows they go by themselves. `copies`: what they hold stands
+    elsewhere, too, so that no export needs it. `to` says of rows that are nobody's whose they are: the "space"'s, the
+    "platform"'s, the "process"'s, or those of a "cache" of what people wrote, without a name, which is emptied.
+    """
+
+    people: tuple[Person, ...] = ()
+    run: str = ""
+    goes_with: Literal["run", "person", ""] = ""
+    within: str = ""
+    copies: bool = False
+    to: Literal["", "space", "platform", "process", "cache"] = ""
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """As `Table` takes it."""
+        return {_KEY: self}
+
+
+def belonging(table: Table) -> Belongs:
+    """What the table declares. Raises KeyError where it declares nothing."""
+    found = table.info[_KEY]
+    assert isinstance(found, Belongs)
+    return found

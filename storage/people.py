@@ -1,0 +1,188 @@
+"""All that is kept about one person in one space: counted, handed out, deleted, as the tables declare it.
+
+Knows nothing of what a request asks: how its payload reads without the person, the caller says. `before` is the run
+that asks for it; neither it nor what the person asks after it is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from storage.db import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Select, Table
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from storage.belonging import Person
+
+Rows: TypeAlias = dict[str, list[dict[str, Any]]]
+"""By table, each row by column."""
+
+
+class People:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def runs(self, space: str, person: str, before: str) -> Sequence[str]:
+        """What the person asked before that, in order."""
+        from storage.tables import inbox
+
+        async with self._db.read() as connection:
+            asked = _asked(space, person, before).order_by(inbox.c.seq)
+            return list((await connection.execute(asked)).scalars())
+
+    async def beside(self, space: str, person: str, before: str) -> Sequence[str]:
+        """What others asked where the person did: a step of theirs may hold what was said there earlier."""
+        from sqlalchemy import and_, or_, select
+
+        from storage.tables import exchanges, inbox, sessions
+
+        i, s, e = inbox.c, sessions.c, exchanges.c
+        in_it = select(e.session_id).where(e.space == space, e.run_id.in_(_asked(space, person, before)))
+        shared = select(s.id).where(s.space == space, or_(s.author_id == person, s.id.in_(in_it)))
+        there = select(s.id).where(
+            s.id.in_(shared), *(s[name] == i[name] for name in ("space", "platform", "channel", "thread"))
+        )
+        answered = select(e.run_id).where(e.space == space, e.session_id.in_(shared))
+        query = select(i.id).where(
+            and_(i.space == space, i.author_id != person, or_(there.exists(), i.id.in_(answered)))
+        )
+        async with self._db.read() as connection:
+            return list((await connection.execute(query.order_by(i.seq))).scalars())
+
+    async def count(self, space: str, person: str, before: str) -> dict[str, int]:
+        """How many rows of each table `delete` takes, or empties of words: none where only the name goes."""
+        from sqlalchemy import func, select
+
+        async with self._db.read() as connection:
+            return {
+                table.name: int(
+                    await connection.scalar(
+                        select(func.count())
+                        .select_from(table)
+                        .where(*_about(table, space, person, before, taken=True))
+                    )
+                    or 0
+                )
+                for table in _tables()
+            }
+
+    async def kept(self, space: str, person: str, before: str) -> Rows:
+        """All that there is about the person, and no words of others."""
+        found: Rows = {}
+        async with self._db.read() as connection:
+            for table in _tables():
+                query = table.select().where(*_about(table, space, person, before))
+                rows = await connection.execute(query.order_by(*table.primary_key.columns))
+                found[table.name] = [dict(row._mapping) for row in rows]
+        return found
+
+    async def delete(self, space: str, person: str, before: str, rewrite: Callable[[str], str]) -> None:
+        """Keep nothing of the person's, and their name nowhere: all of it or, if it fails, nothing is done.
+
+        `rewrite` gives a request's payload without the person. What the engine keeps of their runs is not touched.
+        """
+        from storage.belonging import belonging
+        from storage.tables import inbox, metadata
+
+        if not person:
+            return
+        # The inbox comes last: it says whose runs the others' are.
+        tables = sorted(metadata.sorted_tables, key=lambda table: table is inbox)
+        async with self._db.write() as connection:
+            for table in tables:
+                declared = belonging(table)
+                if declared.goes_with:
+                    asked = table.c[declared.run].in_(_asked(space, person, before))
+                    await connection.execute(table.delete().where(table.c.space == space, asked))
+                elif declared.to == "cache":
+                    await connection.execute(table.delete().where(table.c.space == space))
+            for table in tables:
+                for rule in belonging(table).people:
+                    where = _by(table, rule, space, person, before)
+                    await _leave_out(connection, table, rule, where, rewrite)
+        await self._db.scrub()
+
+
+def _tables() -> Iterator[Table]:
+    """Those whose rows are somebody's, but for copies."""
+    from storage.belonging import belonging
+    from storage.tables import metadata
+
+    for table in metadata.sorted_tables:
+        declared = belonging(table)
+        if (declared.people or declared.run) and not declared.copies:
+            yield table
+
+
+def _asked(space: str, person: str, before: str, *, later: bool = False) -> Select[str]:
+    """The ids of the person's runs that came before, or (`later`) of that one and those after it."""
+    from sqlalchemy import select
+
+    from storage.tables import inbox
+
+    at = select(inbox.c.seq).where(inbox.c.id == before).scalar_subquery()
+    mine = (inbox.c.space == space, inbox.c.author_id == person, inbox.c.author_id != "")
+    return select(inbox.c.id).where(*mine, inbox.c.seq >= at if later else inbox.c.seq < at)
+
+
+def _about(
+    table: Table, space: str, person: str, before: str, *, taken: bool = False
+) -> tuple[ColumnElement[bool], ...]:
+    """The rows of the table that are about the person: by who stands in them, or by whose run they are of.
+
+    `taken`: those alone that are deleted with the person, or lose more than the name.
+    """
+    from sqlalchemy import false, or_
+
+    from storage.belonging import belonging
+
+    declared = belonging(table)
+    rules = [one for one in declared.people if not taken or one.then == "delete" or one.rewritten]
+    found = [_by(table, rule, space, person, before) for rule in rules]
+    if declared.run and (declared.goes_with or declared.within or not taken):
+        found.append(table.c[declared.run].in_(_asked(space, person, before)))
+    return table.c.space == space, or_(false(), *found)
+
+
+def _by(table: Table, rule: Person, space: str, person: str, before: str) -> ColumnElement[bool]:
+    from sqlalchemy import and_
+
+    from storage.belonging import belonging
+
+    named = [table.c.space == space, table.c[rule.column] == person, table.c[rule.column] != ""]
+    named += [table.c[name] == value for name, value in rule.where.items()]
+    if run := belonging(table).run:
+        named.append(table.c[run].not_in(_asked(space, person, before, later=True)))
+    return and_(*named)
+
+
+async def _leave_out(
+    connection: AsyncConnection,
+    table: Table,
+    rule: Person,
+    where: ColumnElement[bool],
+    rewrite: Callable[[str], str],
+) -> None:
+    """What the rule says becomes of these rows."""
+    from sqlalchemy import bindparam, select
+
+    if rule.then == "delete":
+        gone = table.delete().where(where)
+        if rule.held_by:
+            holder, column = rule.held_by.split(".")
+            held = table.metadata.tables[holder].c[column]
+            (key,) = table.primary_key.columns
+            gone = gone.where(key.not_in(select(held)))
+        await connection.execute(gone)
+        if not rule.held_by:
+            return
+    for column in rule.rewritten:
+        rows = (await connection.execute(select(table.c.id, table.c[column]).where(where))).all()
+        if rows:
+            anew = table.update().where(table.c.id == bindparam("of")).values({column: bindparam("to")})
+            await connection.execute(anew, [{"of": id, "to": rewrite(was)} for id, was in rows])
+    emptied = dict.fromkeys((rule.column, *rule.emptied), "")
+    await connection.execute(table.update().where(where).values(emptied))

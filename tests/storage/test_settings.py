@@ -1,0 +1,53 @@
+"""What a person, a channel and a space have set: side by side, and kept until it is reset."""
+
+from __future__ import annotations
+
+from datetime import UTC
+
+from storage.db import Database
+from storage.settings import KeptSettings
+
+
+async def test_what_a_space_has_set_stands_until_it_is_reset(db: Database) -> None:
+    settings = KeptSettings(db)
+    assert await settings.under("local", "council.") == {}
+    await settings.set("local", "council.members", "p:one, p:two", "ana")
+    await settings.set("local", "council.criteria", "truth", "ana")
+    await settings.set("local", "council.members", "p:three", "bia")
+    await settings.set("local", "councils", "another name", "ana")
+    kept = await settings.under("local", "council.")
+    assert {name: (row.name, row.value, row.author_id) for name, row in kept.items()} == {
+        "criteria": ("council.criteria", "truth", "ana"),
+        "members": ("council.members", "p:three", "bia"),
+    }
+    assert kept["members"].updated_at.tzinfo == UTC
+    assert await settings.reset("local", "council.members")
+    assert not await settings.reset("local", "council.members")
+    assert list(await settings.under("local", "council.")) == ["criteria"]
+
+
+async def test_a_persons_a_channels_and_the_spaces_stand_side_by_side(db: Database) -> None:
+    settings = KeptSettings(db)
+    await settings.set("local", "language", "en", "ana")
+    await settings.set("local", "language", "pt-BR", "ana", "channel", "c")
+    await settings.set("local", "language", "pt-BR", "bia", "person", "bia")
+    await settings.set("local", "timezone", "UTC", "bia", "person", "bia")
+    rows = await settings.named("local", ["language"])
+    assert {(row.scope, row.of): (row.value, row.author_id) for row in rows} == {
+        ("space", ""): ("en", "ana"),
+        ("channel", "c"): ("pt-BR", "ana"),
+        ("person", "bia"): ("pt-BR", "bia"),
+    }
+    assert not await settings.reset("local", "language", "person", "ana")
+    assert await settings.reset("local", "language", "person", "bia")
+    assert await settings.one("local", "language", "person", "bia") is None
+    found = await settings.one("local", "language", "channel", "c")
+    assert found is not None
+    assert found.value == "pt-BR"
+
+
+async def test_a_prefix_is_no_pattern(db: Database) -> None:
+    settings = KeptSettings(db)
+    await settings.set("local", "free_chat", "on", "ana")
+    assert await settings.under("local", "free%") == {}
+    assert list(await settings.under("local", "free_")) == ["chat"]

@@ -1,0 +1,201 @@
+"""/privacy through the real application: a person's own is handed out and deleted; nobody else's is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bot.app import App
+from bot.events import Attachment, Author, Choices, Event, OptionValue, Request, Run, Text
+from bot.holding import held
+from bot.works.privacy.work import FILE, without_words
+from tests.fakes.house import Recorder, Script, asked, open_scripted
+from tests.works.test_deleting import words_in
+
+ANA, BIA = Author("ana", "Ana Quaresma"), Author("bia", "Bia Lisboa", admin=True)
+HERS = ("quokka", "zanzibar", "wombat", "dingo", "marsupial", "Quaresma")
+"""Of Ana's: a question, its answer, one that failed, one under way, what it had said, and her name."""
+OTHERS = ("lantern", "four hours", "Lisboa")
+
+
+def scripts(app: list[App], begun: asyncio.Event) -> dict[str, Script]:
+    def answering(answer: str, *, ends: bool = True) -> Script:
+        async def script(run: Run) -> AsyncGenerator[Event, None]:
+            sessions, space = app[0].house.sessions, run.request.place.space
+            session = await held(sessions, run.request, run.request.text)
+            assert session is not None
+
+            async def said() -> str:
+                # As the rules' snapshot does: with what was said here before.
+                past = await sessions.last_exchanges(space, session.id, 2)
+                return answer * 300 + " ".join(one.question for one in past)
+
+            await run.step("said", said, str)
+            yield Text(answer)
+            if not ends:
+                begun.set()
+                await asyncio.Event().wait()
+            await sessions.add_exchange(space, session.id, run.id, run.request.text, answer)
+
+        return script
+
+    async def failing(run: Run) -> AsyncGenerator[Event, None]:
+        yield Text("")
+        raise ValueError
+
+    return {
+        "the quokka": answering("zanzibar "),
+        "the wombat": failing,
+        "the dingo": answering("marsupial ", ends=False),
+        "the lantern": answering("four hours "),
+    }
+
+
+def request(run: str, text: str, author: Author, **where: str) -> Request:
+    return replace(asked(run, text, **where), author=author)
+
+
+class House:
+    """Ana and Bia in one thread of Ana's, each in one of her own, and Ana in another space, too."""
+
+    def __init__(self, app: App, recorder: Recorder) -> None:
+        self.app = app
+        self._recorder = recorder
+
+    async def ask(
+        self, run: str, text: str, author: Author, options: dict[str, OptionValue] | None = None, **where: str
+    ) -> list[Event]:
+        made = replace(request(run, text, author, **where), options=options or {})
+        await (await self.app.perform(made)).wait()
+        return self._recorder.events[run]
+
+    async def privacy(self, run: str, verb: str, author: Author = ANA, **options: OptionValue) -> list[Event]:
+        return await self.ask(run, "", author, options, work="privacy", verb=verb, thread="p")
+
+    async def export(self, run: str, author: Author = ANA) -> dict[str, Any]:
+        (file,) = [one for one in await self.privacy(run, "export", author) if isinstance(one, Attachment)]
+        assert (file.name, file.media_type) == (FILE, "application/json")
+        tree: dict[str, Any] = json.loads(file.data)
+        return tree
+
+
+async def opened(folder: Path, begun: asyncio.Event) -> House:
+    apps: list[App] = []
+    recorder = Recorder()
+    app = await open_scripted(folder, scripts(apps, begun), recorder)
+    apps.append(app)
+    await app.start()
+    house = House(app, recorder)
+    await house.ask("one", "the quokka", ANA)
+    await house.ask("two", "the lantern", BIA)
+    await house.ask("three", "the wombat", ANA, thread="u")
+    await house.ask("four", "the lantern", BIA, thread="v")
+    await house.ask("five", "the lantern", replace(ANA, name="A"), space="other")
+    await house.ask("set", "language pt-BR", ANA, work="settings", verb="set")
+    await house.ask("hers", "language pt-BR", BIA, work="settings", verb="set")
+    await app.house.feedback.give("local", "two", "ana", "up")
+    for run, person in (("one", "ana"), ("two", "bia")):
+        entry = await app.house.ledger.reserve("local", run, "answer", person, "p:m", 9, None)
+        await app.house.ledger.settle("local", entry, input_tokens=7, output_tokens=1, cost_usd=None)
+    await app.house.feedback.give("local", "one", "bia", "down")
+    return house
+
+
+async def test_the_file_holds_all_of_the_askers_and_no_other_persons_words(tmp_path: Path) -> None:
+    house = await opened(tmp_path, asyncio.Event())
+    try:
+        tree = await house.export("export")
+        assert (tree["about"]["person"], tree["about"]["space"]) == ("ana", "local")
+        assert [one["payload"]["text"] for one in tree["inbox"]] == [
+            "the quokka",
+            "the wombat",
+            "language pt-BR",
+        ]
+        assert [(one["question"], one["answer"]) for one in tree["exchanges"]] == [
+            ("the quokka", "zanzibar ")
+        ]
+        assert {one["title"] for one in tree["sessions"]} == {"the quokka", "the wombat"}
+        assert [(one["name"], one["value"]) for one in tree["settings"]] == [("language", "pt-BR")]
+        assert [one["run_id"] for one in tree["feedback"]] == ["two"]
+        told = json.dumps(tree)
+        assert not [word for word in (*OTHERS, "origin") if word in told]
+        theirs = json.dumps(await house.export("other export", BIA))
+        assert not [word for word in HERS if word in theirs]
+        assert "the lantern" in theirs
+    finally:
+        await house.app.close()
+
+
+async def test_it_asks_before_it_deletes(tmp_path: Path) -> None:
+    house = await opened(tmp_path, asyncio.Event())
+    try:
+        events = await house.privacy("delete", "delete")
+        said = "".join(one.text for one in events if isinstance(one, Text))
+        (choices,) = [one for one in events if isinstance(one, Choices)]
+        assert [one.command for one in choices.choices] == ["/privacy delete --yes", ""]
+        assert "2 conversas suas" in said, "Ana has set Portuguese"
+        assert "as palavras de 3 pedidos" in said
+        assert [one["payload"]["text"] for one in (await house.export("export"))["inbox"]][:1] == [
+            "the quokka"
+        ]
+        new = await house.privacy("nobody", "delete", Author("caio", "Caio"))
+        assert [one for one in new if isinstance(one, Choices)] == []
+    finally:
+        await house.app.close()
+
+
+async def test_no_file_holds_a_word_of_somebody_who_was_deleted(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+    house = await opened(tmp_path, begun)
+    app = house.app
+    try:
+        under_way = await app.perform(request("six", "the dingo", ANA, thread="w"))
+        await begun.wait()
+        await house.export("export")
+        assert words_in(tmp_path, (*HERS, *OTHERS)) == {*HERS, *OTHERS}
+        theirs = await house.export("before", BIA)
+
+        me = replace(ANA, name="A")  # the request to delete stays, with who asked for it
+        events = await house.privacy("seven", "delete", me, yes=True)
+        said = "".join(one.text for one in events if isinstance(one, Text))
+        assert "3 conversas suas" in said
+        assert "as palavras de 5 pedidos" in said
+        assert "1 pergunta com a sua resposta" in said
+        assert "1 ajuste seu" in said
+        assert "1 opinião sobre respostas" in said
+        assert words_in(tmp_path, HERS) == set()
+        assert await under_way.wait() == "stopped"
+        assert words_in(tmp_path, OTHERS) == set(OTHERS)
+
+        after = await house.export("after", BIA)
+        for tree in (theirs, after):
+            del tree["about"]
+            tree["inbox"] = [one for one in tree["inbox"] if one["work"] != "privacy"]
+        assert after == theirs
+        there = await app.house.people.kept("other", "ana", "seven")
+        assert [one["question"] for one in there["exchanges"]] == ["the lantern"]
+        assert [one["title"] for one in there["sessions"]] == ["the lantern"]
+        usage = await house.ask("usage", "", BIA, work="house", verb="usage", thread="x")
+        told = "".join(one.text for one in usage if isinstance(one, Text))
+        assert [line.split("|")[1:4] for line in told.splitlines() if "sem nome" in line] == [
+            [" sem nome ", " 1 ", " 7 "]
+        ], "what was spent stays"
+        again = await app.perform(request("one", "the quokka", me))
+        assert (again.fresh, words_in(tmp_path, HERS)) == (False, set())
+        assert await app.house.settings.locale(request("later", "", ANA)) == "en"
+        left = await house.export("last", me)
+        assert [one["payload"]["verb"] for one in left["inbox"]] == ["delete"]
+        assert {*left} == {"about", "inbox"}
+    finally:
+        await app.close()
+    assert words_in(tmp_path, HERS) == set()
+
+
+def test_what_stays_of_a_request_is_its_id() -> None:
+    left = json.loads(without_words(json.dumps({"gibberish": "quokka"})))
+    assert "quokka" not in json.dumps(left)
+    assert left["author"] == {"id": "", "name": "", "admin": False}

@@ -1,0 +1,359 @@
+"""/settings through the real application: who may set what for whom, what is said of it, and that it takes effect."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.app import App
+from bot.config import load
+from bot.events import Attachment, Author, Event, Failed, Place, Request, Text
+from bot.platforms import Platform
+from bot.retrieval.intake import Item
+from bot.works.rules.question_files import QuestionFiles
+from bot.works.rules.work import Asking
+from storage.db import new_id
+from tests.fakes import migrated
+from tests.fakes.chat_completions import ChatService, Reply
+from tests.fakes.house import Recorder, asked
+from tests.fakes.run import MemoryRun
+from tests.storage.council_rows import council
+from tests.works.council.table import table
+from tests.works.test_asking import snapshots
+
+HERE = Place("terminal", "local", "here", "t")
+ELSEWHERE = replace(HERE, channel="elsewhere")
+ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia", admin=True)
+CONFIG = """
+[providers.house]
+kind = "openai-compatible"
+base_url = "{url}"
+[roles]
+answerer = "house:one"
+researcher = "house:scout"
+[council]
+models = ["house:two", "house:three"]
+[embedding]
+model = "none"
+"""
+
+
+class Asker:
+    """Asks as one person after another, in one place after another."""
+
+    def __init__(self, app: App, recorder: Recorder) -> None:
+        self.app = app
+        self._recorder = recorder
+
+    def request(
+        self, work: str, verb: str, text: str, place: Place, author: Author, **options: Any
+    ) -> Request:
+        made = asked(new_id(), text, work=work, verb=verb)
+        return replace(made, place=place, author=author, options=options)
+
+    async def perform(self, request: Request) -> list[Event]:
+        await (await self.app.perform(request)).wait()
+        return self._recorder.events[request.id]
+
+    async def __call__(
+        self,
+        verb: str,
+        text: str = "",
+        *,
+        to: str = "",
+        place: Place = HERE,
+        author: Author = ANA,
+        work: str = "settings",
+    ) -> str:
+        options = {"for": to} if to else {}
+        events = await self.perform(self.request(work, verb, text, place, author, **options))
+        return "".join(one.text for one in events if isinstance(one, Text | Failed))
+
+    async def row(self, name: str, **whose: Any) -> list[str]:
+        """What the table says of a setting: its value, and by whom."""
+        lines = [
+            line for line in (await self("show", **whose)).splitlines() if line.startswith(f"| `{name}`")
+        ]
+        return [cell.strip() for cell in lines[0].split("|")[2:4]]
+
+    async def locale(self, place: Place = HERE, author: Author = ANA, app: str = "en") -> str:
+        """What somebody is spoken to in there, whose own application speaks `app`."""
+        request = replace(self.request("sessions", "list", "", place, author), locale=app)
+        await self.perform(request)
+        kept = await self.app.past(place.space, request.id)
+        assert kept is not None
+        return kept.locale
+
+
+@asynccontextmanager
+async def opened(folder: Path, config: str = "") -> AsyncIterator[Asker]:
+    recorder = Recorder()
+    file = folder / "config.toml"
+    file.write_text(config or CONFIG.format(url="http://127.0.0.1:9/v1"), encoding="utf-8")
+    app = await App.open(load(file, migrated.folder(folder / "data"), environ={}))
+    for platform in ("terminal", "discord"):
+        app.attach(Platform(platform, recorder.view))
+    await app.start()
+    try:
+        yield Asker(app, recorder)
+    finally:
+        await app.close()
+
+
+@pytest.fixture
+async def ask(tmp_path: Path) -> AsyncIterator[Asker]:
+    async with opened(tmp_path) as asker:
+        yield asker
+
+
+async def test_a_person_goes_before_a_channel_and_a_channel_before_everyone(ask: Asker) -> None:
+    assert [await ask.locale(app=one) for one in ("en", "pt-BR")] == ["en", "pt-BR"], "as the platform says"
+    await ask("set", "language pt-BR", to="everyone", author=BIA)
+    assert await ask.locale() == "pt-BR"
+    await ask("set", "language en", to="channel", author=BIA)
+    assert [await ask.locale(place=one) for one in (HERE, ELSEWHERE)] == ["en", "pt-BR"]
+    await ask("set", "language pt-BR", to="me")
+    assert [await ask.locale(author=one) for one in (ANA, BIA)] == ["pt-BR", "en"]
+    assert await ask.locale(place=replace(HERE, space="other")) == "en", "another space has its own"
+    assert await ask("reset", "language", to="me") == (
+        "You have no `language` of your own any more. What holds for you here is this channel's: `en`."
+    )
+    assert await ask.locale() == "en"
+
+
+async def test_it_stands_after_a_restart(tmp_path: Path) -> None:
+    async with opened(tmp_path) as ask:
+        await ask("set", "language pt-BR")
+    async with opened(tmp_path) as ask:
+        assert await ask.locale() == "pt-BR"
+
+
+async def test_what_is_set_is_said_in_the_language_that_holds_then(ask: Asker) -> None:
+    assert await ask("set", "language PT") == "Para você, `language` agora é `pt-BR`."
+    assert await ask("set", "language en") == "For you, `language` is now `en`."
+
+
+async def test_the_table_says_each_value_and_who_has_set_it_where(ask: Asker) -> None:
+    assert await ask.row("language") == ["–", "your app"]
+    assert await ask.row("timezone") == ["UTC", "the config"]
+    assert await ask.row("model.answerer") == ["house:one", "the config"]
+    assert await ask.row("council.chair") == ["house:one", "the config"]
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    await ask("set", "timezone UTC", to="everyone", author=BIA)
+    value, by = await ask.row("timezone")
+    assert (value, by.partition(today)[0]) == ("UTC", "everyone (Bia, ")
+    assert (await ask.row("timezone", author=BIA))[1].startswith(f"everyone (you, {today}")
+    await ask("set", "model.answerer house:two", to="channel", author=BIA)
+    assert (await ask.row("model.answerer"))[1].startswith("this channel (Bia, ")
+    await ask("set", "timezone Europe/Lisbon")
+    value, by = await ask.row("timezone")
+    assert (value, by.partition(today)[0]) == ("Europe/Lisbon", "you (")
+    await ask("criteria", "Is it | true?", work="council", author=BIA)
+    assert (await ask("show", author=BIA)).count("Is it \\| true?") == 1
+
+    alone = await ask("show", "timezone")
+    assert [line.split("|")[1].strip() for line in alone.splitlines() if line.startswith("|")][2:] == [
+        "**you**", "this channel", "everyone", "the config"
+    ]  # fmt: skip
+    assert "Possible: `en`, `pt-BR`." in await ask("show", "Language")
+    assert "free_chat" not in await ask("show"), "nothing in the terminal reads it"
+    assert "| `free_chat` | off | the config |" in await ask("show", place=replace(HERE, platform="discord"))
+
+
+async def test_what_is_shared_only_admins_set(ask: Asker) -> None:
+    for verb in ("set", "reset"):
+        value = " en" if verb == "set" else ""
+        for to in ("channel", "everyone"):
+            assert "Only admins of this space" in await ask(verb, f"language{value}", to=to)
+    for given in ("model.answerer house:two", "council.criteria truth", "council.members house:two"):
+        assert "it is shared" in await ask("set", given)
+    assert await ask.row("model.answerer") == ["house:one", "the config"]
+    assert "For everyone, `council.criteria` is now `truth`." in await ask(
+        "set", "council.criteria truth", author=BIA
+    )
+    assert "truth" in await ask("criteria", work="council")
+    await ask("criteria", "reset", work="council", author=BIA)
+    assert (await ask.row("council.criteria"))[1] == "the config"
+
+
+async def test_the_councils_own_commands_and_these_set_the_same(ask: Asker) -> None:
+    await ask("members", "house:two effort=high, house:three", work="council", author=BIA)
+    assert (await ask.row("council.members"))[0] == "house:two effort=high, house:three"
+    await ask("set", "council.chair house:three", author=BIA)
+    assert "house:three" in await ask("chair", work="council")
+    assert "For everyone" not in await ask("set", "council.chair house:seven", author=BIA)
+    await ask("reset", "council.chair", author=BIA)
+    assert "house:three" not in await ask("chair", work="council")
+
+
+@pytest.mark.parametrize(
+    ("given", "to", "says"),
+    [
+        ("volume loud", "", "There is no setting called “volume”. There are: language, timezone, council.members"),
+        ("language", "", "/settings show language"),
+        ("language fr", "", "“fr” is not possible for `language`. Possible: en, pt-BR."),
+        ("timezone Lisboa", "", "Did you mean Libya, Europe/Lisbon?"),
+        ("timezone Mars/Base", "", "I know no time zone called “Mars/Base”"),
+        ("model.answerer house:two", "me", "`model.answerer` can be set for: `channel`, `everyone`."),
+        ("council.criteria truth", "channel", "`council.criteria` can be set for: `everyone`."),
+        ("model.answerer elsewhere:two", "", "no provider called “elsewhere”"),
+        ("model.answerer house:seven", "", "not one of the models that the config lets spaces choose: house:two"),
+        ("model.answerer two", "", "two"),
+        ("model.answerer ,", "", "Name at least one model"),
+        (
+            "model.answerer " + ", ".join(f"house:{n}" for n in range(6)), "",
+            "That is 6 models: at most 5",
+        ),
+        ("free_chat on", "", "`free_chat` means something on Discord only."),
+    ],
+)  # fmt: skip
+async def test_a_value_that_will_not_do_gets_a_sentence_that_says_what_will(
+    ask: Asker, given: str, to: str, says: str
+) -> None:
+    said = await ask("set", given, to=to, author=BIA)
+    assert says in said
+    kept = await ask.app.house.settings.kept.named("local", [given.split()[0]])
+    assert kept == []
+
+
+async def test_a_city_names_its_zone(ask: Asker) -> None:
+    for given in ("america/sao_paulo", "São Paulo", "sao paulo"):
+        await ask("reset", "timezone")
+        assert "`America/Sao_Paulo`" in await ask("set", f"timezone {given}")
+
+
+async def test_free_chat_needs_what_discord_lets_the_bot_read(tmp_path: Path) -> None:
+    there = replace(HERE, platform="discord", space="g")
+    async with opened(tmp_path) as ask:
+        said = await ask("set", "free_chat on", author=BIA, place=there)
+        assert "whoever runs me has to set `free_chat`" in said
+        assert not await ask.app.house.settings.free_chat(there)
+    more = CONFIG.format(url="http://127.0.0.1:9/v1") + "[discord]\nfree_chat = true\n"
+    async with opened(tmp_path, more) as ask:
+        settings = ask.app.house.settings
+        assert await settings.free_chat(there)
+        await ask("set", "free_chat off", author=BIA, place=there)
+        await ask("set", "free_chat on", to="channel", author=BIA, place=there)
+        assert [await settings.free_chat(one) for one in (there, replace(there, channel="c"))] == [
+            True,
+            False,
+        ]
+
+
+async def test_times_are_shown_in_the_zone_that_holds(ask: Asker) -> None:
+    house = ask.app.house
+    at = ("local", "terminal", "here", "t")
+    session = await house.sessions.open(*at, "rules", author_id="ana", title="Gates")
+    async with house.database.write() as connection:
+        await connection.exec_driver_sql(
+            f"UPDATE sessions SET updated_at = '2026-03-04 01:06:07' WHERE id = '{session.id}'"
+        )
+    await house.councils.begin(council("run-1", channel="here", kind="best", verdict="Yes."))
+    await house.settings.kept.set("local", "prompt.rag", "system: x", "ana")
+    async with house.database.write() as connection:
+        await connection.exec_driver_sql("UPDATE settings SET updated_at = '2026-03-04 01:06:07'")
+
+    async def shown() -> tuple[bool, bool, str]:
+        exported = await ask.perform(ask.request("council", "export", "", HERE, ANA))
+        (file,) = [one.data.decode() for one in exported if isinstance(one, Attachment)]
+        (when,) = [line for line in file.splitlines() if "2026-03-0" in line]
+        listed = "2026-03-04 01:06" in await ask("list", work="sessions")
+        return listed, "| 2026-03-04 |" in await ask("list", work="prompts"), when
+
+    listed, prompts, when = await shown()
+    assert listed
+    assert prompts
+    assert "2026-03-04 05:06 UTC" in when
+    await ask("set", "timezone America/Sao_Paulo")
+    assert "2026-03-03 22:06" in await ask("list", work="sessions")
+    assert "| 2026-03-03 |" in await ask("list", work="prompts")
+    assert "2026-03-04 02:06 -03" in (await shown())[2]
+
+
+async def test_names_and_then_their_values_are_offered(ask: Asker) -> None:
+    async def offered(typed: str) -> list[str]:
+        return await ask.app.complete("local", "setting", typed)
+
+    assert await offered("lang") == ["language"]
+    assert await offered("answ") == ["model.answerer"]
+    assert await offered("council.") == ["council.members", "council.chair", "council.criteria"]
+    assert await offered("language ") == ["language en", "language pt-BR"]
+    assert await offered("language p") == ["language pt-BR"]
+    assert await offered("timezone sao p") == ["timezone America/Sao_Paulo"]
+    assert await offered("model.answerer house:t") == [
+        "model.answerer house:two",
+        "model.answerer house:three",
+    ]
+    assert await offered("nothing x") == []
+    assert len(await offered("timezone ")) == 25
+
+
+async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) -> None:
+    said = Reply(pieces=["A candle burns four hours while walking [1]."])
+    async with (
+        ChatService(lambda body: said, models=("one", "two", "three")) as service,
+        opened(tmp_path, CONFIG.format(url=service.base_url)) as ask,
+    ):
+        house = ask.app.house
+        (tmp_path / "book.md").write_text("# Light\n\nA candle burns four hours while walking.\n")
+        item = Item("book.md", str(tmp_path / "book.md"))
+        assert (await house.intake.take("local", "rules", item, "k", replace=False)).key == ""
+
+        async def asks(
+            place: Place, question: str = "How long does a candle burn while walking?"
+        ) -> set[str]:
+            before = len(service.requests)
+            assert "four hours" in await ask("ask", question, work="rules", place=place)
+            return {str(body["model"]) for body in service.requests[before:]}
+
+        assert await asks(HERE) == {"one"}
+        await ask("set", "model.answerer house:three", to="everyone", author=BIA)
+        await ask("set", "model.answerer house:two, house:one", to="channel", author=BIA)
+        assert [await asks(place) for place in (HERE, ELSEWHERE)] == [{"two"}, {"three"}]
+
+        # A run that was cut off goes on with the models that it began with.
+        run = MemoryRun()
+        run.request = replace(run.request, place=HERE, text="How long does a candle burn while walking?")
+        files = QuestionFiles(house.incoming, house.intake, house.library)
+
+        class Bench:
+            """As much of it as `snapshots` takes."""
+
+            def __init__(self) -> None:
+                self.house = house
+
+        asking = Asking(files, house.models, house.sessions, snapshots(Bench()))  # type: ignore[arg-type]
+        assert [one async for one in asking.run(run)]
+        assert service.requests[-1]["model"] == "two"
+        await ask("reset", "model.answerer", to="channel", author=BIA)
+        del run.kept["answer"]
+        again = run.replay()
+        again.request = run.request
+        assert [one async for one in asking.run(again)]
+        assert service.requests[-1]["model"] == "two"
+        assert await asks(HERE) == {"three"}
+
+
+async def test_a_model_that_the_config_no_longer_allows_is_passed_over(tmp_path: Path) -> None:
+    async with opened(tmp_path) as ask:
+        await ask("set", "model.answerer house:three", author=BIA)
+        await ask("set", "model.answerer house:two", to="channel", author=BIA)
+    text = CONFIG.format(url="http://127.0.0.1:9/v1").replace('"house:two", ', "")
+    async with opened(tmp_path, text) as ask:
+        request = ask.request("rules", "ask", "", HERE, ANA)
+        assert await ask.app.house.settings.roles(request) == {"answerer": ["house:three"]}
+        assert (await ask.row("model.answerer"))[0] == "house:three"
+        assert "no longer allows it: model.answerer" in await ask("show")
+
+
+async def test_a_councils_question_is_looked_into_by_the_places_researcher(tmp_path: Path) -> None:
+    async with table(tmp_path) as four:
+        await four.settings_store.set("local", "model.researcher", "local:m2", "bia")
+        await four.ask(research="cultural_context")
+        assert [one for one in four.asked if "research" in one] == ["m2 research-cultural_context"]
