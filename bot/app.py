@@ -182,8 +182,11 @@ class App:
                     self._telling.add(telling)
                     telling.add_done_callback(self._telling.discard)
         await self._engine.purge()
-        self._house.catching_up.start()
+        self._house.catching_up.start(self._has_jobs)
         return unfinished + await self._watch.start(unfinished)
+
+    async def _has_jobs(self, space: str) -> bool:
+        return bool(await self._house.jobs.runs(space, commands.JOBS))
 
     async def _leave_if_lost(self) -> None:
         """The database's next process has taken up our runs: leave them to it, as if we were told to."""

@@ -30,6 +30,8 @@ TABLE: Final = tuple(verb for verb in ALL_VERBS if not verb.inner)
 """What people can ask for."""
 SETTINGS: Final[Mapping[str, Setting]] = {one.name: one for kind in KINDS.values() for one in kind.settings}
 """What may be set from chat, by name."""
+JOBS: Final = tuple((verb.work, verb.name) for verb in TABLE if verb.background)
+"""The work and verb of what goes on beside the conversation."""
 BARE: Final = tuple(verb for verb in TABLE if verb.bare)
 """The verbs that steer the conversation itself; they are typed without a work's name."""
 WORKS: Final = tuple(name for name, kind in KINDS.items() if not any(verb.bare for verb in kind.verbs))

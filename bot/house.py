@@ -100,9 +100,6 @@ class House:
         damage, jobs, kept = Damage(documents, vectors), Jobs(database), KeptSettings(database)
         intake = Intake(config, documents, passages, vectors, embedding, damage)
 
-        async def busy(space: str) -> bool:
-            return bool(await jobs.runs(space, ("add", "reindex")))
-
         return cls(
             config=config,
             lock=lock,
@@ -134,7 +131,7 @@ class House:
                 Reranking(config),
             ),
             intake=intake,
-            catching_up=CatchingUp(documents, vectors, intake, embedding, damage, busy),
+            catching_up=CatchingUp(documents, vectors, intake, embedding, damage),
             ledger=ledger,
             models=Models(config, ledger),
             prompts=Prompts(prompts, kept),

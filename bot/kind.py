@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from bot.events import Place, Work
     from bot.house import House
     from bot.verb import Verb
+    from bot.words import Words
     from storage.settings import Scope
 
 
@@ -66,13 +67,18 @@ class Setting:
     platforms: tuple[str, ...] = ()
 
 
+Overview: TypeAlias = "Callable[[House, str, Words, Callable[[str], str]], AsyncIterator[str]]"
+"""Lines about a space, in the words given. The function makes somebody's name harmless where it is shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of work.
 
     `completes` says what names an argument or an option that `completes` so may have. `for_admins`: its commands are
     shown to admins only, where a platform can tell. `tidy` is done after each of its runs has ended. `settings` are
-    those that it reads.
+    those that it reads. `overview` is what it has to say of a space on a platform's page about the bot; `suggests` are
+    keys of the catalogue (and `…_title`), each with something to begin with.
     """
 
     name: str
@@ -82,3 +88,5 @@ class Kind:
     for_admins: bool = False
     tidy: Callable[[House], Awaitable[None]] | None = None
     settings: tuple[Setting, ...] = ()
+    overview: Overview | None = None
+    suggests: tuple[str, ...] = ()

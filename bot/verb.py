@@ -55,7 +55,8 @@ class Verb:
     admins may, and else show it; `for` ME anybody sets what is their own. `planned` ones have many stages, which a
     platform may show as a plan. Of a verb that `rewords`, the argument is a name and a text: today's text is offered to
     be changed where only the name is given.
-    `inner` ones are begun by another run of their work (`Run.begin`), and are in nobody's list.
+    The `watched` one is given the files of watched folders. `inner` ones are begun by another run of their work
+    (`Run.begin`), and are in nobody's list.
     """
 
     work: str
@@ -74,6 +75,7 @@ class Verb:
     planned: bool = False
     rewords: bool = False
     inner: bool = False
+    watched: bool = False
     argument: Argument | None = None
     options: tuple[Option, ...] = ()
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.commands import TABLE
 from bot.events import Author, Changed, Ended, Failed, Notice, Place, Request, Shown, Sorry, Text, View
 from bot.patience import aside
 from bot.requests import ONLY, WATCH
@@ -263,12 +264,13 @@ class Watch:
 def _request(folder: Path, space: str, due: list[str]) -> Request:
     from uuid_utils import uuid7
 
+    taken = next(verb for verb in TABLE if verb.watched)
     return Request(
         id=str(uuid7()),
-        place=Place(WATCH, space, "library", str(folder)),
+        place=Place(WATCH, space, taken.work, str(folder)),
         author=Author(WATCH, WATCH, admin=True),
-        work="library",
-        verb="add",
+        work=taken.work,
+        verb=taken.name,
         options={"paths": [str(folder)], ONLY: due, "shelf": folder.name, "replace": True},
         locale=locale_from(os.environ),
     )

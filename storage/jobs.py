@@ -142,14 +142,15 @@ class Jobs:
             row["state"] = _state(row["state"], states.get(run_of(row["id"])))
         return [JobRow(**row, errors=tuple(errors.get(row["id"], ()))) for row in rows]
 
-    async def runs(self, space: str, kinds: Sequence[str]) -> Sequence[JobRunRow]:
-        """The runs of these verbs of the library that have not ended, in the order in which they came."""
+    async def runs(self, space: str, kinds: Sequence[tuple[str, str]]) -> Sequence[JobRunRow]:
+        """The runs of these (work, verb) that have not ended, in the order in which they came."""
+        from sqlalchemy import tuple_
+
         from storage.tables import inbox
 
         query = inbox.select().where(
             inbox.c.space == space,
-            inbox.c.work == "library",
-            inbox.c.verb.in_(kinds),
+            tuple_(inbox.c.work, inbox.c.verb).in_(kinds),
             inbox.c.state.in_(UNFINISHED),
         )
         async with self._db.read() as connection:

@@ -66,11 +66,11 @@ class OwnedSessions:
         return await self._change(space, author_id, session_id, state="archived", closed_at=datetime.now(UTC))
 
     async def runs(
-        self, space: str, author_id: str, session_id: str, *, works: Collection[str], before: str
+        self, space: str, author_id: str, session_id: str, *, works: Collection[str], naming: str, before: str
     ) -> Sequence[str]:
         """The runs whose requests hold words of the session, if it is one of this person's: those that were
-        answered in it; what else they asked of `works` where it was, in its time; and how they looked after their
-        sessions, by its name perhaps. None that came later than the run `before`.
+        answered in it; what else they asked of `works` where it was, in its time; and what they asked of the work
+        `naming`, by its name perhaps. None that came later than the run `before`.
         """
         from sqlalchemy import and_, func, or_, select
 
@@ -95,7 +95,7 @@ class OwnedSessions:
             words = or_(
                 i.id.in_(answered.where(e.session_id == session_id)),
                 and_(*asked),
-                and_(i.author_id == author_id, i.work == "sessions"),
+                and_(i.author_id == author_id, i.work == naming),
             )
             earlier = select(i.seq).where(i.id == before).scalar_subquery()
             query = select(i.id).where(i.space == space, words, i.seq < earlier).order_by(i.seq)

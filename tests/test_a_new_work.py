@@ -5,6 +5,7 @@ Tried in a copy of the tree, which is driven as a user would.
 
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from bot.works import ALL
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -197,3 +200,34 @@ def test_nothing_else_was_touched(tree: Path) -> None:
         "tests/test_imports.py::test_imports_run_one_way",
     )
     python(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_words.py")
+
+
+NAMED = {
+    # What a person sets in config.toml: sections of their own, and the role whose models sit there.
+    "bot/config/file.py": {"council", "library"},
+    "bot/config/__init__.py": {"council"},
+    "bot/config/settings.py": {"council"},
+    "bot/llm/registry.py": {"council"},
+    "bot/doctor.py": {"council"},
+    # What `eval` measures.
+    "bot/cli.py": {"library"},
+    # Tables and columns of that name.
+    "storage/tables.py": {"sessions", "settings"},
+    "storage/tables_council.py": {"settings"},
+}
+"""Where the name of a work is said outside of its folder, and means something else."""
+
+
+def test_nobody_but_its_own_folder_knows_a_work_by_name() -> None:
+    found: dict[str, set[str]] = {}
+    for folder in ("bot", "cogs", "storage"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            path = file.relative_to(ROOT).as_posix()
+            if path.startswith(("bot/works/", "storage/migrations/")):
+                continue
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and node.value in ALL:
+                    found.setdefault(path, set()).add(str(node.value))
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bot.works."):
+                    found.setdefault(path, set()).add(f"from {node.module}")
+    assert found == NAMED

@@ -19,9 +19,8 @@ from pydantic import ValidationError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.installed import manifest
-from bot.adapters.slack.received import home_tab
 from bot.adapters.slack.service import ANY, register
-from bot.commands import TABLE, WORKS
+from bot.commands import KINDS, TABLE, WORKS
 from bot.words import words
 from tests.fakes.slack import (
     agents,
@@ -182,8 +181,9 @@ def test_each_work_has_its_command_and_each_verb_is_hinted_at() -> None:
 def test_what_it_suggests_is_what_the_bot_suggests() -> None:
     say = words("en")
     prompts = [
-        {"title": say(f"slack_home.prompt_{one}_title"), "message": say(f"slack_home.prompt_{one}")}
-        for one in home_tab.PROMPTS
+        {"title": say(f"{key}_title"), "message": say(key)}
+        for kind in KINDS.values()
+        for key in kind.suggests
     ]
     assert at("features.agent_view.suggested_prompts") == prompts
 

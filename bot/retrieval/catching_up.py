@@ -38,8 +38,12 @@ BATCH = 64
 _log = logging.getLogger(__name__)
 
 
+async def _never(space: str) -> bool:
+    return False
+
+
 class CatchingUp:
-    """One per process. `busy` says whether jobs of a space's library run: they make vectors themselves."""
+    """One per process."""
 
     def __init__(
         self,
@@ -48,17 +52,18 @@ class CatchingUp:
         intake: Intake,
         embedding: Embedding,
         damage: Damage,
-        busy: Callable[[str], Awaitable[bool]],
     ) -> None:
         self._documents = documents
         self._vectors = vectors
         self._intake = intake
         self._embedding = embedding
         self._damage = damage
-        self._busy = busy
+        self._busy: Callable[[str], Awaitable[bool]] = _never
         self._task: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
+    def start(self, busy: Callable[[str], Awaitable[bool]]) -> None:
+        """`busy` says whether jobs of a space's library run: they make vectors themselves."""
+        self._busy = busy
         self._task = asyncio.create_task(self._on())
 
     async def close(self) -> None:

@@ -19,12 +19,12 @@ async def test_runs_that_have_not_ended_are_told_in_order_and_of_their_space_onl
         await received(inbox, id, verb)
     await received(inbox, "theirs", space="other")
     await inbox.set_states({"b": "running", "over": "stopped"})
-    found = await jobs.runs("local", ("add", "reindex"))
+    found = await jobs.runs("local", (("library", "add"), ("library", "reindex")))
     assert [(one.id, one.kind, one.author_id) for one in found] == [
         ("b", "add", "ana"),
         ("a", "reindex", "ana"),
     ]
-    assert [one.id for one in await jobs.runs("other", ("add",))] == ["theirs"]
+    assert [one.id for one in await jobs.runs("other", (("library", "add"),))] == ["theirs"]
 
 
 ENDS: tuple[tuple[str, InboxState, str], ...] = (

@@ -267,15 +267,15 @@ async def test_the_runs_of_a_session_are_what_was_asked_in_it_in_its_time(db: Da
     await sessions.add_exchange("local", session, "answered", "q", "a")
     await sessions.add_exchange("local", first, "of the first", "q", "a")
     works = ("rules", "council")
-    found = await owned.runs("local", "me", session, works=works, before="delete")
+    found = await owned.runs("local", "me", session, works=works, naming="sessions", before="delete")
     assert found == ["failed", "answered", "looked", "renamed"]
-    assert await owned.runs("local", "me", first, works=works, before="delete") == [
+    assert await owned.runs("local", "me", first, works=works, naming="sessions", before="delete") == [
         "before",
         "renamed",
         "of the first",
     ]
     for space, person in (("local", "bia"), ("other", "me")):
-        assert await owned.runs(space, person, session, works=works, before="delete") == []
+        assert await owned.runs(space, person, session, works=works, naming="sessions", before="delete") == []
 
 
 async def test_a_question_can_be_reworded(db: Database) -> None:

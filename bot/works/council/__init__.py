@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Setting, Typed
@@ -12,6 +13,7 @@ from bot.verb import PRIVATE, Argument, Option, Verb
 if TYPE_CHECKING:
     from bot.events import Work
     from bot.house import House
+    from bot.words import Words
     from bot.works.council.settings import Settings
 
 LEVELS = ("single", "mini", "full")
@@ -123,6 +125,13 @@ async def _to_show(house: House, typed: Typed) -> list[str]:
     return showing.what_to_show(len(seats.members), typed.prefix)
 
 
+async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
+    seats = await _settings(house).seats(space)
+    if seats.members:
+        names = ", ".join(name(one.short) for one in seats.members)
+        yield say("slack_home.council", n=len(seats.members), names=names)
+
+
 def _listed(value: str) -> str:
     """Members, or models, as people write them."""
     return ", ".join(json.loads(value))
@@ -159,4 +168,12 @@ SETTINGS = (
         default=lambda house: house.config.council.criteria,
     ),
 )
-KIND = Kind("council", VERBS, make, completes={"research": _research, "council": _to_show}, settings=SETTINGS)
+KIND = Kind(
+    "council",
+    VERBS,
+    make,
+    completes={"research": _research, "council": _to_show},
+    settings=SETTINGS,
+    overview=_overview,
+    suggests=("slack_home.prompt_council",),
+)

@@ -44,4 +44,4 @@ def make(house: House, runs: Runs) -> Work:
     return Desk(house.sessions, runs.stop, accounts)
 
 
-KIND = Kind("house", VERBS, make)
+KIND = Kind("house", VERBS, make, suggests=("slack_home.prompt_help",))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,10 @@ from bot.verb import SHELF, Argument, Option, Verb
 if TYPE_CHECKING:
     from bot.events import Work
     from bot.house import House
+    from bot.words import Words
 
+SHELVES = 12
+"""The most that are told of in an overview."""
 _SHELF_NEEDED = replace(SHELF, required=True)
 
 VERBS: tuple[Verb, ...] = (
@@ -21,6 +26,7 @@ VERBS: tuple[Verb, ...] = (
         "verbs.library_add",
         "/library add handbook.md notes/ --shelf rules",
         background=True,
+        watched=True,
         admin=True,
         argument=Argument("paths", "verbs.arg_paths", many=True, completes="path"),
         options=(_SHELF_NEEDED, Option("replace", "verbs.option_replace", "flag")),
@@ -79,10 +85,20 @@ def _of_the_shelves(name: str) -> Complete:
     return names
 
 
+async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
+    counted = Counter(book.shelf for book in await house.documents.list(space))
+    yield say("slack_home.books" if counted else "slack_home.no_books")
+    for shelf, n in sorted(counted.items())[:SHELVES]:
+        yield say("slack_home.shelf", shelf=name(shelf), n=n)
+    if rest := sorted(counted)[SHELVES:]:
+        yield say("slack_home.more_shelves", n=len(rest))
+
+
 KIND = Kind(
     "library",
     VERBS,
     make,
     completes={"job": _job} | {name: _of_the_shelves(name) for name in ("section", "book", "shelf")},
     tidy=_clear,
+    overview=_overview,
 )

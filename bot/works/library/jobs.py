@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bot.commands import TABLE
+from bot.commands import JOBS
 from bot.events import Event, OptionValue, Request, Run, Sorry, Stage, Text
 from bot.requests import request_from_json
 from bot.words import Words, words
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 Stop = Callable[[str, str], Awaitable[int]]
 """Stops a run of a space; how many that were."""
 
-KINDS = tuple(row.name for row in TABLE if row.work == "library" and row.background)
 PHASES = ("reading", "vectors")
 LEAST_TYPED = 4
 """Characters of an id that name a job: fewer are more likely a slip."""
@@ -36,7 +35,7 @@ class JobBoard:
         space, say = run.request.place.space, words(run.request.locale)
         jobs = await self._jobs.list(space)
         begun = {job.run for job in jobs}
-        waiting = [one for one in await self._jobs.runs(space, KINDS) if one.id not in begun]
+        waiting = [one for one in await self._jobs.runs(space, JOBS) if one.id not in begun]
         yield Stage("jobs", say("library.jobs", n=len(jobs) + len(waiting)))
         yield Text(_table(jobs, waiting, say) if jobs or waiting else say("library.no_jobs"))
 
@@ -66,7 +65,7 @@ class JobBoard:
     async def _meant(self, request: Request) -> JobRunRow:
         space, author = request.place.space, request.author
         name = request.text.strip().strip("`#…").lower()
-        going = await self._jobs.runs(space, KINDS)
+        going = await self._jobs.runs(space, JOBS)
         if name:
             found = [one for one in going if len(name) >= LEAST_TYPED and one.id.endswith(name)]
             if not found:
@@ -89,7 +88,7 @@ class JobBoard:
 
 async def names(jobs: Jobs, space: str, prefix: str) -> list[str]:
     """How the jobs that can be stopped are called, those that begin like `prefix`."""
-    found = [short(one.id) for one in await jobs.runs(space, KINDS)]
+    found = [short(one.id) for one in await jobs.runs(space, JOBS)]
     return [name for name in found if name.startswith(prefix.strip().lower())]
 
 

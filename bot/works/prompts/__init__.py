@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Typed
@@ -10,6 +11,7 @@ from bot.verb import Argument, Option, Verb
 if TYPE_CHECKING:
     from bot.events import Work
     from bot.house import House
+    from bot.words import Words
 
 
 VERBS: tuple[Verb, ...] = (
@@ -53,4 +55,10 @@ async def _prompt(house: House, typed: Typed) -> list[str]:
     return [name for name in names if name.startswith(typed.prefix.lower())]
 
 
-KIND = Kind("prompts", VERBS, make, completes={"prompt": _prompt}, for_admins=True)
+async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
+    own = [one.text.name for one in await house.prompts.all(space) if one.own is not None]
+    names = ", ".join(f"`{one}`" for one in own)
+    yield say("slack_home.prompts_own", n=len(own), names=names) if own else say("slack_home.prompts")
+
+
+KIND = Kind("prompts", VERBS, make, completes={"prompt": _prompt}, for_admins=True, overview=_overview)

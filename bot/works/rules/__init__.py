@@ -81,4 +81,4 @@ def make(house: House, runs: Runs) -> Work:
     return Rules(Asking(files, house.models, house.sessions, snapshots), house.library, house.sessions)
 
 
-KIND = Kind("rules", VERBS, make)
+KIND = Kind("rules", VERBS, make, suggests=("slack_home.prompt_ask",))

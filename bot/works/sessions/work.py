@@ -175,7 +175,9 @@ class SessionsWork:
         id = await run.step("session", meant, str)
 
         async def belonging() -> list[str]:
-            return list(await self._owned.runs(space, person, id, works=HOLDING, before=run.id))
+            naming = run.request.work
+            runs = self._owned.runs(space, person, id, works=HOLDING, naming=naming, before=run.id)
+            return list(await runs)
 
         runs = await run.step("runs", belonging, list[str])
 

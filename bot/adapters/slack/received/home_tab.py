@@ -7,13 +7,13 @@ begin to write to the bot.
 from __future__ import annotations
 
 import re
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot import budget
+from bot import budget, commands
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.workspaces import Workspace
 from bot.adapters.slack.placing import PLATFORM, Body, Spot, action_of, spot_of_event, spot_of_interaction
@@ -43,10 +43,8 @@ OPEN, RESUME, ARCHIVE = "home:open:", "home:resume:", "home:archive:"
 SHOWN = 10
 """Conversations; each takes two of the 100 blocks of a Home tab (Slack's documentation, "Views")."""
 TITLE_CHARS = 100
-SHELVES = 12
 ROLES = ("answerer", "writer", "extractor", "researcher", "chair", "transcriber")
 _TS = re.compile(r"\d+\.\d+")
-PROMPTS = ("ask", "council", "help")
 
 Link = Callable[[str, str], Awaitable[str]]
 """The address of the message that has this ts in this channel, "" if Slack does not say."""
@@ -119,8 +117,9 @@ class HomeTab:
         if key in self._suggested:
             return
         prompts = [
-            {"title": say(f"slack_home.prompt_{one}_title"), "message": say(f"slack_home.prompt_{one}")}
-            for one in PROMPTS
+            {"title": say(f"{key}_title"), "message": say(key)}
+            for kind in commands.KINDS.values()
+            for key in kind.suggests
         ]
         async with self._intake.workspaces.calling(here.team, here.enterprise) as client:
             await client.assistant_threads_setSuggestedPrompts(
@@ -221,25 +220,14 @@ def _spent(key: str, report: Report, say: Words) -> str:
 
 
 async def _settings(house: House, space: str, say: Words, *, admin: bool) -> AsyncIterator[str]:
-    from bot.works.council.settings import Settings
-
     yield _answerer(house.config, say)
     for role in ROLES if admin else ():
         if chain := house.config.roles.chain(role):  # with who steps in
             yield say("slack_home.role", role=role, models=literal(" → ".join(chain)))
-    seats = await Settings(house.settings.kept, house.models, house.config).seats(space)
-    if seats.members:
-        names = ", ".join(literal(one.short) for one in seats.members)
-        yield say("slack_home.council", n=len(seats.members), names=names)
-    counted = Counter(one.shelf for one in await house.documents.list(space))
-    yield say("slack_home.books" if counted else "slack_home.no_books")
-    for shelf, n in sorted(counted.items())[:SHELVES]:
-        yield say("slack_home.shelf", shelf=literal(shelf, 100), n=n)
-    if rest := sorted(counted)[SHELVES:]:
-        yield say("slack_home.more_shelves", n=len(rest))
-    own = [one.text.name for one in await house.prompts.all(space) if one.own is not None]
-    names = ", ".join(f"`{one}`" for one in own)
-    yield say("slack_home.prompts_own", n=len(own), names=names) if own else say("slack_home.prompts")
+    for kind in commands.KINDS.values():
+        if kind.overview is not None:
+            async for line in kind.overview(house, space, say, lambda name: literal(name, TITLE_CHARS)):
+                yield line
     if admin:
         yield say("slack_home.admin")
 
