@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bot.events import Place
+
+if TYPE_CHECKING:
+    from storage.threads import ThreadRow
 
 PLATFORM = "slack"
 RESPONSE_SECONDS = 30 * 60
@@ -52,6 +55,11 @@ class Spot:
     def direct(self) -> bool:
         """A conversation with the bot alone; Slack's ids of those begin with D."""
         return self.channel.startswith("D")
+
+    @property
+    def real(self) -> str:
+        """What `storage.threads` calls the thread, "" where there is none: a message may only begin one."""
+        return real(self.channel, self.thread) if self.thread else ""
 
     @property
     def root(self) -> str:
@@ -99,6 +107,12 @@ def origin_of(kept: str) -> Origin:
     return Origin(**json.loads(kept))
 
 
+def for_one(kept: str) -> bool:
+    """Whether the answer is for whoever asked alone: in private, or in their direct conversation with the bot."""
+    origin = origin_of(kept)
+    return origin.private or origin.channel.startswith("D")
+
+
 def home(here: Spot, *, ordered: bool, private: bool = False) -> Home:
     """Where the answer stands. What is private and quickly done is shown on the spot, to the asker alone."""
     if private and not here.direct:
@@ -108,19 +122,18 @@ def home(here: Spot, *, ordered: bool, private: bool = False) -> Home:
     return "thread" if ordered else "channel"
 
 
-def place(here: Spot, *, event: str, goes: Home, held: tuple[str, str] | None = None) -> Place:
+def place(here: Spot, *, event: str, goes: Home, held: ThreadRow | None = None) -> Place:
     """The conversation. `event` names one whose thread is still to be made.
 
-    `held` is the (channel, thread) that a thread of the bot's own is called.
+    `held` says what a thread of the bot's own is called.
     """
     if goes == "direct":
         return Place(PLATFORM, here.space, f"@{here.user}", event)
     if goes == "thread":
         return Place(PLATFORM, here.space, here.channel, event)
-    if here.root:
-        channel, thread = held or (here.channel, here.root)
-        return Place(PLATFORM, here.space, channel, thread)
-    return Place(PLATFORM, here.space, here.channel, "")
+    if held is not None:
+        return Place(PLATFORM, here.space, held.channel, held.thread)
+    return Place(PLATFORM, here.space, here.channel, here.root)
 
 
 def real(channel: str, thread: str) -> str:

@@ -121,7 +121,7 @@ async def test_what_is_refused_stays_in_the_window_and_can_be_sent_later(at: Tab
     clock = Clock()
     at.bot.intake._asks._clock = clock
     for _ in range(ASKS):
-        at.bot.intake.count(_spot(at), works=True)
+        at.bot.intake.count(_spot(at), verb("rules", "ask"))
     await at.slack.submit(at.ana, view, typed(QUESTION))
     assert view.open
     assert "is still here" in view.errors[block_id(0)]

@@ -20,10 +20,9 @@ from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, spot_of_interaction
 from bot.adapters.slack.text.page import Block
 from bot.adapters.surface import SurfaceFault
-from bot.adapters.unfinished import KIND, Unfinished, unfinished
+from bot.adapters.unfinished import Unfinished
 from bot.command_line import parse
 from bot.events import OptionValue, Sorry
-from bot.prompts import as_yaml
 from bot.requests import event_id
 from bot.verb import Verb
 from bot.words import Words
@@ -70,14 +69,11 @@ async def ask(
     `trigger` is good for three seconds; `event` is what triggered it.
     """
     say = await intake.words(here)
-    if row.admin and not (await intake.people.of(here, fresh=True)).admin:
-        raise Sorry("app.admins", verb=row.path)
-    intake.count(here)
     asked = Unfinished(
-        row.work, row.name, here.user, before, after, dict(options), channel=here.channel, thread=here.thread
+        row.work, row.name, "", before, after, dict(options), channel=here.channel, thread=here.thread
     )
-    run = event_id(PLATFORM, here.space, event)
-    await intake.app.house.offers.keep(here.space, run, KIND, [asked.kept()])
+    admin = row.admin and (await intake.people.of(here, fresh=True)).admin
+    window = await intake.keep(here, event, asked, admin=admin)
     if not label:
         label = say(row.argument.summary) if row.argument is not None else row.path
     fields = [
@@ -92,7 +88,7 @@ async def ask(
     ]
     above: list[Block] = [section(shown)] if shown else []
     view = modal(
-        custom_ids.modal(run),
+        custom_ids.modal(window),
         title or f"/{row.path}",
         [*above, *fields],
         submit=say("slack_window.send"),
@@ -105,7 +101,7 @@ async def reword(intake: Intake, trigger: str, here: Spot, event: str, row: Verb
     """Open a window with today's text of a prompt, to be changed. Raises Sorry."""
     name = name.strip()
     say = await intake.words(here)
-    text = as_yaml((await intake.app.house.prompts.wording(here.space, name)).text)
+    text = await intake.wording(here, name)
     await ask(
         intake,
         trigger,
@@ -151,10 +147,9 @@ async def perform(
 async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
     """Perform what a window of ours was opened for. Where it cannot be, what was typed stays in the window."""
     found = re.fullmatch(custom_ids.MODAL, str(body["view"].get("callback_id", "")))
-    say, house = await intake.words(here), intake.app.house
-    kept = await house.offers.get(here.space, found["run"], KIND, 0) if found else None
-    asked = unfinished(kept) if kept is not None else None
-    if asked is None or asked.author != here.user or found is None:
+    say = await intake.words(here)
+    asked = await intake.kept(here, found["run"]) if found else None
+    if asked is None or found is None:
         if await intake.app.past(here.space, event_id(PLATFORM, here.space, _event(body))) is not None:
             await ack()  # sent twice, and taken in the first time
         else:
@@ -166,7 +161,7 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
         return
     there = replace(here, channel=asked.channel, thread=asked.thread)
     if await perform(intake, body, there, row, text, asked.options, ack):
-        await house.offers.forget(here.space, found["run"])
+        await intake.app.house.offers.forget(here.space, found["run"])
 
 
 async def taken(intake: Intake, here: Spot, ack: AsyncAck, doing: Coroutine[Any, Any, None]) -> None:
