@@ -6,16 +6,18 @@ platform: each reads its events into these values, acknowledges them, and tells 
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from bot import commands
 from bot.adapters.cooldown import ASKS, LOOKS, SLIPS, Cooldowns
-from bot.adapters.draft import title
-from bot.adapters.unfinished import KIND, Unfinished, unfinished
+from bot.adapters.draft import clean, title
 from bot.command_line import Parsed, parse
 from bot.commands import FOLLOW_UP
 from bot.events import Author, File, OptionValue, Place, Request, Sorry
@@ -23,12 +25,25 @@ from bot.faults import in_words
 from bot.prompts import as_yaml
 from bot.requests import event_id
 from bot.verb import Verb
+from bot.words import Words
 
 if TYPE_CHECKING:
     from bot.app import App
     from storage.threads import ThreadRow
 
+WINDOW = "modal"
+"""Of the storage's offers, where what a window will complete is kept: one opened before a restart is answered, too."""
+KEPT = timedelta(days=1)
+"""How long a window may stand open; most of those that are older have been dismissed."""
+QUOTED_CHARS = 1_500
+"""Of the message that is asked about; the question itself comes on top."""
+RUN_DIGITS = 8
+"""Of a run's id, as people are told it: enough to find it in the log."""
+
 _UNSAFE = re.compile(r"[^\w.-]")
+
+
+_log = logging.getLogger(__name__)
 
 
 class Spot(Protocol):
@@ -73,6 +88,41 @@ class Asked:
         row, options = self.row, dict(self.options) | ({FOLLOW_UP: True} if self.plain else {})
         files = () if row.bare else self.files
         return Request(run, place, author, row.work, row.name, options, self.text, files, locale, origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What still lacks its text, while a window stands open for it: that is put between `before` and `after`.
+
+    `author` is who may finish it: whoever the window is opened for. `channel` and `thread` are where they were, on
+    platforms whose windows do not say so themselves.
+    """
+
+    work: str
+    verb: str
+    author: str = ""
+    before: str = ""
+    after: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    files: tuple[File, ...] = ()
+    channel: str = ""
+    thread: str = ""
+
+    @property
+    def row(self) -> Verb:
+        return commands.verb(self.work, self.verb)
+
+    def kept(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+    def asked(self, typed: str) -> Asked:
+        return Asked(self.row, f"{self.before}{typed}{self.after}".strip(), self.options, self.files)
+
+
+def unfinished(kept: str) -> Unfinished:
+    """What `Unfinished.kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+    tree = json.loads(kept)
+    return Unfinished(**tree | {"files": tuple(File(**one) for one in tree["files"])})
 
 
 class Intake:
@@ -129,6 +179,10 @@ class Intake:
     def _for_another(self, past: Request, here: Spot) -> bool:
         return past.origin != "" and past.author.id != str(here.user) and self._for_one(past.origin)
 
+    async def sweep(self) -> None:
+        """Forget windows that nobody will send any more."""
+        await self.app.house.offers.sweep(WINDOW, KEPT)
+
     async def wording(self, here: Spot, prompt: str) -> str:
         """Today's text of a prompt, to be changed in a window. Raises Sorry."""
         return as_yaml((await self.app.house.prompts.wording(here.space, prompt)).text)
@@ -138,18 +192,17 @@ class Intake:
 
         `admin`: whoever is here may change what the whole space shares.
         """
-        row = commands.verb(asked.work, asked.verb)
-        if row.admin and not admin:
-            raise Sorry("app.admins", verb=row.path)
+        if asked.row.admin and not admin:
+            raise Sorry("app.admins", verb=asked.row.path)
         self.count(here)
         window = event_id(self._platform, here.space, event)
         kept = replace(asked, author=str(here.user)).kept()
-        await self.app.house.offers.keep(here.space, window, KIND, [kept])
+        await self.app.house.offers.keep(here.space, window, WINDOW, [kept])
         return window
 
     async def kept(self, here: Spot, window: str) -> Unfinished | None:
         """What a window of this person's completes; None where that is gone."""
-        kept = await self.app.house.offers.get(here.space, window, KIND, 0)
+        kept = await self.app.house.offers.get(here.space, window, WINDOW, 0)
         asked = unfinished(kept) if kept is not None else None
         return asked if asked is not None and asked.author == str(here.user) else None
 
@@ -172,6 +225,14 @@ def chosen(command: str) -> Asked:
     return Asked(parsed.verb, parsed.text, parsed.options)
 
 
+def quotation(text: str) -> str:
+    """What somebody wrote, cut, as a quotation in Markdown under the question about it; "" of nothing."""
+    text = clean(text[: 4 * QUOTED_CHARS].lstrip()).strip()
+    if len(text) > QUOTED_CHARS:
+        text = text[: QUOTED_CHARS - 1].rstrip() + "…"
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
 @asynccontextmanager
 async def told(tell: Callable[[Exception], Awaitable[None]]) -> AsyncGenerator[None, None]:
     """Whatever goes wrong inside is told to the person, and goes no further."""
@@ -180,3 +241,16 @@ async def told(tell: Callable[[Exception], Awaitable[None]]) -> AsyncGenerator[N
             yield
     except Exception as error:
         await tell(error)
+
+
+def sentence(say: Words, error: BaseException, run: str = "", *, spoken: Callable[[str], str] = str) -> str:
+    """A refusal or a fault in words, and never a trace; `run` where the request had become one.
+
+    `spoken` makes it the platform's. What nobody foresaw goes to the log, where its run's digits find it again.
+    """
+    if isinstance(error, Sorry):
+        text = spoken(say(error.key, **error.values))
+        return say("edge.run", text=text, run=run[:RUN_DIGITS]) if run else text
+    # Not a trace of what a library says: its exceptions may hold tokens. The formatter of the log takes known ones out.
+    _log.error("run %s failed", run or "(none)", exc_info=error)
+    return say("app.failed", run=run[:RUN_DIGITS] or "-")

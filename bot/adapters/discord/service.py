@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import cogs
-from bot.adapters import unfinished
 from bot.adapters.discord.installed.client import Client
 from bot.adapters.discord.installed.connection import in_words
 from bot.adapters.discord.installed.sync import sync
@@ -31,7 +30,7 @@ class Sutradhar(Client):
         """Logged in, and not yet connected: everything that answers events is put in its place."""
         self.app.attach(Platform("discord", view_factory(self), Attachments(self.settings).fetch))
         await self.furnish()
-        await self.app.house.offers.sweep(unfinished.KIND, unfinished.KEPT)
+        await self.intake.sweep()
         await sync(self.tree, self.app.house.marks, self.settings.sync_guilds)
 
     async def furnish(self) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters import unfinished
 from bot.adapters.pen import Pens
 from bot.adapters.slack.installed import listening
 from bot.adapters.slack.installed.clients import Clients
@@ -98,7 +97,7 @@ class Slack:
         if isinstance(self._source, Sockets):
             await self._source.admit()
         register(self.bolt, self.intake, self.store)
-        await self.app.house.offers.sweep(unfinished.KIND, unfinished.KEPT)
+        await self.intake.sweep()
         files = Files(self.workspaces, self.settings)
         self.app.attach(
             Platform(

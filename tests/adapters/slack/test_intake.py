@@ -11,7 +11,7 @@ from bot import commands
 from bot.adapters.cooldown import ASKS, LOOKS, SLIPS
 from bot.adapters.intake import Asked
 from bot.adapters.slack.placing import Spot, event_of, origin_of
-from bot.adapters.slack.received.asking import request_of
+from bot.adapters.slack.received.intake import request_of
 from bot.adapters.slack.received.people import Person
 from bot.words import words
 from tests.adapters.slack.table import Table

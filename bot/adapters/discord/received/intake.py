@@ -13,7 +13,6 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,22 +24,19 @@ from bot.adapters import custom_ids, intake
 from bot.adapters.cooldown import PEOPLE
 from bot.adapters.discord.received import placing
 from bot.adapters.discord.received.commands import Autocomplete, path_of, read
-from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, Origin, Spot
+from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS
 from bot.adapters.discord.received.request import files_of, request_of, text_of
 from bot.adapters.discord.shown import telling
 from bot.adapters.discord.text.spoken import help_text, typed
-from bot.adapters.intake import Asked
-from bot.adapters.quoted import quotation
-from bot.adapters.unfinished import Unfinished
+from bot.adapters.intake import Asked, Unfinished, quotation
 from bot.command_line import parse
-from bot.events import Request, Sorry
+from bot.events import Sorry
 from bot.verb import Verb
 from bot.words import Words, locale_of, words
 
 if TYPE_CHECKING:
     from bot.app import App
     from bot.config import Config
-    from storage.threads import ThreadRow
 
 
 TYPED = "text"
@@ -57,8 +53,8 @@ class Intake(intake.Intake):
 
     def __init__(self, app: App, client: discord.Client, config: Config) -> None:
         super().__init__(app, PLATFORM, placing.for_one)
-        self._client = client
-        self._threads = config.discord.threads
+        threads, us = config.discord.threads, client.application_id or 0
+        self._request_of = partial(request_of, threads=threads, us=us)
         self._locales: OrderedDict[int, str] = OrderedDict()
         self.autocomplete = Autocomplete(app.complete)
 
@@ -75,8 +71,7 @@ class Intake(intake.Intake):
                 say = self.words(interaction)
                 label = say(row.argument.summary)
                 label = label[:1].upper() + label[1:]
-                brought = [asdict(one) for one in files_of(attached)]
-                asked = Unfinished(row.work, row.name, options=options, files=brought)
+                asked = Unfinished(row.work, row.name, options=options, files=files_of(attached))
                 title = f"/{path_of(say, row)}"
                 await self.open(interaction, asked, title=title, label=label, hint=parse(row.example).text)
             else:
@@ -121,7 +116,7 @@ class Intake(intake.Intake):
                 filled=filled,
                 required=required,
                 hint=hint,
-                long=commands.verb(asked.work, asked.verb).plain or bool(filled),
+                long=asked.row.plain or bool(filled),
                 most=CHARS - len(asked.after),  # which is a part of the question, too
             )
             await interaction.response.send_modal(window)
@@ -161,8 +156,7 @@ class Intake(intake.Intake):
             asked = await self.kept(here, window)
             if asked is None:
                 raise Sorry("edge.gone")
-            row, text = commands.verb(asked.work, asked.verb), asked.text(_entered(interaction))
-            await self._take(interaction, Asked(row, text, asked.options, asked.brought))
+            await self._take(interaction, asked.asked(_entered(interaction)))
             await self.app.house.offers.forget(here.space, window)
 
     async def message(self, message: discord.Message, text: str) -> None:
@@ -182,7 +176,7 @@ class Intake(intake.Intake):
             place = placing.place(here, event=message.id, goes="here", held=held)
             asked = await self.meant(parsed, files, place)
             self.count(here, asked.row)
-            made, _ = self._made(message, here, asked, held, say)
+            made, _ = self._request_of(message, here, asked, held, say.locale)
             await self.app.perform(made)
 
     def words(self, interaction: discord.Interaction) -> Words:
@@ -211,7 +205,8 @@ class Intake(intake.Intake):
         """From an interaction that says everything to a run."""
         here = placing.spot(interaction)
         self.count(here, asked.row)
-        made, origin = self._made(interaction, here, asked, await self.held(here), self.words(interaction))
+        held, locale = await self.held(here), self.words(interaction).locale
+        made, origin = self._request_of(interaction, here, asked, held, locale)
 
         async def acknowledge() -> None:
             interaction.extras[_RUN] = made.id
@@ -221,17 +216,6 @@ class Intake(intake.Intake):
                 await interaction.response.defer()
 
         await self.app.perform(made, acknowledge)
-
-    def _made(
-        self,
-        event: discord.Interaction | discord.Message,
-        here: Spot,
-        asked: Asked,
-        held: ThreadRow | None,
-        say: Words,
-    ) -> tuple[Request, Origin]:
-        us = self._client.application_id or 0
-        return request_of(event, here, asked, held=held, threads=self._threads, us=us, locale=say.locale)
 
 
 class Window(ui.Modal):

@@ -39,11 +39,11 @@ def request_of(
     event: discord.Interaction | discord.Message,
     here: Spot,
     asked: Asked,
-    *,
     held: ThreadRow | None,
+    locale: str,
+    *,
     threads: bool,
     us: int,
-    locale: str,
 ) -> tuple[Request, Origin]:
     """The request, and where its answer goes. Raises Sorry for a message that asks for something private.
 

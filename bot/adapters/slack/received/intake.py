@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
@@ -16,19 +17,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bot.adapters import intake
-from bot.adapters import telling as sentences
 from bot.adapters.discreet import traced
 from bot.adapters.intake import Asked
 from bot.adapters.slack import placing
-from bot.adapters.slack.placing import PLATFORM, Spot
-from bot.adapters.slack.received.asking import request_of
+from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Origin, Spot, origin_of
 from bot.adapters.slack.received.line import parsed_of
-from bot.adapters.slack.received.people import People
+from bot.adapters.slack.received.people import People, Person
 from bot.adapters.slack.shown.whisper import show, tell
 from bot.adapters.slack.text.help import as_typed, help_page
 from bot.adapters.surface import SurfaceFault
 from bot.adapters.turns import Turns
-from bot.events import File, OptionValue
+from bot.events import Author, File, OptionValue, Request
 from bot.requests import event_id
 from bot.verb import Verb
 from bot.words import Words, words
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspaces
     from bot.app import App, Ticket
     from bot.config import Config
+    from storage.threads import ThreadRow
 
 Ack = Callable[..., Awaitable[Any]]
 T = TypeVar("T")
@@ -273,9 +273,60 @@ class Intake(intake.Intake):
 
     async def _tell_of(self, error: Exception, here: Spot, run: str, response_url: str) -> None:
         typed = partial(as_typed, thread=bool(here.thread))
-        said = sentences.sentence(await self.words(here), error, run, spoken=typed)
+        said = intake.sentence(await self.words(here), error, run, spoken=typed)
         if not (here.message and self.spoken_enough(here)):
             await self.tell(here, said, response_url)
+
+
+def called_in(asked: Asked, here: Spot) -> str:
+    """Of what is asked again in its thread: the ts of the message that called the bot into others' talk, or ""."""
+    if asked.again is None or not asked.again.origin:
+        return ""
+    origin = origin_of(asked.again.origin)
+    there = origin.earlier and (origin.channel, origin.thread) == (here.channel, here.thread)
+    return origin.message if there else ""
+
+
+def request_of(
+    asked: Asked,
+    here: Spot,
+    run: str,
+    person: Person,
+    *,
+    held: ThreadRow | None = None,
+    earlier: bool = False,
+    response_url: str = "",
+) -> Request:
+    """`held` is what the bot holds in this thread; `earlier`: others have talked here before the bot came.
+
+    `response_url` is a secret, "" where there is none.
+    """
+    row, before = asked.row, called_in(asked, here)
+    earlier = earlier or before != ""
+    private = bool(asked.options.get("private")) or row.personal
+    goes = placing.home(here, ordered=row.ordered, private=private)
+    place = placing.place(here, event=run, goes=goes, held=held)
+    if row.stops and not here.thread:
+        # Nothing runs in the thread that the message begins: as a command, it means what its writer has begun here.
+        place = replace(place, thread="")
+    origin = Origin(
+        home=goes,
+        channel=here.channel,
+        user=here.user,
+        team=here.team,
+        enterprise=here.enterprise,
+        thread=here.root,
+        message=before or here.message,
+        response_url=response_url,
+        until=time.time() + RESPONSE_SECONDS if response_url else 0.0,
+        earlier=earlier,
+        title=asked.title,
+        asked=asked.line,
+    )
+    author = Author(here.user, person.name, admin=person.admin)
+    return replace(asked, plain=asked.plain or earlier).request(
+        run, place, author, person.locale, origin.kept()
+    )
 
 
 async def unattended(what: str, doing: Coroutine[Any, Any, None]) -> None:

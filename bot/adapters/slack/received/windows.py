@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot import commands
 from bot.adapters import custom_ids
 from bot.adapters.buttons_row import label as cut
+from bot.adapters.intake import Asked, Unfinished
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, spot_of_interaction
 from bot.adapters.slack.text.page import Block
 from bot.adapters.surface import SurfaceFault
-from bot.adapters.unfinished import Unfinished
 from bot.command_line import parse
-from bot.events import OptionValue, Sorry
+from bot.events import Sorry
 from bot.requests import event_id
 from bot.verb import Verb
 from bot.words import Words
@@ -52,12 +52,9 @@ async def ask(
     trigger: str,
     here: Spot,
     event: str,
-    row: Verb,
-    options: Mapping[str, OptionValue],
+    asked: Unfinished,
     *,
     filled: str = "",
-    before: str = "",
-    after: str = "",
     title: str = "",
     label: str = "",
     shown: str = "",
@@ -65,14 +62,12 @@ async def ask(
 ) -> None:
     """Open a window for the text that a request lacks, for the person who is `here`. Raises Sorry.
 
-    What is typed stands between `before` and `after`, `filled` stands there already, `shown` is read above it.
-    `trigger` is good for three seconds; `event` is what triggered it.
+    `filled` stands there already, `shown` is read above it. `trigger` is good for three seconds; `event` is what
+    triggered it.
     """
-    say = await intake.words(here)
-    asked = Unfinished(
-        row.work, row.name, "", before, after, dict(options), channel=here.channel, thread=here.thread
-    )
+    say, row = await intake.words(here), asked.row
     admin = row.admin and (await intake.people.of(here, fresh=True)).admin
+    asked = replace(asked, channel=here.channel, thread=here.thread)
     window = await intake.keep(here, event, asked, admin=admin)
     if not label:
         label = say(row.argument.summary) if row.argument is not None else row.path
@@ -100,20 +95,10 @@ async def ask(
 async def reword(intake: Intake, trigger: str, here: Spot, event: str, row: Verb, name: str) -> None:
     """Open a window with today's text of a prompt, to be changed. Raises Sorry."""
     name = name.strip()
-    say = await intake.words(here)
-    text = await intake.wording(here, name)
-    await ask(
-        intake,
-        trigger,
-        here,
-        event,
-        row,
-        {},
-        filled=text,
-        before=f"{name} ",
-        title=say("edge.edit", name=name),
-        label=say("edge.edit_label"),
-    )
+    say, filled = await intake.words(here), await intake.wording(here, name)
+    title, label = say("edge.edit", name=name), say("edge.edit_label")
+    asked = Unfinished(row.work, row.name, before=f"{name} ")
+    await ask(intake, trigger, here, event, asked, filled=filled, title=title, label=label)
 
 
 async def opened(intake: Intake, here: Spot, trigger: str, view: Block) -> str:
@@ -128,17 +113,9 @@ async def opened(intake: Intake, here: Spot, trigger: str, view: Block) -> str:
     return str(answer["view"]["id"])
 
 
-async def perform(
-    intake: Intake,
-    body: Body,
-    here: Spot,
-    row: Verb,
-    text: str,
-    options: Mapping[str, OptionValue],
-    ack: AsyncAck,
-) -> bool:
+async def perform(intake: Intake, body: Body, here: Spot, asked: Asked, ack: AsyncAck) -> bool:
     """Whether it was taken in; if not, the person has been told why, and the window stays open for another try."""
-    if await intake.perform(here, _event(body), row, text, options, ack):
+    if await intake.perform(here, _event(body), asked.row, asked.text, asked.options, ack):
         return True
     await wrong(ack, (await intake.words(here))("slack_window.refused"))
     return False
@@ -148,19 +125,19 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
     """Perform what a window of ours was opened for. Where it cannot be, what was typed stays in the window."""
     found = re.fullmatch(custom_ids.MODAL, str(body["view"].get("callback_id", "")))
     say = await intake.words(here)
-    asked = await intake.kept(here, found["run"]) if found else None
-    if asked is None or found is None:
+    lacking = await intake.kept(here, found["run"]) if found else None
+    if lacking is None or found is None:
         if await intake.app.past(here.space, event_id(PLATFORM, here.space, _event(body))) is not None:
             await ack()  # sent twice, and taken in the first time
         else:
             await wrong(ack, say("slack_window.gone"))
         return
-    row, text = commands.verb(asked.work, asked.verb), asked.text(typed(body))
-    if not text and row.argument is not None and row.argument.required:
+    asked = lacking.asked(typed(body))
+    if not asked.text and asked.row.argument is not None and asked.row.argument.required:
         await wrong(ack, say("slack_window.empty"))
         return
-    there = replace(here, channel=asked.channel, thread=asked.thread)
-    if await perform(intake, body, there, row, text, asked.options, ack):
+    there = replace(here, channel=lacking.channel, thread=lacking.thread)
+    if await perform(intake, body, there, asked, ack):
         await intake.app.house.offers.forget(here.space, found["run"])
 
 
