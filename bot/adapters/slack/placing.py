@@ -20,12 +20,13 @@ PLATFORM = "slack"
 RESPONSE_SECONDS = 30 * 60
 """How long a response_url lives, for five messages (Slack's documentation, "Handling user interaction")."""
 
-Home = Literal["thread", "here", "channel", "alone", "direct"]
+Home = Literal["thread", "here", "channel", "alone", "direct", "there"]
 """Where a run's messages stand.
 
 "thread": in the thread under a message that is posted for it, and says who asked what. "here": in the thread
 `thread`. "channel": in the channel itself, below everything. "alone": shown to the asker alone, once it has
 ended. "direct": in the asker's direct conversation with the bot, under a message that is posted for it there.
+"there": in the thread that the request's place is, for nobody has written: a schedule, say, has begun the run.
 """
 Kind = Literal["message", "command", "action", "view", "shortcut"]
 Body = Mapping[str, Any]
@@ -96,7 +97,7 @@ class Origin:
 
     @property
     def private(self) -> bool:
-        return self.home in ("alone", "direct")
+        return self.home in ("alone", "direct") or (self.home == "there" and self.user != "")
 
     def kept(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
@@ -105,6 +106,24 @@ class Origin:
 def origin_of(kept: str) -> Origin:
     """The origin that `kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
     return Origin(**json.loads(kept))
+
+
+def origin_at(place: Place) -> str:
+    """The origin of an answer in a place where nobody has written: the bot posts it there by itself.
+
+    Of a workspace of an organisation that has installed the app as a whole, the place does not say which: there nothing
+    can be posted.
+    """
+    user = place.channel.removeprefix("@") if place.channel.startswith("@") else ""
+    organisation = place.space.startswith("E")
+    return Origin(
+        home="there" if place.thread or user else "channel",
+        channel="" if user else place.channel,
+        user=user,
+        team="" if organisation else place.space,
+        enterprise=place.space if organisation else "",
+        thread=place.thread,
+    ).kept()
 
 
 def for_one(kept: str) -> bool:

@@ -19,7 +19,7 @@ from bot.adapters.slack.installed.limits import PACE
 from bot.adapters.slack.installed.oauth import Flow, Store
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Workspaces
-from bot.adapters.slack.placing import PLATFORM
+from bot.adapters.slack.placing import PLATFORM, origin_at
 from bot.adapters.slack.received import (
     commands,
     home_tab,
@@ -105,6 +105,7 @@ class Slack:
                 view_factory(self.app.house, self.workspaces, self.pens),
                 files.fetch,
                 Earlier(self.workspaces, self.people),
+                origin_at,
             )
         )
 

@@ -23,13 +23,16 @@ PLATFORM = "discord"
 TOKEN_SECONDS = 15 * 60
 """How long an interaction's token lives (Discord's documentation, "Receiving and Responding")."""
 
-Home = Literal["thread", "here", "response"]
+Home = Literal["thread", "here", "response", "there"]
 """Where a run's messages stand.
 
 "thread": in a thread (or forum post) that is opened for it. "here": in `channel`, as the bot's own messages.
 "response": as the answer to the interaction itself, which `private` ones and the bot's guests have to be.
+"there": where the request's place is by now, for nobody has written: a schedule, say, has begun the run.
 """
 
+_PRIVATE = "private:"
+"""What the conversation is called that somebody has in private where others read along, before their id."""
 _OPENS_THREADS = {ChannelType.text, ChannelType.news, ChannelType.forum, ChannelType.media}
 _THREADS = {ChannelType.public_thread, ChannelType.private_thread, ChannelType.news_thread}
 
@@ -102,6 +105,22 @@ class Origin:
 def origin_of(kept: str) -> Origin:
     """The origin that `kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
     return Origin(**json.loads(kept))
+
+
+def origin_at(place: Place) -> str:
+    """The origin of an answer in a place where nobody has written: the bot posts it there by itself.
+
+    What somebody had asked in private is answered in their direct messages.
+    """
+    user = place.thread.removeprefix(_PRIVATE) if place.thread.startswith(_PRIVATE) else ""
+    return Origin(
+        home="there",
+        channel=0 if user else int(place.channel),
+        application=0,
+        guild=int(place.space) if place.space.isdecimal() else None,
+        user=int(user or 0),
+        private=user != "",
+    ).kept()
 
 
 def for_one(kept: str) -> bool:
@@ -185,7 +204,7 @@ def place(
 ) -> Place:
     """The conversation. `held` says what a real thread that the bot opened is called; `event` names a new one."""
     if private:
-        thread = f"private:{spot.user}"
+        thread = f"{_PRIVATE}{spot.user}"
     elif spot.thread:
         thread = held.thread if held is not None else str(spot.channel)
     else:
