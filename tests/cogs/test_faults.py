@@ -45,10 +45,10 @@ def failing(table: Table) -> Iterator[Any]:
 
     def put(fault: Exception, *, acknowledged: bool) -> None:
         app: Any = Failing(table, fault, acknowledged=acknowledged)
-        usual._app = app
+        usual.app = app
 
     yield put
-    usual._app = world.app
+    usual.app = world.app
 
 
 async def test_a_fault_that_nobody_foresaw_is_a_sentence_and_its_trace_is_in_the_log(

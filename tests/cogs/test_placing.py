@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from discord import ChannelType
 
 from bot.adapters.discord.received.placing import Home, Spot, home, place
 from bot.adapters.draft import TITLE_CHARS, title
+from storage.threads import ThreadRow
 
 ANA, CHANNEL, THREAD, GUILD, EVENT = 1, 20, 21, 30, 40
 
@@ -17,6 +20,7 @@ def spot(kind: ChannelType = ChannelType.text, *, guild: int | None = GUILD, **m
     return Spot(ANA, CHANNEL, kind, guild=guild, **more)
 
 
+HELD = ThreadRow(str(GUILD), str(CHANNEL), "7", str(THREAD), free_chat=False, explained=False)
 IN_THREAD = spot(ChannelType.public_thread)
 IN_DM = spot(ChannelType.private, guild=None)
 IN_GROUP = spot(ChannelType.group, guild=None, installed=False, member=False)
@@ -56,7 +60,7 @@ def test_an_answer_to_an_interaction_goes(where: Spot, ordered: bool, goes: Home
     ],
 )
 def test_an_answer_to_a_message_goes(where: Spot, ordered: bool, goes: Home) -> None:
-    assert home(where, ordered=ordered, written=True) == goes
+    assert home(replace(where, message=EVENT), ordered=ordered) == goes
 
 
 @pytest.mark.parametrize("where", [spot(), IN_THREAD, IN_DM, AS_GUEST])
@@ -100,12 +104,12 @@ def test_the_conversation_is_called(where: Spot, goes: Home, thread: str) -> Non
 
 
 def test_a_thread_that_the_bot_opened_is_called_by_the_event_that_opened_it() -> None:
-    assert place(IN_THREAD, event=EVENT, goes="here", held="7").thread == "7"
+    assert place(IN_THREAD, event=EVENT, goes="here", held=HELD).thread == "7"
 
 
 @pytest.mark.parametrize("where", [spot(), IN_THREAD, AS_GUEST])
 def test_private_answers_in_a_channel_are_one_conversation_of_the_person(where: Spot) -> None:
-    made = place(where, event=EVENT, goes="response", held="7", private=True)
+    made = place(where, event=EVENT, goes="response", held=HELD, private=True)
     assert (made.channel, made.thread) == (str(CHANNEL), "private:1")
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from simcord.enums import InteractionType
 
-from bot.adapters import custom_ids, unfinished
+from bot.adapters import custom_ids
 from bot.adapters.cooldown import LOOKS
-from bot.adapters.quoted import QUOTED_CHARS, quotation
+from bot.adapters.intake import QUOTED_CHARS, WINDOW, quotation
 from bot.prompts import as_yaml
 from tests.cogs.table import Client, Table, command, said
 
@@ -166,9 +166,9 @@ async def test_nothing_is_kept_of_a_window_that_was_answered(table: Table) -> No
     assert opened.modal is not None
     run = opened.modal["custom_id"].partition(":")[2]
     offers = table.world.app.house.offers
-    assert await offers.all(table.space, run, unfinished.KIND)
+    assert await offers.all(table.space, run, WINDOW)
     await table.ana.submit_modal(opened, {"text": QUESTION})
-    assert await offers.all(table.space, run, unfinished.KIND) == []
+    assert await offers.all(table.space, run, WINDOW) == []
 
 
 def submitted(custom_id: str, text: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import cogs
-from bot.adapters import unfinished
 from bot.adapters.discord.installed.client import Client
 from bot.adapters.discord.installed.connection import in_words
 from bot.adapters.discord.installed.sync import sync
@@ -14,6 +13,7 @@ from bot.adapters.discord.received import presses
 from bot.adapters.discord.received.commands import Translator
 from bot.adapters.discord.received.intake import Intake
 from bot.adapters.discord.received.messages import Listener
+from bot.adapters.discord.received.placing import PLATFORM, origin_at
 from bot.adapters.discord.received.request import Attachments
 from bot.adapters.discord.shown.view import view_factory
 from bot.platforms import Platform
@@ -29,9 +29,10 @@ class Sutradhar(Client):
 
     async def setup_hook(self) -> None:
         """Logged in, and not yet connected: everything that answers events is put in its place."""
-        self.app.attach(Platform("discord", view_factory(self), Attachments(self.settings).fetch))
+        fetch = Attachments(self.settings).fetch
+        self.app.attach(Platform(PLATFORM, view_factory(self), fetch, origin=origin_at))
         await self.furnish()
-        await self.app.house.offers.sweep(unfinished.KIND, unfinished.KEPT)
+        await self.intake.sweep()
         await sync(self.tree, self.app.house.marks, self.settings.sync_guilds)
 
     async def furnish(self) -> None:

@@ -9,20 +9,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bot.events import Place
+
+if TYPE_CHECKING:
+    from storage.threads import ThreadRow
 
 PLATFORM = "slack"
 RESPONSE_SECONDS = 30 * 60
 """How long a response_url lives, for five messages (Slack's documentation, "Handling user interaction")."""
 
-Home = Literal["thread", "here", "channel", "alone", "direct"]
+Home = Literal["thread", "here", "channel", "alone", "direct", "there"]
 """Where a run's messages stand.
 
 "thread": in the thread under a message that is posted for it, and says who asked what. "here": in the thread
 `thread`. "channel": in the channel itself, below everything. "alone": shown to the asker alone, once it has
 ended. "direct": in the asker's direct conversation with the bot, under a message that is posted for it there.
+"there": in the thread that the request's place is, for nobody has written: a schedule, say, has begun the run.
 """
 Kind = Literal["message", "command", "action", "view", "shortcut"]
 Body = Mapping[str, Any]
@@ -52,6 +56,11 @@ class Spot:
     def direct(self) -> bool:
         """A conversation with the bot alone; Slack's ids of those begin with D."""
         return self.channel.startswith("D")
+
+    @property
+    def real(self) -> str:
+        """What `storage.threads` calls the thread, "" where there is none: a message may only begin one."""
+        return real(self.channel, self.thread) if self.thread else ""
 
     @property
     def root(self) -> str:
@@ -88,7 +97,7 @@ class Origin:
 
     @property
     def private(self) -> bool:
-        return self.home in ("alone", "direct")
+        return self.home in ("alone", "direct") or (self.home == "there" and self.user != "")
 
     def kept(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
@@ -97,6 +106,30 @@ class Origin:
 def origin_of(kept: str) -> Origin:
     """The origin that `kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
     return Origin(**json.loads(kept))
+
+
+def origin_at(place: Place) -> str:
+    """The origin of an answer in a place where nobody has written: the bot posts it there by itself.
+
+    Of a workspace of an organisation that has installed the app as a whole, the place does not say which: there nothing
+    can be posted.
+    """
+    user = place.channel.removeprefix("@") if place.channel.startswith("@") else ""
+    organisation = place.space.startswith("E")
+    return Origin(
+        home="there" if place.thread or user else "channel",
+        channel="" if user else place.channel,
+        user=user,
+        team="" if organisation else place.space,
+        enterprise=place.space if organisation else "",
+        thread=place.thread,
+    ).kept()
+
+
+def for_one(kept: str) -> bool:
+    """Whether the answer is for whoever asked alone: in private, or in their direct conversation with the bot."""
+    origin = origin_of(kept)
+    return origin.private or origin.channel.startswith("D")
 
 
 def home(here: Spot, *, ordered: bool, private: bool = False) -> Home:
@@ -108,19 +141,18 @@ def home(here: Spot, *, ordered: bool, private: bool = False) -> Home:
     return "thread" if ordered else "channel"
 
 
-def place(here: Spot, *, event: str, goes: Home, held: tuple[str, str] | None = None) -> Place:
+def place(here: Spot, *, event: str, goes: Home, held: ThreadRow | None = None) -> Place:
     """The conversation. `event` names one whose thread is still to be made.
 
-    `held` is the (channel, thread) that a thread of the bot's own is called.
+    `held` says what a thread of the bot's own is called.
     """
     if goes == "direct":
         return Place(PLATFORM, here.space, f"@{here.user}", event)
     if goes == "thread":
         return Place(PLATFORM, here.space, here.channel, event)
-    if here.root:
-        channel, thread = held or (here.channel, here.root)
-        return Place(PLATFORM, here.space, channel, thread)
-    return Place(PLATFORM, here.space, here.channel, "")
+    if held is not None:
+        return Place(PLATFORM, here.space, held.channel, held.thread)
+    return Place(PLATFORM, here.space, here.channel, here.root)
 
 
 def real(channel: str, thread: str) -> str:

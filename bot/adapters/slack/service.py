@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters import unfinished
 from bot.adapters.pen import Pens
 from bot.adapters.slack.installed import listening
 from bot.adapters.slack.installed.clients import Clients
@@ -20,7 +19,7 @@ from bot.adapters.slack.installed.limits import PACE
 from bot.adapters.slack.installed.oauth import Flow, Store
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Workspaces
-from bot.adapters.slack.placing import PLATFORM
+from bot.adapters.slack.placing import PLATFORM, origin_at
 from bot.adapters.slack.received import (
     commands,
     home_tab,
@@ -98,7 +97,7 @@ class Slack:
         if isinstance(self._source, Sockets):
             await self._source.admit()
         register(self.bolt, self.intake, self.store)
-        await self.app.house.offers.sweep(unfinished.KIND, unfinished.KEPT)
+        await self.intake.sweep()
         files = Files(self.workspaces, self.settings)
         self.app.attach(
             Platform(
@@ -106,6 +105,7 @@ class Slack:
                 view_factory(self.app.house, self.workspaces, self.pens),
                 files.fetch,
                 Earlier(self.workspaces, self.people),
+                origin_at,
             )
         )
 

@@ -100,7 +100,11 @@ class Feed:
             try:
                 self._app = await opening
                 for platform in ("terminal", WATCH):
-                    self._app.attach(Platform(platform, self._output.view, speak=self._output.speak))
+                    self._app.attach(
+                        Platform(
+                            platform, self._output.view, origin=lambda place: "", speak=self._output.speak
+                        )
+                    )
                 resumed = await self._app.start()
             except Sorry as sorry:
                 closed = sorry

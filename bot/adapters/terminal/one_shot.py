@@ -124,7 +124,7 @@ def _plain(config: Config, conversation: Conversation) -> PlainOutput:
 async def _durable(app: App, request: Request, output: Output) -> str:
     """Through the engine: what a crash cut off earlier is taken up, and waited for, too."""
     for platform in ("terminal", WATCH):
-        app.attach(Platform(platform, output.view))
+        app.attach(Platform(platform, output.view, origin=lambda place: ""))
     resumed = await app.start()
     status = await (await app.perform(request)).wait()
     for other in resumed:

@@ -129,7 +129,7 @@ class Prompt:
             app = await opening
             self._app = app
             for platform in ("terminal", WATCH):
-                app.attach(Platform(platform, self._view))
+                app.attach(Platform(platform, self._view, origin=lambda place: ""))
             for request in await app.start():
                 self._note(request)
                 self._spawn(self._end(request.id, app, request))

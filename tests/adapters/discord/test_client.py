@@ -13,9 +13,9 @@ from pathlib import Path
 import discord
 import pytest
 
-from bot.adapters import unfinished
 from bot.adapters.discord.installed.connection import in_words
 from bot.adapters.discord.service import Sutradhar
+from bot.adapters.intake import WINDOW
 from bot.app import App
 from bot.config import Config, DiscordConfig, load
 from bot.events import Sorry
@@ -133,12 +133,12 @@ async def test_windows_that_were_dismissed_are_forgotten_at_a_start(tmp_path: Pa
     async with FakeDiscord() as fake:
         async with here(fake, tmp_path) as client:
             for run in ("old", "new"):
-                await client.app.house.offers.keep("1", run, unfinished.KIND, ["{}"])
+                await client.app.house.offers.keep("1", run, WINDOW, ["{}"])
         with closing(sqlite3.connect(tmp_path / "sutradhar.db")) as connection, connection:
             connection.execute("UPDATE offers SET created_at = '2020-01-01 00:00:00' WHERE run_id = 'old'")
         async with here(fake, tmp_path) as client:
             offers = client.app.house.offers
-            assert [await offers.all("1", run, unfinished.KIND) for run in ("old", "new")] == [[], ["{}"]]
+            assert [await offers.all("1", run, WINDOW) for run in ("old", "new")] == [[], ["{}"]]
 
 
 async def test_leaving_takes_no_longer_than_the_gateways_goodbye(tmp_path: Path) -> None:

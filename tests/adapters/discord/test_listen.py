@@ -12,7 +12,7 @@ import pytest
 from simcord.builders import ChannelHandle
 from simcord.enums import MessageType
 
-from bot.adapters.cooldown import LOOKS, SLIPS
+from bot.adapters.cooldown import SLIPS
 from bot.adapters.discord.received.messages import Listener
 from bot.config import DiscordConfig
 from bot.events import Event, Place, Run, Text
@@ -110,9 +110,9 @@ async def test_an_empty_mention_is_answered_with_an_example(at: Table) -> None:
 
 
 async def test_somebody_who_mentions_it_without_end_is_let_be(at: Table) -> None:
-    for _ in range(LOOKS + 3):
+    for _ in range(SLIPS + 3):
         await at.ana.send(at.channel, me(at))
-    assert len([one for one in at.said() if "For example" in one]) == LOOKS
+    assert len([one for one in at.said() if "For example" in one]) == SLIPS
 
 
 async def test_in_a_thread_with_free_chat_every_message_is_for_the_bot_that_is_not_for_others(
@@ -235,6 +235,6 @@ async def test_somebody_who_asks_for_nothing_that_there_is_is_told_so_a_few_time
 
 
 async def test_hints_about_books_are_given_only_so_often(at: Table) -> None:
-    for _ in range(LOOKS + 3):
+    for _ in range(SLIPS + 3):
         await at.ana.send(at.channel, me(at), attachments=[("srd.md", b"# Grappled")])
-    assert len([one for one in at.said() if "answer from srd.md" in one]) == LOOKS
+    assert len([one for one in at.said() if "answer from srd.md" in one]) == SLIPS

@@ -11,8 +11,8 @@ import pytest
 from slack_bolt.async_app import AsyncBoltContext
 
 from bot.adapters.cooldown import LOOKS
+from bot.adapters.intake import Asked
 from bot.adapters.slack.installed.manifest import COMMANDS
-from bot.adapters.slack.received.asking import Asked
 from bot.adapters.slack.received.commands import Invoked, line_of
 from bot.command_line import parse
 from bot.commands import TABLE, verb

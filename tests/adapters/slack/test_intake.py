@@ -9,8 +9,10 @@ import pytest
 
 from bot import commands
 from bot.adapters.cooldown import ASKS, LOOKS, SLIPS
-from bot.adapters.slack.placing import Spot, event_of
-from bot.adapters.slack.received.asking import Asked
+from bot.adapters.intake import Asked
+from bot.adapters.slack.placing import Spot, event_of, origin_of
+from bot.adapters.slack.received.intake import request_of
+from bot.adapters.slack.received.people import Person
 from bot.words import words
 from tests.adapters.slack.table import Table
 
@@ -208,5 +210,16 @@ async def test_what_was_asked_in_a_direct_conversation_is_nobody_elses_either(at
 
 
 async def test_the_address_of_an_answer_is_not_shown(at: Table) -> None:
-    asked = Asked(ROLL, "2d6", response_url="https://hooks.example/secret")
-    assert "secret" not in repr(asked)
+    asked, ana = Asked(ROLL, "2d6"), Person("Ana")
+    request = request_of(asked, spot(at), "1", ana, response_url="https://hooks.example/secret")
+    assert "secret" in request.origin
+    assert "secret" not in repr(request)
+    assert "secret" not in repr(origin_of(request.origin))
+
+
+async def test_help_counts_as_little_as_what_stops(at: Table) -> None:
+    for _ in range(LOOKS):
+        await at.slack.command(at.ana, at.channel, "/rules", "roll 2d6")
+    await at.ended(LOOKS)
+    await at.slack.command(at.ana, at.channel, "/sutradhar", "help")
+    assert "/sutradhar help" in (await at.whispered(at.ana)).shown

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from bot.adapters.cooldown import ASKS
+from bot.adapters.intake import WINDOW, Unfinished
 from bot.adapters.slack.placing import PLATFORM, Spot
 from bot.adapters.slack.received import windows
 from bot.adapters.slack.received.windows import PART_CHARS, block_id, parts
-from bot.adapters.unfinished import KIND, Unfinished
 from bot.commands import verb
 from bot.prompts import as_yaml
 from bot.requests import event_id
@@ -74,7 +74,7 @@ async def test_a_window_that_was_opened_before_a_restart_is_answered(at: Table) 
     """All that is known of it stands in the storage."""
     run = event_id(PLATFORM, at.space, "command:before")
     asked = Unfinished("rules", "ask", at.ana.id, options={"k": 3}, channel=at.channel.id, thread="1.0")
-    await at.app.house.offers.keep(at.space, run, KIND, [asked.kept()])
+    await at.app.house.offers.keep(at.space, run, WINDOW, [asked.kept()])
     content = windows.modal(f"modal:{run}", "/rules ask", [windows.field(0, "Question")], submit="Send")
     view = at.slack.views_kept.open(at.ana, at.slack.views_kept.accept(content, "modal"))
     await at.slack.submit(at.ana, view, typed(QUESTION))
@@ -97,7 +97,7 @@ async def test_a_window_of_another_release_keeps_what_was_typed(at: Table) -> No
     view = await opened(at)
     gone = Unfinished("rules", "sing", at.ana.id, channel=at.channel.id)
     run = view.callback_id.removeprefix("modal:")
-    await at.app.house.offers.keep(at.space, run, KIND, [gone.kept()])
+    await at.app.house.offers.keep(at.space, run, WINDOW, [gone.kept()])
     await at.slack.submit(at.ana, view, typed(QUESTION))
     assert view.open
     assert "is still here" in view.errors[block_id(0)]
@@ -121,7 +121,7 @@ async def test_what_is_refused_stays_in_the_window_and_can_be_sent_later(at: Tab
     clock = Clock()
     at.bot.intake._asks._clock = clock
     for _ in range(ASKS):
-        at.bot.intake.count(_spot(at), works=True)
+        at.bot.intake.count(_spot(at), verb("rules", "ask"))
     await at.slack.submit(at.ana, view, typed(QUESTION))
     assert view.open
     assert "is still here" in view.errors[block_id(0)]
@@ -186,7 +186,7 @@ async def test_a_long_prompt_has_several_fields_that_come_back_as_one_text(at: T
     here = _spot(at)
     row = verb("prompts", "edit")
     bia = replace(here, user=at.bia.id)
-    await windows.ask(intake, trigger, bia, "e", row, {}, filled=text, before="rag ")
+    await windows.ask(intake, trigger, bia, "e", Unfinished(row.work, row.name, before="rag "), filled=text)
     (view,) = views(at, at.bia)
     assert len(view.blocks) > 4
     await at.slack.submit(at.bia, view)
@@ -216,7 +216,7 @@ async def test_a_window_left_open_is_not_kept_for_ever(at: Table) -> None:
     run = view.callback_id.removeprefix("modal:")
     await at.slack.submit(at.ana, view, typed(QUESTION))
     await at.begun()
-    assert await at.app.house.offers.all(at.space, run, KIND) == []
+    assert await at.app.house.offers.all(at.space, run, WINDOW) == []
     assert at.asked.id == event_id(PLATFORM, at.space, f"view:{view.id}")
 
 

@@ -11,36 +11,32 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import discord
 from discord import ui
 
 from bot import commands
-from bot.adapters import custom_ids
-from bot.adapters.cooldown import ASKS, LOOKS, PEOPLE, SLIPS, Cooldowns
-from bot.adapters.discord.received import placing, request
+from bot.adapters import custom_ids, intake
+from bot.adapters.cooldown import PEOPLE
+from bot.adapters.discord.received import placing
 from bot.adapters.discord.received.commands import Autocomplete, path_of, read
-from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, Spot, origin_of
+from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS
+from bot.adapters.discord.received.request import files_of, request_of, text_of
 from bot.adapters.discord.shown import telling
-from bot.adapters.discord.text.spoken import help_text
-from bot.adapters.quoted import quotation
-from bot.adapters.unfinished import KIND, Unfinished, unfinished
+from bot.adapters.discord.text.spoken import help_text, typed
+from bot.adapters.intake import Asked, Unfinished, quotation
 from bot.command_line import parse
-from bot.events import File, OptionValue, Request, Sorry
-from bot.faults import in_words
-from bot.prompts import as_yaml
-from bot.requests import event_id
+from bot.events import Sorry
 from bot.verb import Verb
 from bot.words import Words, locale_of, words
 
 if TYPE_CHECKING:
     from bot.app import App
     from bot.config import Config
-    from storage.threads import ThreadRow
 
 
 TYPED = "text"
@@ -52,14 +48,13 @@ _RUN = "run"
 """Under this name an interaction bears the run that it has become, once it has."""
 
 
-class Intake:
+class Intake(intake.Intake):
     """One per client."""
 
     def __init__(self, app: App, client: discord.Client, config: Config) -> None:
-        self._app = app
-        self._client = client
-        self._threads = config.discord.threads
-        self._asks, self._looks, self._slips = Cooldowns(ASKS), Cooldowns(LOOKS), Cooldowns(SLIPS)
+        super().__init__(app, PLATFORM, placing.for_one)
+        threads, us = config.discord.threads, client.application_id or 0
+        self._request_of = partial(request_of, threads=threads, us=us)
         self._locales: OrderedDict[int, str] = OrderedDict()
         self.autocomplete = Autocomplete(app.complete)
 
@@ -76,43 +71,28 @@ class Intake:
                 say = self.words(interaction)
                 label = say(row.argument.summary)
                 label = label[:1].upper() + label[1:]
-                brought = [asdict(one) for one in request.files_of(attached)]
-                asked = Unfinished(row.work, row.name, options=options, files=brought)
+                asked = Unfinished(row.work, row.name, options=options, files=files_of(attached))
                 title = f"/{path_of(say, row)}"
                 await self.open(interaction, asked, title=title, label=label, hint=parse(row.example).text)
             else:
-                files, named = request.files_of(attached), text or ""
+                files, named = files_of(attached), text or ""
                 if row.argument is not None and row.argument.completes in ("section", "book"):
                     space, shelf = placing.spot(interaction).space, options.get("shelf")
                     # It may have been too long to be offered whole.
                     named = await self.autocomplete.whole(
                         space, row.argument.completes, named, str(shelf) if shelf else None
                     )
-                await self._take(interaction, row, named, options, files)
+                await self._take(interaction, Asked(row, named, options, files))
 
     async def again(self, interaction: discord.Interaction, run: str) -> None:
         """Ask a run's question once more, here, as whoever pressed the button."""
         async with self._told(interaction):
-            past = await self._app.past(placing.spot(interaction).space, run)
-            if past is None or _only_for_another(past, interaction.user.id):
-                raise Sorry("edge.gone")
-            row = commands.verb(past.work, past.verb)
-            if row.argument is not None and row.argument.required and not (past.text or past.files):
-                raise Sorry("edge.gone")  # whoever asked has taken it back
-            await self._take(interaction, row, past.text, past.options, past.files)
-
-    async def hidden(self, interaction: discord.Interaction, run: str) -> bool:
-        """Whether what the run was asked, and what came of it, is for somebody else alone."""
-        past = await self._app.past(placing.spot(interaction).space, run)
-        return past is not None and _only_for_another(past, interaction.user.id)
+            await self._take(interaction, await self.same_again(placing.spot(interaction), run))
 
     async def choose(self, interaction: discord.Interaction, command: str) -> None:
         """Do what a line such as "/rules lookup Grappled" says."""
         async with self._told(interaction):
-            parsed = parse(command)
-            if parsed.verb is None:
-                raise Sorry("edge.gone")
-            await self._take(interaction, parsed.verb, parsed.text, parsed.options, ())
+            await self._take(interaction, intake.chosen(command))
 
     async def open(
         self,
@@ -127,22 +107,16 @@ class Intake:
     ) -> None:
         """Open a window for the text that a request lacks; `finish` takes it up."""
         async with self._told(interaction):
-            here, row = placing.spot(interaction), commands.verb(asked.work, asked.verb)
-            if row.admin and not placing.manages(interaction, here):
-                raise Sorry("app.admins", verb=row.path)
-            self._wait(here)
-            run = event_id(PLATFORM, here.space, str(interaction.id))
-            kept = replace(asked, author=str(here.user)).kept()
-            await self._app.house.offers.keep(here.space, run, KIND, [kept], author_id=str(here.user))
-            long = row.plain or bool(filled)
+            here = placing.spot(interaction)
+            manages = placing.manages(interaction, here)
             window = Window(
-                run,
+                await self.keep(here, str(interaction.id), asked, admin=manages),
                 title,
                 label,
                 filled=filled,
                 required=required,
                 hint=hint,
-                long=long,
+                long=asked.row.plain or bool(filled),
                 most=CHARS - len(asked.after),  # which is a part of the question, too
             )
             await interaction.response.send_modal(window)
@@ -153,7 +127,7 @@ class Intake:
         The interaction brings the message's text along, so the Message Content intent is not needed.
         """
         say = self.words(interaction)
-        quoted = quotation(request.text_of(message))
+        quoted = quotation(text_of(message))
         if not quoted:
             await telling.tell(interaction, say("edge.no_text"))
             return
@@ -164,8 +138,7 @@ class Intake:
 
     async def _reword(self, interaction: discord.Interaction, row: Verb, name: str) -> None:
         """Open a window with today's text of a prompt, to be changed."""
-        space = placing.spot(interaction).space
-        text = as_yaml((await self._app.house.prompts.wording(space, name.strip())).text)
+        text = await self.wording(placing.spot(interaction), name.strip())
         if len(text) > CHARS:
             raise Sorry("discord.prompt_long", name=name, length=len(text), limit=CHARS)
         say = self.words(interaction)
@@ -175,46 +148,36 @@ class Intake:
 
     async def finish(self, interaction: discord.Interaction) -> None:
         """Perform what a window of ours was opened for; other interactions are let be."""
-        run = _window_of(interaction)
-        if run is None:
+        window = _window_of(interaction)
+        if window is None:
             return
         async with self._told(interaction):
-            kept = await self._app.house.offers.get(placing.spot(interaction).space, run, KIND, 0)
-            asked = unfinished(kept) if kept is not None else None
-            if asked is None or asked.author != str(interaction.user.id):
+            here = placing.spot(interaction)
+            asked = await self.kept(here, window)
+            if asked is None:
                 raise Sorry("edge.gone")
-            row, text = commands.verb(asked.work, asked.verb), asked.text(_entered(interaction))
-            await self._take(interaction, row, text, asked.options, asked.brought)
-            await self._app.house.offers.forget(placing.spot(interaction).space, run)
+            await self._take(interaction, asked.asked(_entered(interaction)))
+            await self.app.house.offers.forget(here.space, window)
 
     async def message(self, message: discord.Message, text: str) -> None:
         """Do what somebody wrote to the bot: `text` is the message without the bot's own name."""
-        say = self.words_of(message)
-        try:
-            with in_words():
-                parsed = request.parsed_of(text, message.attachments)
-                held = await self._held(placing.spot_of(message))
-                here, thread = request.spot_in(message, held), held.thread if held is not None else None
-                place = placing.place(here, event=message.id, goes="here", held=thread)
-                row = parsed.verb or commands.verb(*await self._app.plain(place))
-                if not (row.at_once or row.stops):  # for these nobody has to wait
-                    self._wait(here, works=row.ordered or row.background)
-                made = request.of_message(
-                    message,
-                    here,
-                    parsed,
-                    row,
-                    held=thread,
-                    threads=self._threads,
-                    us=self._client.application_id or 0,
-                    locale=say.locale,
-                )
-                await self._app.perform(made)
-        except Exception as error:
+        say, here = self.words_of(message), placing.spot_of(message)
+
+        async def tell(error: Exception) -> None:
             said = telling.sentence(say, error)
-            # Everybody in the channel reads it, so nobody gets the bot to say it without end.
-            if not self._slips.take(placing.spot_of(message).space, message.author.id):
+            if not self.spoken_enough(here):  # everybody in the channel reads it
                 await telling.reply(message, said)
+
+        async with intake.told(tell):
+            files = files_of(message.attachments)
+            parsed = intake.parsed_of(typed(text.strip()) or "/help", files)
+            held = await self.held(here)
+            here = placing.within(here, held)
+            place = placing.place(here, event=message.id, goes="here", held=held)
+            asked = await self.meant(parsed, files, place)
+            self.count(here, asked.row)
+            made, _ = self._request_of(message, here, asked, held, say.locale)
+            await self.app.perform(made)
 
     def words(self, interaction: discord.Interaction) -> Words:
         """In the language of the person's own Discord; messages don't tell it, so it is remembered."""
@@ -230,48 +193,20 @@ class Intake:
             return words(known)
         return words(locale_of(str(message.guild.preferred_locale)) if message.guild else "en")
 
-    def cool(self, user_id: int, space: str, *, works: bool = False) -> float:
-        """Count a request of this person, apart if it `works` long: the seconds to wait first, or 0."""
-        return (self._asks if works else self._looks).take(space, user_id)
-
     async def failed(self, interaction: discord.Interaction, error: Exception) -> None:
         """Tell the person what went wrong, in one sentence; what nobody foresaw also goes to the log."""
         run = interaction.extras.get(_RUN, "")
         await telling.tell(interaction, telling.sentence(self.words(interaction), error, run))
 
-    @asynccontextmanager
-    async def _told(self, interaction: discord.Interaction) -> AsyncGenerator[None, None]:
-        """Whatever goes wrong inside is told to the person."""
-        try:
-            with in_words():
-                yield
-        except Exception as error:
-            await self.failed(interaction, error)
+    def _told(self, interaction: discord.Interaction) -> AbstractAsyncContextManager[None]:
+        return intake.told(partial(self.failed, interaction))
 
-    async def _take(
-        self,
-        interaction: discord.Interaction,
-        row: Verb,
-        text: str,
-        options: Mapping[str, OptionValue],
-        files: tuple[File, ...],
-    ) -> None:
+    async def _take(self, interaction: discord.Interaction, asked: Asked) -> None:
         """From an interaction that says everything to a run."""
         here = placing.spot(interaction)
-        if not (row.at_once or row.stops):  # for these nobody has to wait
-            self._wait(here, works=row.ordered or row.background)
-        held = await self._held(here) if here.thread else None
-        made, origin = request.of_interaction(
-            interaction,
-            here,
-            row,
-            text,
-            options,
-            files,
-            held=held.thread if held is not None else None,
-            threads=self._threads,
-            locale=self.words(interaction).locale,
-        )
+        self.count(here, asked.row)
+        held, locale = await self.held(here), self.words(interaction).locale
+        made, origin = self._request_of(interaction, here, asked, held, locale)
 
         async def acknowledge() -> None:
             interaction.extras[_RUN] = made.id
@@ -280,22 +215,7 @@ class Intake:
             elif not interaction.response.is_done():
                 await interaction.response.defer()
 
-        await self._app.perform(made, acknowledge)
-
-    async def _held(self, here: Spot) -> ThreadRow | None:
-        """What the bot holds in the thread that this is, if it is one: it is called as it was opened."""
-        if here.guild is None:
-            return None
-        return await self._app.house.threads.held(here.space, str(here.channel))
-
-    def _wait(self, here: Spot, *, works: bool = False) -> None:
-        """Raises Sorry for one request too many."""
-        if seconds := self.cool(here.user, here.space, works=works):
-            raise Sorry("edge.slow_down", n=int(seconds) + 1)
-
-
-def _only_for_another(past: Request, user: int) -> bool:
-    return past.origin != "" and origin_of(past.origin).private and past.author.id != str(user)
+        await self.app.perform(made, acknowledge)
 
 
 class Window(ui.Modal):

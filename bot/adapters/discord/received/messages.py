@@ -162,8 +162,8 @@ class Listener:
         intake = self._client.intake
         say = intake.words_of(message)
         hint = "books" if books and not _reads_files(text) else "" if text else "short"
-        if hint and intake.cool(message.author.id, spot_of(message).space):
-            hint = ""  # nobody gets the bot to talk without end
+        if hint and intake.spoken_enough(spot_of(message)):
+            hint = ""
         if hint == "books":
             await telling.reply(message, say("welcome.books", file=books[0]), "b")
         elif hint:

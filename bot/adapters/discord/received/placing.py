@@ -7,26 +7,32 @@ JSON, so that a run which a crash cut off finds its messages again after a resta
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
 import discord
 from discord import ChannelType
 
 from bot.events import Place, Sorry
 
+if TYPE_CHECKING:
+    from storage.threads import ThreadRow
+
 PLATFORM = "discord"
 
 TOKEN_SECONDS = 15 * 60
 """How long an interaction's token lives (Discord's documentation, "Receiving and Responding")."""
 
-Home = Literal["thread", "here", "response"]
+Home = Literal["thread", "here", "response", "there"]
 """Where a run's messages stand.
 
 "thread": in a thread (or forum post) that is opened for it. "here": in `channel`, as the bot's own messages.
 "response": as the answer to the interaction itself, which `private` ones and the bot's guests have to be.
+"there": where the request's place is by now, for nobody has written: a schedule, say, has begun the run.
 """
 
+_PRIVATE = "private:"
+"""What the conversation is called that somebody has in private where others read along, before their id."""
 _OPENS_THREADS = {ChannelType.text, ChannelType.news, ChannelType.forum, ChannelType.media}
 _THREADS = {ChannelType.public_thread, ChannelType.private_thread, ChannelType.news_thread}
 
@@ -35,8 +41,9 @@ _THREADS = {ChannelType.public_thread, ChannelType.private_thread, ChannelType.n
 class Spot:
     """Where a person is. `channel` is what they look at; for a thread, `parent` is the channel it hangs from.
 
-    `installed`: the guild itself has installed the bot, or this is a DM with the bot. `member`: the bot
-    can post here by itself, not only as an answer to an interaction.
+    `message` is what they wrote there, None if they did not write. `installed`: the guild itself has installed the
+    bot, or this is a DM with the bot. `member`: the bot can post here by itself, not only as an answer to an
+    interaction.
     """
 
     user: int
@@ -44,6 +51,7 @@ class Spot:
     kind: ChannelType
     parent: int | None = None
     guild: int | None = None
+    message: int | None = None
     installed: bool = True
     member: bool = True
 
@@ -55,6 +63,12 @@ class Spot:
     @property
     def thread(self) -> bool:
         return self.kind in _THREADS
+
+    @property
+    def real(self) -> str:
+        """What `storage.threads` calls the thread; the client may not have seen yet that a message stands in one."""
+        perhaps = self.thread or self.message is not None
+        return str(self.channel) if self.guild is not None and perhaps else ""
 
     @property
     def direct(self) -> bool:
@@ -93,6 +107,27 @@ def origin_of(kept: str) -> Origin:
     return Origin(**json.loads(kept))
 
 
+def origin_at(place: Place) -> str:
+    """The origin of an answer in a place where nobody has written: the bot posts it there by itself.
+
+    What somebody had asked in private is answered in their direct messages.
+    """
+    user = place.thread.removeprefix(_PRIVATE) if place.thread.startswith(_PRIVATE) else ""
+    return Origin(
+        home="there",
+        channel=0 if user else int(place.channel),
+        application=0,
+        guild=int(place.space) if place.space.isdecimal() else None,
+        user=int(user or 0),
+        private=user != "",
+    ).kept()
+
+
+def for_one(kept: str) -> bool:
+    """Whether the answer is for whoever asked alone. A DM with the bot is a space of its own."""
+    return origin_of(kept).private
+
+
 def spot(interaction: discord.Interaction) -> Spot:
     """Where the interaction happened. Raises Sorry where it does not say."""
     channel, user = interaction.channel, interaction.user
@@ -123,43 +158,55 @@ def spot(interaction: discord.Interaction) -> Spot:
 def spot_of(message: discord.Message) -> Spot:
     """Where the message stands; the bot reads only what its own installation lets it read."""
     channel = message.channel
-    guild = message.guild.id if message.guild else None
-    kind = channel.type or ChannelType.text  # a channel that is not known has none
-    return Spot(message.author.id, channel.id, kind, parent=getattr(channel, "parent_id", None), guild=guild)
+    return Spot(
+        message.author.id,
+        channel.id,
+        channel.type or ChannelType.text,  # a channel that is not known has none
+        parent=getattr(channel, "parent_id", None),
+        guild=message.guild.id if message.guild else None,
+        message=message.id,
+    )
 
 
-def manages(interaction: discord.Interaction, spot: Spot) -> bool:
+def within(spot: Spot, held: ThreadRow | None) -> Spot:
+    """The same; a thread that is held is one even if the client has not seen it yet."""
+    if held is None or spot.thread:
+        return spot
+    return replace(spot, kind=ChannelType.public_thread, parent=int(held.channel))
+
+
+def manages(event: discord.Interaction | discord.Message, spot: Spot) -> bool:
     """Whether the person is in charge: of the guild, or of the space that is theirs alone."""
-    may = interaction.permissions
-    return spot.space.startswith("user:") or may.manage_guild or may.administrator
-
-
-def manages_of(message: discord.Message) -> bool:
-    if message.guild is None:
+    if spot.space.startswith("user:"):
         return True
-    may = message.author.guild_permissions if isinstance(message.author, discord.Member) else None
-    return may is not None and (may.manage_guild or may.administrator)
+    if isinstance(event, discord.Interaction):
+        may = event.permissions
+    elif isinstance(event.author, discord.Member):
+        may = event.author.guild_permissions
+    else:
+        return False
+    return may.manage_guild or may.administrator
 
 
-def home(
-    spot: Spot, *, ordered: bool, private: bool = False, written: bool = False, threads: bool = True
-) -> Home:
-    """Where the answer stands. `written`: asked by a message, so there is no response to give."""
+def home(spot: Spot, *, ordered: bool, private: bool = False, threads: bool = True) -> Home:
+    """Where the answer stands. To a message there is no response to give."""
     if private or not spot.member:
         return "response"
     if not ordered:
-        return "here" if written else "response"
+        return "here" if spot.message is not None else "response"
     if spot.thread or spot.direct or spot.kind not in _OPENS_THREADS:
         return "here"
     return "thread" if threads else "here"
 
 
-def place(spot: Spot, *, event: int, goes: Home, held: str | None = None, private: bool = False) -> Place:
-    """The conversation. `held` is what a real thread that the bot opened is called; `event` names a new one."""
+def place(
+    spot: Spot, *, event: int, goes: Home, held: ThreadRow | None = None, private: bool = False
+) -> Place:
+    """The conversation. `held` says what a real thread that the bot opened is called; `event` names a new one."""
     if private:
-        thread = f"private:{spot.user}"
+        thread = f"{_PRIVATE}{spot.user}"
     elif spot.thread:
-        thread = held or str(spot.channel)
+        thread = held.thread if held is not None else str(spot.channel)
     else:
         thread = str(event) if goes == "thread" else ""
     return Place(PLATFORM, spot.space, str(spot.parent or spot.channel), thread)

@@ -48,7 +48,7 @@ async def stop(press: Press, run: str) -> None:
     """Anyone who sees the answer may stop it, as with /stop."""
     app, intake = press.client.app, press.client.intake
     say, space = intake.words(press), _space(press)
-    hidden, _ = await asyncio.gather(intake.hidden(press, run), press.response.defer())
+    hidden, _ = await asyncio.gather(intake.hidden(spot(press), run), press.response.defer())
     if hidden or (not spot(press).installed and await app.past(space, run) is None):
         await stale(press)  # what only somebody else may see, or what somebody asked whose guest the bot is
     elif await app.stop_run(space, run):
@@ -74,7 +74,7 @@ async def retry(press: Press, run: str) -> None:
 async def choose(press: Press, run: str, n: str) -> None:
     """As if the presser had typed the choice's line; nothing where it has none."""
     kept = await press.client.app.house.offers.get(_space(press), run, "choice", int(n))
-    if kept is None or await press.client.intake.hidden(press, run):
+    if kept is None or await press.client.intake.hidden(spot(press), run):
         await stale(press)
     elif command := json.loads(kept)["command"]:
         await press.client.intake.choose(press, command)
@@ -135,7 +135,7 @@ def _space(press: Press) -> str:
 
 async def _past(press: Press, run: str) -> bool:
     known = await press.client.app.past(_space(press), run) is not None
-    return known and not await press.client.intake.hidden(press, run)
+    return known and not await press.client.intake.hidden(spot(press), run)
 
 
 async def _in_time(press: Press, looked_up: Awaitable[T]) -> T:
@@ -148,7 +148,7 @@ async def _in_time(press: Press, looked_up: Awaitable[T]) -> T:
 
 
 async def _source_pages(press: Press, run: str) -> list[str]:
-    if await press.client.intake.hidden(press, run):
+    if await press.client.intake.hidden(spot(press), run):
         return []
     kept = await press.client.app.house.offers.all(_space(press), run, "source")
     return sources.pages(sources.citations(kept), press.client.intake.words(press), PAGE_CHARS)

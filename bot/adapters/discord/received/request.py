@@ -1,13 +1,13 @@
 """What people ask on Discord, as the request that it makes: by an interaction, or by a message. And its files.
 
-Knows the table's way to read a line; neither how things arrive nor how they are answered, and no work.
+Knows neither how things arrive nor how they are answered, and no work.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,18 +17,15 @@ from yarl import URL
 
 from bot.adapters.discord.received import placing
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, Origin, Spot
-from bot.adapters.discord.text.spoken import typed
 from bot.adapters.download import Downloads
-from bot.adapters.draft import clean, title
-from bot.command_line import Parsed, parse
-from bot.commands import FOLLOW_UP
-from bot.events import Author, File, OptionValue, Request, Sorry
+from bot.adapters.draft import clean
+from bot.events import Author, File, Request, Sorry
 from bot.requests import event_id
-from bot.verb import Verb
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
+    from bot.adapters.intake import Asked
     from bot.config import DiscordConfig
     from storage.threads import ThreadRow
 
@@ -38,122 +35,58 @@ _UNREACHABLE: Final = "discord_run.file_unreachable"
 _SMALL = re.compile(r"(?:> )?-# ")
 
 
-def of_interaction(
-    interaction: discord.Interaction,
+def request_of(
+    event: discord.Interaction | discord.Message,
     here: Spot,
-    row: Verb,
-    text: str,
-    options: Mapping[str, OptionValue],
-    files: tuple[File, ...],
-    *,
-    held: str | None,
-    threads: bool,
+    asked: Asked,
+    held: ThreadRow | None,
     locale: str,
+    *,
+    threads: bool,
+    us: int,
 ) -> tuple[Request, Origin]:
-    """The request, and where its answer goes.
+    """The request, and where its answer goes. Raises Sorry for a message that asks for something private.
 
-    `held` is what a thread that the bot opened is called; without `threads` none is opened.
+    `held` is what the bot holds in this thread; without `threads` none is opened. `us` is the application.
     """
-    shown = interaction.message is not None and interaction.message.flags.ephemeral
+    row, options = asked.row, dict(asked.options)
+    pressed = event if isinstance(event, discord.Interaction) else None
+    shown = pressed is not None and pressed.message is not None and pressed.message.flags.ephemeral
     # In a DM with the bot everything is private already, and what is personal is so where it stands.
     private = (bool(options.get("private")) or shown) and not here.direct and not row.personal
     # What is private is a conversation of its own; personal answers are only shown to one person.
     alone = private or (row.personal and not here.direct)
+    if pressed is None:
+        if alone:
+            raise Sorry("discord.only_slash", verb=row.path)
+        options.pop("private", None)
     goes = placing.home(here, ordered=row.ordered, private=alone, threads=threads)
-    # A button where the answer stands as messages of its own needs no response beside them.
-    silent = interaction.type is discord.InteractionType.component and goes == "here"
-    origin = Origin(
-        home=goes,
-        channel=here.channel,
-        application=interaction.application_id,
-        guild=here.guild,
-        user=here.user,
-        token="" if silent else interaction.token,
-        until=0.0 if silent else time.time() + TOKEN_SECONDS,
-        member=here.member,
-        private=alone,
-        title=title(text) or row.path,
-        asked=text if row.plain else f"/{row.path} {text}".strip(),
-    )
-    admin = placing.manages(interaction, here)
-    request = Request(
-        event_id(PLATFORM, here.space, str(interaction.id)),
-        placing.place(here, event=interaction.id, goes=goes, held=held, private=private),
-        Author(str(here.user), clean(interaction.user.display_name), admin=admin),
-        row.work,
-        row.name,
-        dict(options),
-        text,
-        files,
-        locale,
-        origin.kept(),
-    )
-    return request, origin
-
-
-def of_message(
-    message: discord.Message,
-    here: Spot,
-    parsed: Parsed,
-    row: Verb,
-    *,
-    held: str | None,
-    threads: bool,
-    us: int,
-    locale: str,
-) -> Request:
-    """The request of a message; `row` is what it means here, `us` the application. Raises Sorry for a private one.
-
-    `held` and `threads`: see `of_interaction`.
-    """
-    options: dict[str, OptionValue] = dict(parsed.options)
-    if parsed.verb is None:
-        options[FOLLOW_UP] = True
-    private = bool(options.pop("private", False)) or row.personal
-    if private and not here.direct:
-        raise Sorry("discord.only_slash", verb=row.path)
-    goes = placing.home(here, ordered=row.ordered, written=True, threads=threads)
+    token = pressed.token if pressed is not None else ""
+    if pressed is not None and pressed.type is discord.InteractionType.component and goes == "here":
+        token = ""  # where the answer stands as messages of its own, a button needs no response beside them
     origin = Origin(
         home=goes,
         channel=here.channel,
         application=us,
         guild=here.guild,
         user=here.user,
-        message=message.id,
-        title=title(parsed.text) or row.path,  # what was asked stands in the message itself
+        message=here.message,
+        token=token,
+        until=time.time() + TOKEN_SECONDS if token else 0.0,
+        member=here.member,
+        private=alone,
+        title=asked.title,
+        asked=asked.line,
     )
-    return Request(
-        event_id(PLATFORM, here.space, str(message.id)),
-        placing.place(here, event=message.id, goes=goes, held=held),
-        Author(str(here.user), clean(message.author.display_name), admin=placing.manages_of(message)),
-        row.work,
-        row.name,
-        options,
-        parsed.text,
-        () if row.bare else files_of(message.attachments),
+    who = event.user if isinstance(event, discord.Interaction) else event.author
+    request = replace(asked, options=options).request(
+        event_id(PLATFORM, here.space, str(event.id)),
+        placing.place(here, event=event.id, goes=goes, held=held, private=private),
+        Author(str(here.user), clean(who.display_name), admin=placing.manages(event, here)),
         locale,
         origin.kept(),
     )
-
-
-def parsed_of(text: str, attached: Sequence[discord.Attachment]) -> Parsed:
-    """What a message asks for; attachments stand for the files that a line would name. Raises Sorry."""
-    line = typed(text.strip()) or "/help"
-    try:
-        return parse(line)
-    except Sorry as sorry:
-        if sorry.key != "commands.missing" or not attached:
-            raise
-    names = (re.sub(r"[^\w.-]", "_", one.filename) for one in attached)
-    return parse(" ".join([line, *names]))
-
-
-def spot_in(message: discord.Message, held: ThreadRow | None) -> Spot:
-    """Where the message stands; a thread that is held is one even if the client has not seen it yet."""
-    here = placing.spot_of(message)
-    if held is None or here.thread:
-        return here
-    return replace(here, kind=discord.ChannelType.public_thread, parent=int(held.channel))
+    return request, origin
 
 
 def files_of(attached: Sequence[discord.Attachment | None]) -> tuple[File, ...]:

@@ -87,6 +87,8 @@ class DiscordHome:
             await self._open_thread()
         elif self._origin.home == "here" and self.response is not None:
             self._asking = self._beside.do(patiently(self._opening.asked))
+        elif self._origin.home == "there":
+            await self._find()
 
     async def put_out(self, messages: Sequence[str], note: str) -> None:
         """End the messages that a crash cut off; `note` says why there is no more. What cannot be reached stays."""
@@ -97,6 +99,17 @@ class DiscordHome:
         for message in messages:
             with suppress(SurfaceFault):
                 await patiently(partial(surface.put_out, message, self._run, f"-# ⏹ {note}"))
+
+    async def _find(self) -> None:
+        """Where the conversation is by now. What is private never stands where others read along."""
+        if not self._origin.private:
+            if (real := await self.real(self._place)) is not None:
+                self.surface = Channel(self._client, real, self._origin.guild)
+            return
+        try:
+            self.surface = await patiently(partial(direct, self._client, self._origin.user))
+        except SurfaceFault as fault:
+            _log.info("run %s: no direct message to whose conversation it is: %s", self._run, fault)
 
     async def _open_thread(self) -> None:
         space, run = self._place.space, self._run

@@ -9,6 +9,7 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from bot.adapters.intake import Unfinished
 from bot.adapters.slack.installed.manifest import COMMANDS
 from bot.adapters.slack.placing import Body, Spot, event_of, spot_of_command, text_of
 from bot.adapters.slack.received import setup, windows
@@ -74,7 +75,8 @@ class Invoked:
             if row.rewords:
                 await windows.reword(intake, trigger, here, event, row, asked.text)
             else:
-                await windows.ask(intake, trigger, here, event, row, asked.options)
+                lacking = Unfinished(row.work, row.name, options=asked.options)
+                await windows.ask(intake, trigger, here, event, lacking)
 
 
 def line_of(command: str, text: str) -> str:

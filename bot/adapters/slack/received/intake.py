@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
@@ -15,22 +16,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from bot import commands
-from bot.adapters import telling as sentences
-from bot.adapters.cooldown import ASKS, LOOKS, SLIPS, Cooldowns
+from bot.adapters import intake
 from bot.adapters.discreet import traced
+from bot.adapters.intake import Asked
 from bot.adapters.slack import placing
-from bot.adapters.slack.placing import PLATFORM, Spot
-from bot.adapters.slack.received.asking import Asked, asked_again, only_for_another, request_of
+from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Origin, Spot, origin_of
 from bot.adapters.slack.received.line import parsed_of
-from bot.adapters.slack.received.people import People
+from bot.adapters.slack.received.people import People, Person
 from bot.adapters.slack.shown.whisper import show, tell
 from bot.adapters.slack.text.help import as_typed, help_page
 from bot.adapters.surface import SurfaceFault
 from bot.adapters.turns import Turns
-from bot.command_line import parse
-from bot.events import File, OptionValue, Sorry
-from bot.faults import in_words
+from bot.events import Author, File, OptionValue, Request
 from bot.requests import event_id
 from bot.verb import Verb
 from bot.words import Words, words
@@ -40,11 +37,10 @@ if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspaces
     from bot.app import App, Ticket
     from bot.config import Config
+    from storage.threads import ThreadRow
 
 Ack = Callable[..., Awaitable[Any]]
 T = TypeVar("T")
-UNCOUNTED: Final = "stop"
-"""The verb that nobody has to wait for."""
 MOST: Final = 8_192
 """Events that are remembered: more than come within the five minutes after which Slack tells of one again."""
 LEAVE_S: Final = 5.0
@@ -63,15 +59,14 @@ class Begun:
     acknowledged: bool = False
 
 
-class Intake:
+class Intake(intake.Intake):
     """One per process. In `turns`, by channel and root, messages are taken in as Slack tells of them."""
 
     def __init__(self, app: App, config: Config, workspaces: Workspaces, people: People) -> None:
-        self.app = app
+        super().__init__(app, PLATFORM, placing.for_one)
         self.config = config
         self.workspaces = workspaces
         self.people = people
-        self._asks, self._looks, self._slips = Cooldowns(ASKS), Cooldowns(LOOKS), Cooldowns(SLIPS)
         self.turns = Turns()
         self._taking = Turns()
         self._became: OrderedDict[str, str] = OrderedDict()
@@ -88,9 +83,9 @@ class Intake:
         """Do what a line says: a command, also without its slash, or plain text."""
 
         async def asked() -> Asked:
-            parsed = parsed_of(text, files)
-            row = parsed.verb or await self._plain(here)
-            return Asked(row, parsed.text, parsed.options, files, parsed.verb is None)
+            parsed, goes = parsed_of(text, files), placing.home(here, ordered=False)
+            place = placing.place(here, event="", goes=goes, held=await self.held(here))
+            return await self.meant(parsed, files, place)
 
         await self._once(here, event, ack, "", asked)
 
@@ -106,7 +101,10 @@ class Intake:
         response_url: str = "",
     ) -> str:
         """Do what a row of the table does: the run's id, "" if it was refused, and told why."""
-        asked = Asked(row, text, options, response_url=response_url)
+
+        async def asked() -> Asked:
+            return Asked(row, text, options)
+
         return await self._once(here, event, ack, response_url, asked)
 
     async def choose(
@@ -115,31 +113,16 @@ class Intake:
         """Do what a line such as "/rules lookup Grappled" says. `private`: it was offered to one person alone."""
 
         async def asked() -> Asked:
-            parsed = parse(command)
-            if parsed.verb is None:
-                raise Sorry("edge.gone")
-            options = parsed.options
-            if private and parsed.verb.option("private") is not None:
-                options = {**options, "private": True}
-            return Asked(parsed.verb, parsed.text, options, response_url=response_url)
+            found = intake.chosen(command)
+            if private and found.row.option("private") is not None:
+                return replace(found, options={**found.options, "private": True})
+            return found
 
         await self._once(here, event, ack, response_url, asked)
 
     async def again(self, here: Spot, event: str, run: str, ack: Ack, *, response_url: str = "") -> None:
         """Ask a run's question once more, here, as whoever pressed the button."""
-
-        async def asked() -> Asked:
-            past = await self.app.past(here.space, run)
-            if past is None:
-                raise Sorry("edge.gone")
-            return asked_again(past, here, response_url)
-
-        await self._once(here, event, ack, response_url, asked)
-
-    async def hidden(self, here: Spot, run: str) -> bool:
-        """Whether what the run was asked, and what came of it, is for somebody else alone. Raises Sorry."""
-        past = await self.app.past(here.space, run)
-        return past is not None and only_for_another(past, here.user)
+        await self._once(here, event, ack, response_url, partial(self.same_again, here, run))
 
     async def hint(self, here: Spot, event: str, key: str, **values: object) -> None:
         """A sentence of the catalogue to the person alone, once, unless they have got many."""
@@ -155,7 +138,7 @@ class Intake:
         """Do what makes no run, once for all that Slack tells of the event, unless the person got much of it."""
         run = event_id(PLATFORM, here.space, f"{what}:{event}")
         async with self._taking.of(run):
-            if run not in self._became and not self._slips.take(here.space, here.user):
+            if run not in self._became and not self.spoken_enough(here):
                 self._remember(run, "")
                 self.later(do())
 
@@ -176,26 +159,11 @@ class Intake:
         """Something to the person alone; never raises."""
         await tell(self.workspaces, here, text, response_url)
 
-    def count(self, here: Spot, *, works: bool = False) -> None:
-        """Count a request of this person, apart if it `works` long. Raises Sorry for one too many."""
-        if seconds := (self._asks if works else self._looks).take(here.space, here.user):
-            raise Sorry("edge.slow_down", n=int(seconds) + 1)
-
-    async def bound(self, here: Spot) -> tuple[str, str] | None:
-        """The (channel, thread) that the thread is called which the bot opened here; None for all others.
-
-        A message that has just begun one is in none yet. Raises StorageFault.
-        """
-        if not here.thread:
-            return None
-        row = await self.app.house.threads.held(here.space, placing.real(here.channel, here.thread))
-        return (row.channel, row.thread) if row is not None else None
-
     async def holds(self, here: Spot) -> bool:
         """Whether the bot is in the conversation of this thread already, or about to be. Raises StorageFault."""
         if not here.thread:
             return False
-        if await self.bound(here) is not None:
+        if await self.held(here) is not None:
             return True
         there, house = (here.space, PLATFORM, here.channel, here.thread), self.app.house
         return await house.sessions.active(*there) is not None or await house.inbox.waiting_at(*there)
@@ -204,11 +172,12 @@ class Intake:
     async def told(self, here: Spot, *, response_url: str = "") -> AsyncGenerator[Begun, None]:
         """Whatever goes wrong inside is told to the person, but not waited for: so is the acknowledgement."""
         begun = Begun()
-        try:
-            with in_words():
-                yield begun
-        except Exception as error:
+
+        async def tell(error: Exception) -> None:
             self.later(self._tell_of(error, here, begun.run, response_url))
+
+        async with intake.told(tell):
+            yield begun
 
     def later(self, doing: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Go on with something that no acknowledgement waits for, or not for long."""
@@ -233,7 +202,7 @@ class Intake:
         event: str,
         ack: Ack,
         response_url: str,
-        asked: Asked | Callable[[], Awaitable[Asked]],
+        asked: Callable[[], Awaitable[Asked]],
     ) -> str:
         """Take in an event that Slack may tell of more than once, or as two: what it became."""
         run = event_id(PLATFORM, here.space, event)
@@ -241,8 +210,7 @@ class Intake:
         async with self._taking.of(run):  # whoever comes meanwhile waits for what comes of it
             if (became := self._became.get(run)) is None:
                 async with self.told(here, response_url=response_url) as begun:
-                    found = asked if isinstance(asked, Asked) else await asked()
-                    await self._take(here, run, found, ack, begun)
+                    await self._take(here, run, await asked(), ack, begun, response_url)
                 became, acknowledged = begun.run, begun.acknowledged
                 # Of what was refused, only a message comes as two events; a window may be sent once more.
                 if became or here.message:
@@ -251,15 +219,17 @@ class Intake:
             await ack()
         return became
 
-    async def _take(self, here: Spot, run: str, asked: Asked, ack: Ack, begun: Begun) -> None:
+    async def _take(
+        self, here: Spot, run: str, asked: Asked, ack: Ack, begun: Begun, response_url: str
+    ) -> None:
         """From something that says everything to a run; returns once it is kept and acknowledged."""
         row = asked.row
-        if row.name != UNCOUNTED:
-            self.count(here, works=row.ordered or row.background)
+        self.count(here, row)
         if row.at_once:
             # Answered on the spot, to the person alone: there is nothing in it to keep or to lose.
-            self.later(self._help(here, asked))
+            self.later(self._help(here, asked.text, response_url))
             return
+        # Who is one of the admins is asked anew for what is theirs alone.
         person = await self.people.of(here, fresh=asked.admin)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
@@ -269,8 +239,9 @@ class Intake:
             here,
             run,
             person,
-            held=await self.bound(here),
+            held=await self.held(here),
             earlier=called_in and not await self.holds(here),
+            response_url=response_url,
         )
         kept = asyncio.get_running_loop().create_future()
 
@@ -284,7 +255,7 @@ class Intake:
         if going.done():
             begun.run = going.result().run
         else:
-            self.later(self._see_through(going, here, request.id, asked.response_url))
+            self.later(self._see_through(going, here, request.id, response_url))
 
     async def _see_through(
         self, going: asyncio.Task[Ticket], here: Spot, run: str, response_url: str
@@ -293,26 +264,68 @@ class Intake:
             begun.run = run
             await going
 
-    async def _help(self, here: Spot, asked: Asked) -> None:
-        async with self.told(here, response_url=asked.response_url):
+    async def _help(self, here: Spot, topic: str, response_url: str) -> None:
+        async with self.told(here, response_url=response_url):
             me = await self.workspaces.me(here.team, here.enterprise)
-            page = help_page(await self.words(here), asked.text, me.name)
-            await show(self.workspaces, here, page, asked.response_url)
-
-    async def _plain(self, here: Spot) -> Verb:
-        """What plain text means here; where a conversation only begins, nothing need be asked for that."""
-        if here.message and not here.thread:
-            return commands.verb(*commands.plain_verb(commands.DEFAULT_WORK))
-        held = await self.bound(here)
-        goes = placing.home(here, ordered=False)
-        return commands.verb(*await self.app.plain(placing.place(here, event="", goes=goes, held=held)))
+            page = help_page(await self.words(here), topic, me.name)
+            await show(self.workspaces, here, page, response_url)
 
     async def _tell_of(self, error: Exception, here: Spot, run: str, response_url: str) -> None:
         typed = partial(as_typed, thread=bool(here.thread))
-        said = sentences.sentence(await self.words(here), error, run, spoken=typed)
-        # Nobody gets the bot to answer each of their messages without end.
-        if not (here.message and self._slips.take(here.space, here.user)):
+        said = intake.sentence(await self.words(here), error, run, spoken=typed)
+        if not (here.message and self.spoken_enough(here)):
             await self.tell(here, said, response_url)
+
+
+def called_in(asked: Asked, here: Spot) -> str:
+    """Of what is asked again in its thread: the ts of the message that called the bot into others' talk, or ""."""
+    if asked.again is None or not asked.again.origin:
+        return ""
+    origin = origin_of(asked.again.origin)
+    there = origin.earlier and (origin.channel, origin.thread) == (here.channel, here.thread)
+    return origin.message if there else ""
+
+
+def request_of(
+    asked: Asked,
+    here: Spot,
+    run: str,
+    person: Person,
+    *,
+    held: ThreadRow | None = None,
+    earlier: bool = False,
+    response_url: str = "",
+) -> Request:
+    """`held` is what the bot holds in this thread; `earlier`: others have talked here before the bot came.
+
+    `response_url` is a secret, "" where there is none.
+    """
+    row, before = asked.row, called_in(asked, here)
+    earlier = earlier or before != ""
+    private = bool(asked.options.get("private")) or row.personal
+    goes = placing.home(here, ordered=row.ordered, private=private)
+    place = placing.place(here, event=run, goes=goes, held=held)
+    if row.stops and not here.thread:
+        # Nothing runs in the thread that the message begins: as a command, it means what its writer has begun here.
+        place = replace(place, thread="")
+    origin = Origin(
+        home=goes,
+        channel=here.channel,
+        user=here.user,
+        team=here.team,
+        enterprise=here.enterprise,
+        thread=here.root,
+        message=before or here.message,
+        response_url=response_url,
+        until=time.time() + RESPONSE_SECONDS if response_url else 0.0,
+        earlier=earlier,
+        title=asked.title,
+        asked=asked.line,
+    )
+    author = Author(here.user, person.name, admin=person.admin)
+    return replace(asked, plain=asked.plain or earlier).request(
+        run, place, author, person.locale, origin.kept()
+    )
 
 
 async def unattended(what: str, doing: Coroutine[Any, Any, None]) -> None:

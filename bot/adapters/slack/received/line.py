@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
+from bot.adapters import intake
 from bot.adapters.slack.text.help import COMMAND
 from bot.command_line import Parsed, parse, tokens
 from bot.commands import BARE, MAX_LINE, TABLE, WORKS, find
@@ -29,7 +30,6 @@ _ESCAPES: Final = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 _CODE = re.compile(r"(`+)([^`\n]+)\1")
 _OPTION = re.compile(r"(--|—|–)\w")
-_UNSAFE = re.compile(r"[^\w.-]")
 
 Name = Callable[[str], Awaitable[str]]
 
@@ -97,12 +97,7 @@ def parsed_of(text: str, files: Sequence[File] = ()) -> Parsed:
     if line is None:
         return Parsed(None, {}, text)
     try:
-        return parse(line)
-    except Sorry as sorry:
-        if sorry.key != "commands.missing" or not files:
-            raise _in_our_words(sorry) from None
-    try:
-        return parse(" ".join([line, *(_UNSAFE.sub("_", one.name) for one in files)]))
+        return intake.parsed_of(line, files)
     except Sorry as sorry:
         raise _in_our_words(sorry) from None
 

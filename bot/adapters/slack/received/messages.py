@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, real, spot_of_event, text_of
+from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, place, spot_of_event, text_of
 from bot.adapters.slack.received import setup
 from bot.adapters.slack.received.line import (
     NAMES,
@@ -94,9 +94,8 @@ class Listener:
         """Slack's own stop button, which anybody in the channel may press."""
         here = spot_of_event(body, context.team_id, context.enterprise_id)
         with in_words():
-            held = await self._intake.bound(here)
-        channel, thread = held or (here.channel, here.root)
-        await self._intake.app.stop(Place(PLATFORM, here.space, channel, thread))
+            held = await self._intake.held(here)
+        await self._intake.app.stop(place(here, event="", goes="here", held=held))
 
     async def _meant(self, here: Spot, text: str, me: Me) -> bool:
         """Whether the message is for the bot: said to it alone, naming it, or in a thread that it holds."""
@@ -237,13 +236,13 @@ class Deletions:
         """Was it a root that the bot had posted, what still runs under it stops; its conversation is put away."""
         house = self._intake.app.house
         with in_words():
-            if (held := await self._intake.bound(thread)) is None:
+            if (held := await self._intake.held(thread)) is None:
                 return
-        await self._intake.app.stop(Place(PLATFORM, thread.space, *held))
+        await self._intake.app.stop(Place(PLATFORM, thread.space, held.channel, held.thread))
         with in_words():
-            if session := await house.sessions.active(thread.space, PLATFORM, *held):
+            if session := await house.sessions.active(thread.space, PLATFORM, held.channel, held.thread):
                 await house.owned.archive(thread.space, session.author_id, session.id)
-            await house.threads.forget(thread.space, real(thread.channel, thread.root))
+            await house.threads.forget(thread.space, thread.real)
 
 
 def _reworded(now: Body, before: Body) -> bool:

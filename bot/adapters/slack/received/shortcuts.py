@@ -15,13 +15,14 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot import commands
-from bot.adapters.quoted import quotation
+from bot.adapters.intake import Asked, Unfinished, quotation
 from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT
 from bot.adapters.slack.placing import Body, Spot, event_of, response_url, spot_of_interaction
 from bot.adapters.slack.received import windows
 from bot.adapters.slack.received.line import heard
 from bot.adapters.surface import Shut
 from bot.commands import DEFAULT_WORK, TABLE
+from bot.events import OptionValue
 from bot.words import Words
 
 if TYPE_CHECKING:
@@ -66,9 +67,7 @@ class Shortcuts:
                 str(body.get("trigger_id") or ""),
                 await self._answered_at(body, here),
                 event_of("shortcut", str(body.get("action_ts")), here.user),
-                commands.verb(*commands.plain_verb(DEFAULT_WORK)),
-                {},
-                after=f"\n\n{quoted}",
+                Unfinished(*commands.plain_verb(DEFAULT_WORK), after=f"\n\n{quoted}"),
                 title=say("slack_window.about"),
                 label=say("edge.about_label"),
                 shown=quoted,
@@ -107,8 +106,9 @@ class Shortcuts:
         if not channel:
             await windows.wrong(ack, say("slack_window.no_direct"))
             return
-        options = {SHELF: shelf} if shelf else {}
-        await windows.perform(self._intake, body, replace(here, channel=channel), row, text, options, ack)
+        options: dict[str, OptionValue] = {SHELF: shelf} if shelf else {}
+        there, asked = replace(here, channel=channel), Asked(row, text, options)
+        await windows.perform(self._intake, body, there, asked, ack)
 
     async def _direct(self, here: Spot) -> str:
         """The direct conversation of `here.user` with the bot; "" where Slack does not say in time."""

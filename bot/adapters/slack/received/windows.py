@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot import commands
 from bot.adapters import custom_ids
 from bot.adapters.buttons_row import label as cut
+from bot.adapters.intake import Asked, Unfinished
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, spot_of_interaction
 from bot.adapters.slack.text.page import Block
 from bot.adapters.surface import SurfaceFault
-from bot.adapters.unfinished import KIND, Unfinished, unfinished
 from bot.command_line import parse
-from bot.events import OptionValue, Sorry
-from bot.prompts import as_yaml
+from bot.events import Sorry
 from bot.requests import event_id
 from bot.verb import Verb
 from bot.words import Words
@@ -53,12 +52,9 @@ async def ask(
     trigger: str,
     here: Spot,
     event: str,
-    row: Verb,
-    options: Mapping[str, OptionValue],
+    asked: Unfinished,
     *,
     filled: str = "",
-    before: str = "",
-    after: str = "",
     title: str = "",
     label: str = "",
     shown: str = "",
@@ -66,19 +62,13 @@ async def ask(
 ) -> None:
     """Open a window for the text that a request lacks, for the person who is `here`. Raises Sorry.
 
-    What is typed stands between `before` and `after`, `filled` stands there already, `shown` is read above it.
-    `trigger` is good for three seconds; `event` is what triggered it.
+    `filled` stands there already, `shown` is read above it. `trigger` is good for three seconds; `event` is what
+    triggered it.
     """
-    say = await intake.words(here)
-    if row.admin and not (await intake.people.of(here, fresh=True)).admin:
-        raise Sorry("app.admins", verb=row.path)
-    intake.count(here)
-    asked = Unfinished(
-        row.work, row.name, here.user, before, after, dict(options), channel=here.channel, thread=here.thread
-    )
-    run = event_id(PLATFORM, here.space, event)
-    offers = intake.app.house.offers
-    await offers.keep(here.space, run, KIND, [asked.kept()], author_id=here.user)
+    say, row = await intake.words(here), asked.row
+    admin = row.admin and (await intake.people.of(here, fresh=True)).admin
+    asked = replace(asked, channel=here.channel, thread=here.thread)
+    window = await intake.keep(here, event, asked, admin=admin)
     if not label:
         label = say(row.argument.summary) if row.argument is not None else row.path
     fields = [
@@ -93,7 +83,7 @@ async def ask(
     ]
     above: list[Block] = [section(shown)] if shown else []
     view = modal(
-        custom_ids.modal(run),
+        custom_ids.modal(window),
         title or f"/{row.path}",
         [*above, *fields],
         submit=say("slack_window.send"),
@@ -105,20 +95,10 @@ async def ask(
 async def reword(intake: Intake, trigger: str, here: Spot, event: str, row: Verb, name: str) -> None:
     """Open a window with today's text of a prompt, to be changed. Raises Sorry."""
     name = name.strip()
-    say = await intake.words(here)
-    text = as_yaml((await intake.app.house.prompts.wording(here.space, name)).text)
-    await ask(
-        intake,
-        trigger,
-        here,
-        event,
-        row,
-        {},
-        filled=text,
-        before=f"{name} ",
-        title=say("edge.edit", name=name),
-        label=say("edge.edit_label"),
-    )
+    say, filled = await intake.words(here), await intake.wording(here, name)
+    title, label = say("edge.edit", name=name), say("edge.edit_label")
+    asked = Unfinished(row.work, row.name, before=f"{name} ")
+    await ask(intake, trigger, here, event, asked, filled=filled, title=title, label=label)
 
 
 async def opened(intake: Intake, here: Spot, trigger: str, view: Block) -> str:
@@ -133,17 +113,9 @@ async def opened(intake: Intake, here: Spot, trigger: str, view: Block) -> str:
     return str(answer["view"]["id"])
 
 
-async def perform(
-    intake: Intake,
-    body: Body,
-    here: Spot,
-    row: Verb,
-    text: str,
-    options: Mapping[str, OptionValue],
-    ack: AsyncAck,
-) -> bool:
+async def perform(intake: Intake, body: Body, here: Spot, asked: Asked, ack: AsyncAck) -> bool:
     """Whether it was taken in; if not, the person has been told why, and the window stays open for another try."""
-    if await intake.perform(here, _event(body), row, text, options, ack):
+    if await intake.perform(here, _event(body), asked.row, asked.text, asked.options, ack):
         return True
     await wrong(ack, (await intake.words(here))("slack_window.refused"))
     return False
@@ -152,22 +124,21 @@ async def perform(
 async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
     """Perform what a window of ours was opened for. Where it cannot be, what was typed stays in the window."""
     found = re.fullmatch(custom_ids.MODAL, str(body["view"].get("callback_id", "")))
-    say, house = await intake.words(here), intake.app.house
-    kept = await house.offers.get(here.space, found["run"], KIND, 0) if found else None
-    asked = unfinished(kept) if kept is not None else None
-    if asked is None or asked.author != here.user or found is None:
+    say = await intake.words(here)
+    lacking = await intake.kept(here, found["run"]) if found else None
+    if lacking is None or found is None:
         if await intake.app.past(here.space, event_id(PLATFORM, here.space, _event(body))) is not None:
             await ack()  # sent twice, and taken in the first time
         else:
             await wrong(ack, say("slack_window.gone"))
         return
-    row, text = commands.verb(asked.work, asked.verb), asked.text(typed(body))
-    if not text and row.argument is not None and row.argument.required:
+    asked = lacking.asked(typed(body))
+    if not asked.text and asked.row.argument is not None and asked.row.argument.required:
         await wrong(ack, say("slack_window.empty"))
         return
-    there = replace(here, channel=asked.channel, thread=asked.thread)
-    if await perform(intake, body, there, row, text, asked.options, ack):
-        await house.offers.forget(here.space, found["run"])
+    there = replace(here, channel=lacking.channel, thread=lacking.thread)
+    if await perform(intake, body, there, asked, ack):
+        await intake.app.house.offers.forget(here.space, found["run"])
 
 
 async def taken(intake: Intake, here: Spot, ack: AsyncAck, doing: Coroutine[Any, Any, None]) -> None:

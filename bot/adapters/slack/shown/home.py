@@ -82,7 +82,7 @@ class SlackHome:
         makes_its_own = origin.home in ("thread", "direct")
         self.heading = Heading(request, origin, outbox, pens, self._say) if makes_its_own else None
         # Where it would stand if nothing could be opened. What is private goes to the person themselves.
-        inside = origin.thread if origin.home == "here" else ""
+        inside = origin.thread if origin.home in ("here", "there") else ""
         self.surface: Surface[Page] = (
             Thread(self._workspace, origin.user) if origin.private else self._thread(origin.channel, inside)
         )
@@ -95,13 +95,15 @@ class SlackHome:
 
     @property
     def response(self) -> Aside | None:
-        """In a direct conversation everything is said to the asker alone."""
-        return None if self._origin.channel.startswith("D") else self._aside
+        """In a direct conversation everything is said to the asker alone; in some places nobody has asked."""
+        origin = self._origin
+        nobody = origin.channel.startswith("D") or not (origin.channel and origin.user)
+        return None if nobody else self._aside
 
     async def open(self) -> None:
         """Find or make the place; whatever cannot be made, there is a surface afterwards."""
         await self.find()
-        if isinstance(self.surface, Thread) and self.surface.thread and self._ordered:
+        if isinstance(self.surface, Thread) and self.surface.thread and self._ordered and self._origin.user:
             self._begin_session(self.surface.channel, self.surface.thread)
         if self.opened is not None:
             self.opened()
@@ -115,9 +117,11 @@ class SlackHome:
             elif origin.home == "alone":
                 self.surface = Thread(self._workspace, await patiently(self._dm))
                 self._beside.do(self._point("in_direct"))
+            elif origin.home == "there":
+                await self._find_thread()
         except SurfaceFault as fault:
             _log.warning("run %s: no thread was opened: %s", self._run, fault)
-            if origin.private:
+            if origin.private and self.response is not None:
                 self._beside.do(self._aside.say(self._sentence("no_direct")))
 
     async def _open_thread(self, heading: Heading) -> None:
@@ -136,6 +140,13 @@ class SlackHome:
             if not origin.private:
                 self.tell(self._why)
             self._beside.do(self._point("pointer", channel, thread))
+
+    async def _find_thread(self) -> None:
+        """Where the conversation is by now. What is private never stands where others read along."""
+        if (found := await self._real(self._place)) is not None:
+            self.surface = self._thread(*found)
+        elif self._origin.private:
+            self.surface = Thread(self._workspace, await patiently(self._dm))
 
     async def _head(self, heading: Heading) -> tuple[str, str]:
         """The root's channel and ts."""
@@ -163,7 +174,7 @@ class SlackHome:
         """Streams need a thread, and a workspace by which the asker is known."""
         origin = self._origin
         streams = None
-        if thread and self._ordered and origin.team:
+        if thread and self._ordered and origin.team and origin.user:
             streams = Streams(
                 self._workspace,
                 channel,
@@ -246,7 +257,7 @@ class SlackHome:
         """The next surface, and why it is another one."""
         origin = self._origin
         root_deleted = shut.code == "thread_not_found"  # by somebody who does not want to see it again
-        if shut.code in NOWHERE or root_deleted or origin.private:
+        if shut.code in NOWHERE or root_deleted or origin.private or not origin.user:
             return None
         if isinstance(surface, Thread) and surface.channel.startswith("D"):
             return None
@@ -271,7 +282,7 @@ class SlackHome:
             for message in messages:
                 with suppress(SurfaceFault):
                     await patiently(partial(self.surface.put_out, message, self._run, f"⏹ {literal(note)}"))
-            if self.surface.thread and self._ordered:
+            if self.surface.thread and self._ordered and self._origin.user:
                 self._session.want(self.surface.channel, self.surface.thread, WAITS)
 
     async def line(self, elsewhere: Elsewhere) -> str:

@@ -1,0 +1,262 @@
+"""From what a platform tells of to a request that App performs: what is the same wherever there are messages.
+
+Counts what a person asks for, refuses what is gone or somebody else's, finds out what plain text means. Knows no
+platform: each reads its events into these values, acknowledges them, and tells a person something alone.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+from bot import commands
+from bot.adapters.cooldown import ASKS, LOOKS, SLIPS, Cooldowns
+from bot.adapters.draft import clean, title
+from bot.command_line import Parsed, parse
+from bot.commands import FOLLOW_UP
+from bot.events import Author, File, OptionValue, Place, Request, Sorry
+from bot.faults import in_words
+from bot.prompts import as_yaml
+from bot.requests import event_id
+from bot.verb import FOR, ME, Verb
+from bot.words import Words
+
+if TYPE_CHECKING:
+    from bot.app import App
+    from storage.threads import ThreadRow
+
+WINDOW = "modal"
+"""Of the storage's offers, where what a window will complete is kept: one opened before a restart is answered, too."""
+KEPT = timedelta(days=1)
+"""How long a window may stand open; most of those that are older have been dismissed."""
+QUOTED_CHARS = 1_500
+"""Of the message that is asked about; the question itself comes on top."""
+RUN_DIGITS = 8
+"""Of a run's id, as people are told it: enough to find it in the log."""
+
+_UNSAFE = re.compile(r"[^\w.-]")
+
+
+_log = logging.getLogger(__name__)
+
+
+class Spot(Protocol):
+    """Where a person is."""
+
+    @property
+    def user(self) -> str | int: ...
+
+    @property
+    def space(self) -> str:
+        """The tenant."""
+        ...
+
+    @property
+    def real(self) -> str:
+        """What `storage.threads` calls the thread there, "" where there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants done. `plain`: it was no command. `again`: the request that it repeats."""
+
+    row: Verb
+    text: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    files: tuple[File, ...] = ()
+    plain: bool = False
+    again: Request | None = None
+
+    @property
+    def admin(self) -> bool:
+        """Whether it is for admins alone: also where only a change is, unless it is one's own."""
+        mine = self.options.get(FOR.name) == ME
+        return self.row.admin or (self.row.sets and self.text.strip() != "" and not mine)
+
+    @property
+    def title(self) -> str:
+        """What a conversation that begins with it is called."""
+        return title(self.text) or self.row.path
+
+    @property
+    def line(self) -> str:
+        """What was asked, as it is shown to others."""
+        return self.text if self.row.plain else f"/{self.row.path} {self.text}".strip()
+
+    def request(self, run: str, place: Place, author: Author, locale: str, origin: str) -> Request:
+        row, options = self.row, dict(self.options) | ({FOLLOW_UP: True} if self.plain else {})
+        files = () if row.bare else self.files
+        return Request(run, place, author, row.work, row.name, options, self.text, files, locale, origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What still lacks its text, while a window stands open for it: that is put between `before` and `after`.
+
+    `author` is who may finish it: whoever the window is opened for. `channel` and `thread` are where they were, on
+    platforms whose windows do not say so themselves.
+    """
+
+    work: str
+    verb: str
+    author: str = ""
+    before: str = ""
+    after: str = ""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    files: tuple[File, ...] = ()
+    channel: str = ""
+    thread: str = ""
+
+    @property
+    def row(self) -> Verb:
+        return commands.verb(self.work, self.verb)
+
+    def kept(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+    def asked(self, typed: str) -> Asked:
+        return Asked(self.row, f"{self.before}{typed}{self.after}".strip(), self.options, self.files)
+
+
+def unfinished(kept: str) -> Unfinished:
+    """What `Unfinished.kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+    tree = json.loads(kept)
+    return Unfinished(**tree | {"files": tuple(File(**one) for one in tree["files"])})
+
+
+class Intake:
+    """One per platform. `for_one` says of a request's origin whether the answer is for whoever asked alone."""
+
+    def __init__(self, app: App, platform: str, for_one: Callable[[str], bool]) -> None:
+        self.app = app
+        self._platform = platform
+        self._for_one = for_one
+        self._asks, self._looks, self._slips = Cooldowns(ASKS), Cooldowns(LOOKS), Cooldowns(SLIPS)
+
+    def count(self, here: Spot, row: Verb | None = None) -> None:
+        """Count a request of this person, apart if it takes long. Raises Sorry for one too many.
+
+        For help, and to stop something, nobody has to wait.
+        """
+        if row is not None and (row.at_once or row.stops):
+            return
+        works = row is not None and (row.ordered or row.background)
+        if seconds := (self._asks if works else self._looks).take(here.space, here.user):
+            raise Sorry("edge.slow_down", n=int(seconds) + 1)
+
+    def spoken_enough(self, here: Spot) -> bool:
+        """Count a sentence that somebody gets for what was no request; whether it is one too many.
+
+        Nobody gets the bot to talk without end.
+        """
+        return self._slips.take(here.space, here.user) > 0
+
+    async def held(self, here: Spot) -> ThreadRow | None:
+        """What the bot holds in the thread that this is, which is called as it was opened. Raises StorageFault."""
+        return await self.app.house.threads.held(here.space, here.real) if here.real else None
+
+    async def meant(self, parsed: Parsed, files: tuple[File, ...], place: Place) -> Asked:
+        """What a message asks for: plain text goes to the work of the place's session. Raises Sorry."""
+        row = parsed.verb or commands.verb(*await self.app.plain(place))
+        return Asked(row, parsed.text, parsed.options, files, plain=parsed.verb is None)
+
+    async def same_again(self, here: Spot, run: str) -> Asked:
+        """A run's question once more, as it is worded now. Raises Sorry where it is gone, or somebody else's alone."""
+        past = await self.app.past(here.space, run)
+        if past is None or self._for_another(past, here):
+            raise Sorry("edge.gone")
+        row = commands.verb(past.work, past.verb)
+        if row.argument is not None and row.argument.required and not (past.text or past.files):
+            raise Sorry("edge.gone")  # whoever asked has taken it back
+        return Asked(row, past.text, past.options, past.files, again=past)
+
+    async def hidden(self, here: Spot, run: str) -> bool:
+        """Whether what the run was asked, and what came of it, is for somebody else alone. Raises Sorry."""
+        past = await self.app.past(here.space, run)
+        return past is not None and self._for_another(past, here)
+
+    def _for_another(self, past: Request, here: Spot) -> bool:
+        return past.origin != "" and past.author.id != str(here.user) and self._for_one(past.origin)
+
+    async def sweep(self) -> None:
+        """Forget windows that nobody will send any more."""
+        await self.app.house.offers.sweep(WINDOW, KEPT)
+
+    async def wording(self, here: Spot, prompt: str) -> str:
+        """Today's text of a prompt, to be changed in a window. Raises Sorry."""
+        return as_yaml((await self.app.house.prompts.wording(here.space, prompt)).text)
+
+    async def keep(self, here: Spot, event: str, asked: Unfinished, *, admin: bool) -> str:
+        """Keep what a window will complete: the id by which it comes back. Raises Sorry.
+
+        `admin`: whoever is here may change what the whole space shares.
+        """
+        if asked.row.admin and not admin:
+            raise Sorry("app.admins", verb=asked.row.path)
+        self.count(here)
+        window = event_id(self._platform, here.space, event)
+        kept = replace(asked, author=str(here.user)).kept()
+        await self.app.house.offers.keep(here.space, window, WINDOW, [kept], author_id=str(here.user))
+        return window
+
+    async def kept(self, here: Spot, window: str) -> Unfinished | None:
+        """What a window of this person's completes; None where that is gone."""
+        kept = await self.app.house.offers.get(here.space, window, WINDOW, 0)
+        asked = unfinished(kept) if kept is not None else None
+        return asked if asked is not None and asked.author == str(here.user) else None
+
+
+def parsed_of(line: str, files: Sequence[File]) -> Parsed:
+    """What a line asks for; files stand for those that it would name. Raises Sorry."""
+    try:
+        return parse(line)
+    except Sorry as sorry:
+        if sorry.key != "commands.missing" or not files:
+            raise
+    return parse(" ".join([line, *(_UNSAFE.sub("_", one.name) for one in files)]))
+
+
+def chosen(command: str) -> Asked:
+    """What a choice's line such as "/rules lookup Grappled" asks for. Raises Sorry."""
+    parsed = parse(command)
+    if parsed.verb is None:
+        raise Sorry("edge.gone")
+    return Asked(parsed.verb, parsed.text, parsed.options)
+
+
+def quotation(text: str) -> str:
+    """What somebody wrote, cut, as a quotation in Markdown under the question about it; "" of nothing."""
+    text = clean(text[: 4 * QUOTED_CHARS].lstrip()).strip()
+    if len(text) > QUOTED_CHARS:
+        text = text[: QUOTED_CHARS - 1].rstrip() + "…"
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+@asynccontextmanager
+async def told(tell: Callable[[Exception], Awaitable[None]]) -> AsyncGenerator[None, None]:
+    """Whatever goes wrong inside is told to the person, and goes no further."""
+    try:
+        with in_words():
+            yield
+    except Exception as error:
+        await tell(error)
+
+
+def sentence(say: Words, error: BaseException, run: str = "", *, spoken: Callable[[str], str] = str) -> str:
+    """A refusal or a fault in words, and never a trace; `run` where the request had become one.
+
+    `spoken` makes it the platform's. What nobody foresaw goes to the log, where its run's digits find it again.
+    """
+    if isinstance(error, Sorry):
+        text = spoken(say(error.key, **error.values))
+        return say("edge.run", text=text, run=run[:RUN_DIGITS]) if run else text
+    # Not a trace of what a library says: its exceptions may hold tokens. The formatter of the log takes known ones out.
+    _log.error("run %s failed", run or "(none)", exc_info=error)
+    return say("app.failed", run=run[:RUN_DIGITS] or "-")

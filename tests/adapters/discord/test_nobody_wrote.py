@@ -1,0 +1,100 @@
+"""Runs that nobody's message has begun, as a schedule would: the bot posts their answers by itself."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.discord.received.placing import PLATFORM
+from bot.adapters.discord.service import Sutradhar
+from bot.events import Author, Event, Place, Request, Run, Stage, Text
+from tests.adapters.discord.wire import bot
+from tests.fakes.discord import Channel, FakeDiscord, User
+
+
+@pytest.fixture
+async def discord() -> AsyncGenerator[FakeDiscord, None]:
+    async with FakeDiscord() as discord:
+        yield discord
+
+
+async def answer(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("answer", "Answer")
+    yield Text("It is Ana.")
+
+
+SCRIPTS = {"Who?": answer}
+
+
+def seated(discord: FakeDiscord) -> tuple[Channel, User]:
+    guild, ana = discord.guild("Table"), discord.user("Ana")
+    guild.join(ana)
+    return guild.text("general"), ana
+
+
+async def begun(client: Sutradhar, place: Place, run: str = "0" * 32) -> str:
+    """How a run ends that a schedule has begun there."""
+    app = client.app
+    origin = app.origin(place)
+    assert origin is not None
+    request = Request(run, place, Author("schedule", "Schedule"), "rules", "ask", text="Who?", origin=origin)
+    return await (await app.perform(request)).wait()
+
+
+def place_of(channel: Channel, thread: str = "") -> Place:
+    assert channel.guild is not None
+    return Place(PLATFORM, str(channel.guild.id), str(channel.id), thread)
+
+
+async def test_the_answer_stands_in_the_channel(discord: FakeDiscord, tmp_path: Path) -> None:
+    channel, _ = seated(discord)
+    async with bot(discord, tmp_path, SCRIPTS) as client:
+        assert await begun(client, place_of(channel)) == "done"
+    (message,) = channel.messages
+    assert "It is Ana." in message.text
+    assert channel.threads == []
+    assert discord.refused == []
+
+
+async def test_the_answer_stands_in_the_thread_that_the_conversation_is_in(
+    discord: FakeDiscord, tmp_path: Path
+) -> None:
+    channel, ana = seated(discord)
+    async with bot(discord, tmp_path, SCRIPTS) as client:
+        asked = await discord.slash(ana, channel, "rules ask", question="Who?")
+        await discord.until(lambda: [one for thread in channel.threads for one in thread.messages])
+        opened = discord.thread(ana, channel, "Talk")
+        assert await begun(client, place_of(channel, str(asked.id)), "1" * 32) == "done"
+        assert await begun(client, place_of(channel, str(opened.id)), "2" * 32) == "done"
+    assert ["It is Ana." in one.text for one in channel.threads[0].messages] == [True, True]
+    assert ["It is Ana." in one.text for one in opened.messages] == [True]
+    assert [one for one in channel.messages if "It is Ana." in one.text] == []
+
+
+async def test_what_was_begun_in_private_is_answered_in_private(discord: FakeDiscord, tmp_path: Path) -> None:
+    channel, ana = seated(discord)
+    async with bot(discord, tmp_path, SCRIPTS) as client:
+        assert await begun(client, place_of(channel, f"private:{ana.id}")) == "done"
+        (message,) = discord.dm(ana).messages
+        assert "It is Ana." in message.text
+        discord.dm(ana).closed = True
+        await begun(client, place_of(channel, f"private:{ana.id}"), "1" * 32)
+    assert channel.messages == []
+
+
+async def test_in_a_place_that_is_gone_or_shut_the_run_ends(discord: FakeDiscord, tmp_path: Path) -> None:
+    channel, ana = seated(discord)
+    assert channel.guild is not None
+    gone, forum = channel.guild.text("gone"), channel.guild.forum("questions")
+    thread = discord.thread(ana, channel, "Talk")
+    async with bot(discord, tmp_path, SCRIPTS) as client:
+        discord.remove_channel(gone)
+        discord.remove_channel(thread)
+        channel.deny("SEND_MESSAGES")
+        places = (place_of(gone), place_of(channel, str(thread.id)), place_of(channel), place_of(forum))
+        for n, place in enumerate((*places, replace(places[0], space="1"))):
+            await begun(client, place, f"{n}" * 32)
+    assert channel.messages == []

@@ -1,0 +1,100 @@
+"""Runs that nobody's message has begun, as a schedule would: the bot posts their answers by itself."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from bot.adapters.slack.placing import PLATFORM, real
+from bot.app import App
+from bot.events import Author, Event, Place, Request, Run, Stage, Text
+from tests.adapters.slack.serving import served
+from tests.fakes.slack import Channel, FakeSlack, User
+
+
+async def answer(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("answer", "Answer")
+    yield Text("It is Ana.")
+
+
+SCRIPTS = {"Who?": answer}
+
+
+def seated(slack: FakeSlack) -> tuple[Channel, User]:
+    team = slack.workspace("Table")
+    return team.channel("general"), team.user("Ana")
+
+
+async def begun(app: App, place: Place, run: str = "0" * 32) -> str:
+    """How a run ends that a schedule has begun there."""
+    origin = app.origin(place)
+    assert origin is not None
+    request = Request(run, place, Author("schedule", "Schedule"), "rules", "ask", text="Who?", origin=origin)
+    return await (await app.perform(request)).wait()
+
+
+def place_of(channel: Channel, thread: str = "") -> Place:
+    return Place(PLATFORM, channel.team.id, channel.id, thread)
+
+
+def answers(channel: Channel) -> list[str]:
+    """What the bot says there, by the thread that it stands in."""
+    return [one.thread_ts or "" for one in channel.everything if "It is Ana." in one.shown]
+
+
+async def test_the_answer_stands_in_the_channel(tmp_path: Path) -> None:
+    async with FakeSlack() as slack:
+        channel, _ = seated(slack)
+        async with served(tmp_path, slack, SCRIPTS) as bot:
+            assert await begun(bot.app, place_of(channel)) == "done"
+        assert answers(channel) == [""]
+        assert len(channel.everything) == 1
+        assert slack.refused == []
+
+
+async def test_the_answer_stands_in_the_thread_that_the_conversation_is_in(tmp_path: Path) -> None:
+    async with FakeSlack() as slack:
+        channel, ana = seated(slack)
+        async with served(tmp_path, slack, SCRIPTS) as bot:
+            await slack.command(ana, channel, "/rules", "ask Who?")
+            await slack.until(lambda: answers(channel))
+            (root,) = channel.messages
+            held = await bot.app.house.threads.held(channel.team.id, real(channel.id, root.ts))
+            assert held is not None
+            assert await begun(bot.app, place_of(channel, held.thread), "1" * 32) == "done"
+            talk = await slack.say(ana, channel, "Let us talk.")
+            assert await begun(bot.app, place_of(channel, talk.ts), "2" * 32) == "done"
+        assert answers(channel) == [root.ts, root.ts, talk.ts]
+        assert slack.refused == []
+
+
+async def test_what_was_begun_in_private_is_answered_in_private(tmp_path: Path) -> None:
+    async with FakeSlack() as slack:
+        channel, ana = seated(slack)
+        async with served(tmp_path, slack, SCRIPTS) as bot:
+            place = Place(PLATFORM, channel.team.id, f"@{ana.id}", "a" * 32)
+            assert await begun(bot.app, place) == "done"
+        assert len(answers(channel.team.dm(ana))) == 1
+        assert channel.everything == []
+
+
+async def test_in_a_place_that_is_gone_or_shut_the_run_ends(tmp_path: Path) -> None:
+    async with FakeSlack() as slack:
+        channel, ana = seated(slack)
+        shut = channel.team.channel("shut")
+        shut.archived = True
+        without_us = channel.team.channel("without-us")
+        without_us.members.remove(channel.team.bot)
+        async with served(tmp_path, slack, SCRIPTS) as bot:
+            talk = await slack.say(ana, channel, "Let us talk.")
+            await slack.delete(talk)
+            nobody = Place(PLATFORM, channel.team.id, "@U404", "a" * 32)
+            unknown = Place(PLATFORM, channel.team.id, "C404", "")
+            organisation = Place(PLATFORM, "E404", channel.id, "")
+            threads = (place_of(channel, talk.ts), place_of(channel, "f" * 32))
+            for n, place in enumerate(
+                (place_of(shut), place_of(without_us), *threads, nobody, unknown, organisation)
+            ):
+                await begun(bot.app, place, f"{n}" * 32)
+        assert answers(channel) == []
+        assert answers(channel.team.dm(ana)) == []
