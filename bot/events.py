@@ -57,6 +57,7 @@ class Request:
     `origin` is the adapter's own note of where the answer goes; nobody else looks into it, and it is
     never logged. `line` is the line of its own, within its space, in which it waits; "" for the usual one of its place.
     `parent` is the run that has begun it (`Run.begin`); "" where a person, a schedule or a folder has.
+    `answers` is the run whose choice was pressed, "" where none was: of the same space.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Request:
     origin: str = field(default="", repr=False)
     line: str = ""
     parent: str = ""
+    answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +115,15 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One button: its label, and the line that pressing it is the same as typing; "" for doing nothing."""
+    """One button: its label, and the line that pressing it is the same as typing; "" for doing nothing.
+
+    `asks` is a question: pressing asks it, and the words that the person answers with are put behind the command as its
+    text. Nothing in them is read as an option or as a command. The command's verb has to take a text.
+    """
 
     label: str
     command: str
+    asks: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Generic, assert_never
 from bot import commands
 from bot.adapters import rolling
 from bot.adapters.homes import Home, Links, Overflow, Way
+from bot.adapters.offered import Offered
 from bot.adapters.pen import Pens
 from bot.adapters.screen import FIRST, Screen, Staged
 from bot.adapters.sheet import Facts, Sheet
@@ -130,7 +131,7 @@ class StagedView(Generic[AnyPage]):
         self._ended = "done"
         sheet = Sheet(changed.stage, changed.title, growing=False)
         self._screen.begin(sheet, row)
-        new = [json.dumps(asdict(one), ensure_ascii=False) for one in _choices(changed)]
+        new = [Offered(one.label, one.command, one.asks).kept() for one in _choices(changed)]
         sheet.first_choice = _index(new, offered)
         for content in changed.contents or (Text(self._say("page.withdrawn")),):
             await self._take(content)
@@ -240,7 +241,7 @@ class StagedView(Generic[AnyPage]):
                 self._sources.append(json.dumps(asdict(event), ensure_ascii=False))
             case Choices(choices=choices):
                 sheet.choices.append(event)
-                self._choices += [json.dumps(asdict(one), ensure_ascii=False) for one in choices]
+                self._choices += [Offered(one.label, one.command, one.asks).kept() for one in choices]
             case Picture() | Attachment():
                 sheet.files.append(event)
             case Elsewhere():

@@ -21,6 +21,7 @@ class Unfinished:
 
     `files` came with what was sent, as File's fields. `author` is who may finish it: whoever the window is opened
     for. `channel` and `thread` are where they were, on platforms whose windows do not say so themselves.
+    `answers` is the run whose choice opened the window, "" for a command's.
     """
 
     work: str
@@ -32,6 +33,7 @@ class Unfinished:
     files: Sequence[Mapping[str, str | int]] = ()
     channel: str = ""
     thread: str = ""
+    answers: str = ""
 
     def kept(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))

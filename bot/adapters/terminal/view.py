@@ -158,7 +158,7 @@ class TerminalView:
             case Choices(prompt=prompt, choices=choices):
                 lines = [
                     f"  {ink(clean(one.label), BOLD)}  "
-                    f"{ink(clean(one.command) or say('terminal.dismiss'), DIM)}"
+                    f"{ink(clean(one.command) or say('terminal.dismiss'), DIM)}{' …' if one.asks else ''}"
                     for one in choices
                 ]
                 await self._block([ink.wrap(clean(prompt)), *lines])

@@ -21,12 +21,14 @@ from discord import ui
 
 from bot import commands
 from bot.adapters import custom_ids
+from bot.adapters.buttons_row import label as label_of
 from bot.adapters.cooldown import ASKS, LOOKS, PEOPLE, SLIPS, Cooldowns
 from bot.adapters.discord.received import placing, request
 from bot.adapters.discord.received.commands import Autocomplete, path_of, read
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, Spot, origin_of
 from bot.adapters.discord.shown import telling
 from bot.adapters.discord.text.spoken import help_text
+from bot.adapters.offered import Offered
 from bot.adapters.quoted import quotation
 from bot.adapters.unfinished import KIND, Unfinished, unfinished
 from bot.command_line import parse
@@ -47,7 +49,7 @@ TYPED = "text"
 """The custom_id of the field that is typed into."""
 CHARS = 4_000
 """The most that can be typed into a field: Discord's limit, as is that of a title and of a label."""
-LABEL_CHARS = 45
+LABEL_CHARS, HINT_CHARS = 45, 100
 _RUN = "run"
 """Under this name an interaction bears the run that it has become, once it has."""
 
@@ -106,13 +108,19 @@ class Intake:
         past = await self._app.past(placing.spot(interaction).space, run)
         return past is not None and _only_for_another(past, interaction.user.id)
 
-    async def choose(self, interaction: discord.Interaction, command: str) -> None:
-        """Do what a line such as "/rules lookup Grappled" says."""
+    async def choose(self, interaction: discord.Interaction, chosen: Offered, run: str) -> None:
+        """Do what the line of one of the run's choices says, or ask for the words that it lacks."""
         async with self._told(interaction):
-            parsed = parse(command)
+            parsed = parse(chosen.command, asks=chosen.asks != "")
             if parsed.verb is None:
                 raise Sorry("edge.gone")
-            await self._take(interaction, parsed.verb, parsed.text, parsed.options, ())
+            if not chosen.asks:
+                await self._take(interaction, parsed.verb, parsed.text, parsed.options, (), answers=run)
+                return
+            before = f"{parsed.text} " if parsed.text else ""
+            row = parsed.verb
+            asked = Unfinished(row.work, row.name, before=before, options=parsed.options, answers=run)
+            await self.open(interaction, asked, title=chosen.label, label=chosen.asks)
 
     async def open(
         self,
@@ -134,7 +142,7 @@ class Intake:
             run = event_id(PLATFORM, here.space, str(interaction.id))
             kept = replace(asked, author=str(here.user)).kept()
             await self._app.house.offers.keep(here.space, run, KIND, [kept])
-            long = row.plain or bool(filled)
+            long = row.plain or bool(filled) or asked.answers != ""
             window = Window(
                 run,
                 title,
@@ -179,13 +187,19 @@ class Intake:
         if run is None:
             return
         async with self._told(interaction):
-            kept = await self._app.house.offers.get(placing.spot(interaction).space, run, KIND, 0)
+            space = placing.spot(interaction).space
+            kept = await self._app.house.offers.get(space, run, KIND, 0)
             asked = unfinished(kept) if kept is not None else None
             if asked is None or asked.author != str(interaction.user.id):
-                raise Sorry("edge.gone")
+                sent_before = await self._app.past(space, event_id(PLATFORM, space, _sent(run))) is not None
+                raise Sorry("edge.sent_before" if sent_before else "edge.gone")
             row, text = commands.verb(asked.work, asked.verb), asked.text(_entered(interaction))
-            await self._take(interaction, row, text, asked.options, asked.brought)
-            await self._app.house.offers.forget(placing.spot(interaction).space, run)
+            await self._take(
+                interaction, row, text, asked.options, asked.brought, window=run, answers=asked.answers
+            )
+            await self._app.house.offers.forget(space, run)
+            if not interaction.response.is_done():  # sent twice at once
+                raise Sorry("edge.sent_before")
 
     async def message(self, message: discord.Message, text: str) -> None:
         """Do what somebody wrote to the bot: `text` is the message without the bot's own name."""
@@ -255,8 +269,11 @@ class Intake:
         text: str,
         options: Mapping[str, OptionValue],
         files: tuple[File, ...],
+        *,
+        window: str = "",
+        answers: str = "",
     ) -> None:
-        """From an interaction that says everything to a run."""
+        """From an interaction that says everything to a run. Of a `window` it is one, however often that is sent."""
         here = placing.spot(interaction)
         if not (row.at_once or row.stops):  # for these nobody has to wait
             self._wait(here, works=row.ordered or row.background)
@@ -272,6 +289,9 @@ class Intake:
             threads=self._threads,
             locale=self.words(interaction).locale,
         )
+        if window:
+            made = replace(made, id=event_id(PLATFORM, here.space, _sent(window)))
+        made = replace(made, answers=answers)
 
         async def acknowledge() -> None:
             interaction.extras[_RUN] = made.id
@@ -314,20 +334,27 @@ class Window(ui.Modal):
         most: int = CHARS,
     ) -> None:
         super().__init__(
-            title=title[:LABEL_CHARS], custom_id=custom_ids.modal(run), timeout=float(TOKEN_SECONDS)
+            title=label_of(title, LABEL_CHARS), custom_id=custom_ids.modal(run), timeout=float(TOKEN_SECONDS)
         )
         typed: ui.TextInput[Window] = ui.TextInput(
             custom_id=TYPED,
             style=discord.TextStyle.paragraph if long else discord.TextStyle.short,
             default=filled or None,
-            placeholder=hint[:100] or None,
+            placeholder=hint[:HINT_CHARS] or None,
             required=required,
             max_length=most,
         )
-        self.add_item(ui.Label(text=label[:LABEL_CHARS], component=typed))
+        # A question may be longer than a label: then it stands below.
+        more = label_of(label, HINT_CHARS) if len(label) > LABEL_CHARS else None
+        self.add_item(ui.Label(text=label_of(label, LABEL_CHARS), description=more, component=typed))
 
     async def on_submit(self, interaction: discord.Interaction) -> None:
         """Nothing: every submission comes to the listener, whether or not this object is still there."""
+
+
+def _sent(window: str) -> str:
+    """The event that sending a window is: the same however often it is sent."""
+    return f"window:{window}"
 
 
 def _window_of(interaction: discord.Interaction) -> str | None:

@@ -7,7 +7,6 @@ too late, or from where it does not belong, gets a sentence that only the presse
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 from collections.abc import Awaitable, Callable
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import discord
 from discord.ui import ActionRow, Button, DynamicItem, Item, LayoutView, TextDisplay
 
-from bot.adapters import custom_ids, sources
+from bot.adapters import custom_ids, offered, sources
 from bot.adapters.discord.received.placing import spot
 from bot.adapters.discord.shown import telling
 from bot.adapters.discord.text.page import buttons_without
@@ -73,11 +72,11 @@ async def retry(press: Press, run: str) -> None:
 
 async def choose(press: Press, run: str, n: str) -> None:
     """As if the presser had typed the choice's line; nothing where it has none."""
-    kept = await press.client.app.house.offers.get(_space(press), run, "choice", int(n))
+    kept = await press.client.app.house.offers.get(_space(press), run, offered.KIND, int(n))
     if kept is None or await press.client.intake.hidden(press, run):
         await stale(press)
-    elif command := json.loads(kept)["command"]:
-        await press.client.intake.choose(press, command)
+    elif (chosen := offered.offered(kept)).command:
+        await press.client.intake.choose(press, chosen, run)
     else:  # the buttons stay: somebody else may think otherwise
         await telling.tell(press, press.client.intake.words(press)("buttons.dismissed"))
 

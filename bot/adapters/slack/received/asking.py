@@ -24,6 +24,7 @@ class Asked:
     """`plain`: it was no command. `response_url` is a secret, "" where there is none.
 
     `before`: the ts of the message with which the bot was called in, if what was said before that is to be known.
+    `answers`: see Request.
     """
 
     row: Verb
@@ -33,6 +34,7 @@ class Asked:
     plain: bool = False
     response_url: str = field(default="", repr=False)
     before: str = ""
+    answers: str = ""
 
     @property
     def admin(self) -> bool:
@@ -108,4 +110,5 @@ def request_of(
         () if row.bare else asked.files,
         person.locale,
         origin.kept(),
+        answers=asked.answers,
     )

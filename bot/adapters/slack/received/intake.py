@@ -28,7 +28,7 @@ from bot.adapters.slack.shown.whisper import show, tell
 from bot.adapters.slack.text.help import as_typed, help_page
 from bot.adapters.surface import SurfaceFault
 from bot.adapters.turns import Turns
-from bot.command_line import parse
+from bot.command_line import Parsed, parse
 from bot.events import File, OptionValue, Sorry
 from bot.faults import in_words
 from bot.requests import event_id
@@ -104,24 +104,28 @@ class Intake:
         ack: Ack,
         *,
         response_url: str = "",
+        answers: str = "",
     ) -> str:
         """Do what a row of the table does: the run's id, "" if it was refused, and told why."""
-        asked = Asked(row, text, options, response_url=response_url)
+        asked = Asked(row, text, options, response_url=response_url, answers=answers)
         return await self._once(here, event, ack, response_url, asked)
 
     async def choose(
-        self, here: Spot, event: str, command: str, ack: Ack, *, response_url: str = "", private: bool = False
+        self,
+        here: Spot,
+        event: str,
+        command: str,
+        ack: Ack,
+        *,
+        response_url: str = "",
+        private: bool = False,
+        answers: str = "",
     ) -> None:
         """Do what a line such as "/rules lookup Grappled" says. `private`: it was offered to one person alone."""
 
         async def asked() -> Asked:
-            parsed = parse(command)
-            if parsed.verb is None:
-                raise Sorry("edge.gone")
-            options = parsed.options
-            if private and parsed.verb.option("private") is not None:
-                options = {**options, "private": True}
-            return Asked(parsed.verb, parsed.text, options, response_url=response_url)
+            row, parsed = line_of(command, private=private)
+            return Asked(row, parsed.text, parsed.options, response_url=response_url, answers=answers)
 
         await self._once(here, event, ack, response_url, asked)
 
@@ -313,6 +317,16 @@ class Intake:
         # Nobody gets the bot to answer each of their messages without end.
         if not (here.message and self._slips.take(here.space, here.user)):
             await self.tell(here, said, response_url)
+
+
+def line_of(command: str, *, private: bool, asks: bool = False) -> tuple[Verb, Parsed]:
+    """What a choice's line says, to one person alone where it was offered so. `asks`: see `parse`. Raises Sorry."""
+    parsed = parse(command, asks=asks)
+    if parsed.verb is None:
+        raise Sorry("edge.gone")
+    if private and parsed.verb.option("private") is not None:
+        parsed.options["private"] = True
+    return parsed.verb, parsed
 
 
 async def unattended(what: str, doing: Coroutine[Any, Any, None]) -> None:

@@ -7,7 +7,6 @@ where it does not belong, gets a sentence that only the presser sees.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 from collections.abc import Awaitable, Callable
@@ -15,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from bot.adapters import custom_ids
+from bot.adapters import custom_ids, offered
+from bot.adapters.offered import Offered
 from bot.adapters.slack.placing import (
     Body,
     Spot,
@@ -26,7 +26,8 @@ from bot.adapters.slack.placing import (
     response_url,
     spot_of_interaction,
 )
-from bot.adapters.slack.received import sharing, sources
+from bot.adapters.slack.received import sharing, sources, windows
+from bot.adapters.slack.received.intake import line_of
 from bot.adapters.slack.text.elements import without_button
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.surface import SurfaceFault
@@ -101,21 +102,44 @@ async def retry(press: Press, run: str) -> None:
 
 async def choose(press: Press, run: str, n: str) -> None:
     """As if the presser had typed the choice's line; nothing where it has none."""
-    kept = await press.intake.app.house.offers.get(press.space, run, "choice", int(n))
+    kept = await press.intake.app.house.offers.get(press.space, run, offered.KIND, int(n))
     if kept is None or await press.intake.hidden(press.here, run):
         await _stale(press)
-    elif command := json.loads(kept)["command"]:
+        return
+    chosen = offered.offered(kept)
+    if chosen.asks and chosen.command:
+        await _ask(press, chosen, run)
+    elif chosen.command:
         await press.intake.choose(
             press.here,
             press.event,
-            command,
+            chosen.command,
             press.ack,
             response_url=press.response_url,
             private=alone(press.body),
+            answers=run,
         )
     else:  # the buttons stay: somebody else may think otherwise
         await press.ack()
         await press.tell("buttons.dismissed")
+
+
+async def _ask(press: Press, chosen: Offered, run: str) -> None:
+    """Open a window for the words that the choice asks for."""
+    row, parsed = line_of(chosen.command, private=alone(press.body), asks=True)
+    await windows.ask(
+        press.intake,
+        str(press.body.get("trigger_id", "")),
+        press.here,
+        press.event,
+        row,
+        parsed.options,
+        before=f"{parsed.text} " if parsed.text else "",
+        title=chosen.label,
+        label=chosen.asks,
+        answers=run,
+    )
+    await press.ack()
 
 
 async def show_sources(press: Press, run: str) -> None:

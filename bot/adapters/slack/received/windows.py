@@ -63,18 +63,27 @@ async def ask(
     label: str = "",
     shown: str = "",
     required: bool = True,
+    answers: str = "",
 ) -> None:
     """Open a window for the text that a request lacks, for the person who is `here`. Raises Sorry.
 
     What is typed stands between `before` and `after`, `filled` stands there already, `shown` is read above it.
-    `trigger` is good for three seconds; `event` is what triggered it.
+    `trigger` is good for three seconds; `event` is what triggered it. `answers` is the run whose choice did.
     """
     say = await intake.words(here)
     if row.admin and not (await intake.people.of(here, fresh=True)).admin:
         raise Sorry("app.admins", verb=row.path)
     intake.count(here)
     asked = Unfinished(
-        row.work, row.name, here.user, before, after, dict(options), channel=here.channel, thread=here.thread
+        row.work,
+        row.name,
+        here.user,
+        before,
+        after,
+        dict(options),
+        channel=here.channel,
+        thread=here.thread,
+        answers=answers,
     )
     run = event_id(PLATFORM, here.space, event)
     await intake.app.house.offers.keep(here.space, run, KIND, [asked.kept()])
@@ -85,7 +94,7 @@ async def ask(
             n,
             label[:1].upper() + label[1:],
             part,
-            hint="" if filled else _hint(row, say),
+            hint="" if filled or answers else _hint(row, say),
             required=required and n == 0,
         )
         for n, part in enumerate(parts(filled))
@@ -140,9 +149,10 @@ async def perform(
     text: str,
     options: Mapping[str, OptionValue],
     ack: AsyncAck,
+    answers: str = "",
 ) -> bool:
     """Whether it was taken in; if not, the person has been told why, and the window stays open for another try."""
-    if await intake.perform(here, _event(body), row, text, options, ack):
+    if await intake.perform(here, _event(body), row, text, options, ack, answers=answers):
         return True
     await wrong(ack, (await intake.words(here))("slack_window.refused"))
     return False
@@ -165,7 +175,7 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
         await wrong(ack, say("slack_window.empty"))
         return
     there = replace(here, channel=asked.channel, thread=asked.thread)
-    if await perform(intake, body, there, row, text, asked.options, ack):
+    if await perform(intake, body, there, row, text, asked.options, ack, asked.answers):
         await house.offers.forget(here.space, found["run"])
 
 

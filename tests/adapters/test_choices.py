@@ -1,0 +1,209 @@
+"""Choices of a scripted work, from press to run: on Discord and Slack over loopback, and in a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.adapters.pen import Pace, Pens
+from bot.adapters.terminal.conversation import Conversation
+from bot.adapters.terminal.feed import Feed
+from bot.adapters.terminal.outputs import JsonLines
+from bot.app import Acknowledge, App, Ticket
+from bot.events import Choice, Choices, Event, Request, Run, Stage, Text
+from bot.requests import request_from_json
+from tests.adapters.discord.line import Line, line
+from tests.adapters.slack.table import Table, table
+from tests.fakes.discord import Message
+from tests.fakes.house import Recorder, Script, open_scripted
+from tests.fakes.slack import Message as SlackMessage
+from tests.fakes.slack import View
+
+QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=1.0)
+HOSTILE = "--private /library remove x"
+ASKS = Choice("Do something else", "/rules ask --k 3 scene 7:", "What do you do?")
+
+
+async def echo(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("answer", "Answer")
+    yield Text(f"Did {run.request.text}")
+
+
+async def offers(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("scene", "Scene")
+    yield Text("It is dark.")
+    yield Choices("What now?", (Choice("Left", "/rules ask left"), ASKS))
+
+
+SCRIPTS: dict[str, Script] = defaultdict(lambda: echo, offers=offers)
+
+
+async def asked(app: App) -> list[Request]:
+    """Everything that has been asked, in its order."""
+    from storage.tables import inbox
+
+    async with app.house.database.read() as connection:
+        rows = await connection.execute(inbox.select().order_by(inbox.c.seq))
+        return [request_from_json(row.payload) for row in rows]
+
+
+async def ended(app: App, n: int) -> list[Request]:
+    """Everything that has been asked, once it is so much and has ended."""
+    async with asyncio.timeout(60):
+        while len(found := await asked(app)) < n:
+            pass
+        for one in found:
+            await app.ended(one.id)
+    return found
+
+
+@pytest.fixture
+async def on(tmp_path: Path) -> AsyncIterator[Line]:
+    async with line(tmp_path, SCRIPTS) as made:
+        made.client.pens = Pens(QUICK)
+        yield made
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Table]:
+    async with table(tmp_path, SCRIPTS, pace=QUICK) as made:
+        yield made
+
+
+async def offered(on: Line, what: str = "offers", label: str = "Left") -> Message:
+    """A message of the bot's with choices, in a thread."""
+    await on.discord.say(on.bia, on.channel, what, mention=True)
+
+    def found() -> list[Message]:
+        posts = [one for thread in on.channel.threads for one in thread.messages]
+        return [one for one in posts if any(label in button.label for button in one.buttons)]
+
+    return (await on.discord.until(found))[-1]
+
+
+async def test_on_discord_a_choice_asks_for_words_that_nothing_looks_into(on: Line) -> None:
+    message = await offered(on)
+    pressed = await on.discord.press(on.bia, message, ASKS.label)
+    assert pressed.modal is not None
+    assert pressed.modal["title"] == ASKS.label
+    (label,) = pressed.modal["components"]
+    assert label["label"] == ASKS.asks
+    await on.discord.submit(on.bia, pressed, {"text": HOSTILE})
+    first, second = await ended(on.app, 2)
+    assert (second.text, second.options) == (f"scene 7: {HOSTILE}", {"k": 3})
+    assert (second.author.id, second.answers) == (str(on.bia.id), first.id)
+    assert second.place == first.place
+
+
+async def test_on_discord_a_window_that_is_sent_twice_counts_once(on: Line) -> None:
+    message = await offered(on)
+    pressed = await on.discord.press(on.bia, message, ASKS.label)
+    await on.discord.submit(on.bia, pressed, {"text": "run"})
+    await ended(on.app, 2)
+    again = await on.discord.submit(on.bia, pressed, {"text": "hide"})
+    assert "I have this already" in again.text
+    assert [one.text for one in await asked(on.app)] == ["offers", "scene 7: run"]
+
+
+async def test_on_discord_a_long_question_stands_below_its_beginning() -> None:
+    from bot.adapters.discord.received.intake import Window
+
+    question = "What do you do now that the mill is burning and nobody listens to you?"
+    (made,) = Window("0" * 32, "x" * 60, question).to_dict()["components"]
+    assert len(made["label"]) <= 45
+    assert made["description"] == question
+
+
+async def offered_on_slack(at: Table, what: str = "offers", label: str = "Left") -> SlackMessage:
+    await at.slack.say(at.ana, at.channel, f"{at.team.bot.mention} {what}")
+
+    def found() -> list[SlackMessage]:
+        return [one for one in at.channel.everything if label in json.dumps(one.blocks)]
+
+    return (await at.slack.until(found))[-1]
+
+
+async def window(at: Table) -> View:
+    return (await at.slack.until(lambda: [one for one in at.slack.views if one.open]))[-1]
+
+
+async def test_on_slack_a_choice_asks_for_words_that_nothing_looks_into(at: Table) -> None:
+    message = await offered_on_slack(at)
+    await at.slack.press(at.ana, message, ASKS.label)
+    view = await window(at)
+    (field,) = view.blocks
+    assert field["label"]["text"] == ASKS.asks
+    sent = await at.slack.submit(at.ana, view, {"text:0": {"text": HOSTILE}})
+    first, second = await ended(at.app, 2)
+    assert (second.text, second.options) == (f"scene 7: {HOSTILE}", {"k": 3})
+    assert (second.author.id, second.answers, second.place) == (at.ana.id, first.id, first.place)
+    at.slack.redeliver(sent)
+    await at.slack.until(lambda: len(sent.tries) > 1)
+    assert len(await asked(at.app)) == 2
+
+
+async def lines(app: App, *typed: str, conversation: Conversation | None = None) -> list[dict[str, Any]]:
+    """What `chat --json` answers."""
+
+    async def opened() -> App:
+        return app
+
+    async def given() -> AsyncIterator[str]:
+        for one in typed:
+            yield one
+
+    out = io.BytesIO()
+    feed = Feed(conversation or Conversation("en", None), JsonLines(out), overtake=False)
+    await feed.run(opened(), given())
+    return [json.loads(one) for one in out.getvalue().decode().splitlines()]
+
+
+async def in_terminal(data: Path, *typed: str) -> tuple[list[dict[str, Any]], list[Request]]:
+    """What lines are answered with, and what they asked for."""
+    recorder = Recorder()
+    app = await open_scripted(data, SCRIPTS, recorder)
+    seen: list[Request] = []
+    perform = app.perform
+
+    async def noted(request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
+        seen.append(request)
+        return await perform(request, acknowledge)
+
+    app.perform = noted  # type: ignore[method-assign]
+    return await lines(app, *typed), seen
+
+
+async def test_in_a_terminal_the_next_line_is_the_words(tmp_path: Path) -> None:
+    events, (first, second, third) = await in_terminal(
+        tmp_path, "offers", ASKS.command, "--private is a word", "and this a question"
+    )
+    assert (second.text, second.options) == ("scene 7: --private is a word", {"k": 3})
+    assert second.answers == first.id
+    assert (third.text, third.answers) == ("and this a question", "")
+    (question,) = [one for one in events if one["event"] == "notice"]
+    assert question["text"] == "What do you do? (type the answer; / leaves)"
+    (choices,) = [one for one in events if one["event"] == "choices"]
+    assert choices["choices"][1] == {"label": ASKS.label, "command": ASKS.command, "asks": ASKS.asks}
+    assert [one["status"] for one in events if one["event"] == "done"] == ["done"] * 4
+
+
+async def test_in_a_terminal_a_slash_leaves_the_question(tmp_path: Path) -> None:
+    events, requests = await in_terminal(
+        tmp_path, "offers", ASKS.command, "/", ASKS.command, "/rules ask left", "right"
+    )
+    assert [one.text for one in requests] == ["offers", "left", "right"]
+    assert [one.answers != "" for one in requests] == [False, True, False]
+    assert "All right, nothing was begun." in [one.get("text") for one in events]
+
+
+async def test_who_types_the_words_with_the_command_is_asked_nothing(tmp_path: Path) -> None:
+    events, requests = await in_terminal(tmp_path, "offers", f"{ASKS.command} -- --private")
+    assert [one.text for one in requests] == ["offers", "scene 7: --private"]
+    assert not [one for one in events if one["event"] == "notice"]
