@@ -128,10 +128,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The run ends by offering these; a press is a new request."""
+    """The run ends by offering these; a press is a new request.
+
+    Once one is `taken`, by its index, they stand there as they were, and can be pressed no more.
+    """
 
     prompt: str
     choices: tuple[Choice, ...]
+    taken: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

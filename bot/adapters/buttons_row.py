@@ -13,6 +13,7 @@ PER_ROW = 5
 """Buttons that an action row of Discord's holds (its documentation, "Action Row"); Slack's rows hold more."""
 
 MOST_CHOICES = 10
+TAKEN = "✓"
 MOST_GROUPS = 4
 """A message of Discord's without layout has five rows; one is for the controls."""
 
@@ -23,14 +24,20 @@ class Button:
     label: str = ""
     emoji: str = ""
     loud: bool = False
+    disabled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A row of choices under its prompt, which is one line; "" where the row goes on with the one before."""
+    """A row of choices under its prompt, which is one line; "" where the row goes on with the one before.
+
+    `over`: none of them can be pressed any more. `taken` is the label of the one that was, in the row of its prompt.
+    """
 
     prompt: str
     buttons: tuple[Button, ...]
+    over: bool = False
+    taken: str = ""
 
 
 def label(text: str, most: int, size: Callable[[str], int] = len) -> str:
@@ -48,15 +55,19 @@ def offers(sheet: Sheet, run: str, most: int, size: Callable[[str], int] = len) 
     rows: list[Offer] = []
     number, shown = sheet.first_choice, 0
     for group in sheet.choices:
-        buttons = []
-        for choice in group.choices:
+        buttons, over, taken = [], group.taken is not None, ""
+        for n, choice in enumerate(group.choices):
+            named = f"{TAKEN} {choice.label}" if n == group.taken else choice.label
+            taken = label(named, most, size) if n == group.taken else taken
             if shown < MOST_CHOICES:
-                buttons.append(Button(custom_ids.choice(run, number), label(choice.label, most, size)))
+                id = custom_ids.choice(run, number)
+                buttons.append(Button(id, label(named, most, size), disabled=over))
                 shown += 1
             number += 1
         for at in range(0, len(buttons), PER_ROW):
             prompt = " ".join(clean(group.prompt).split()) if at == 0 else ""
-            rows.append(Offer(prompt, tuple(buttons[at : at + PER_ROW])))
+            row = tuple(buttons[at : at + PER_ROW])
+            rows.append(Offer(prompt, row, over, taken if at == 0 else ""))
     return rows[:MOST_GROUPS]
 
 

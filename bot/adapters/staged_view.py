@@ -13,9 +13,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Generic, assert_never
 
 from bot import commands
-from bot.adapters import rolling
+from bot.adapters import offered, rolling
 from bot.adapters.homes import Home, Links, Overflow, Way
-from bot.adapters.offered import Offered
 from bot.adapters.pen import Pens
 from bot.adapters.screen import FIRST, Screen, Staged
 from bot.adapters.sheet import Facts, Sheet
@@ -23,7 +22,6 @@ from bot.adapters.surface import AnyPage, Form, Gone, Later, Mark, Refused, Shut
 from bot.events import (
     Attachment,
     Changed,
-    Choice,
     Choices,
     Citation,
     Elsewhere,
@@ -124,19 +122,20 @@ class StagedView(Generic[AnyPage]):
         row = await self._outbox.get(self._space, self._run, changed.stage)
         if row is None or row.message_id is None:
             return
-        offered = await self._offers.all(self._space, self._run, "choice")
+        before = await self._offers.all(self._space, self._run, offered.KIND)
         self._sources = await self._offers.all(self._space, self._run, "source")
         shown = await self._outbox.stages(self._space, self._run)
         self._changes_last = [key for key in shown if key not in self._taken][-1] == changed.stage
         self._ended = "done"
         sheet = Sheet(changed.stage, changed.title, growing=False)
         self._screen.begin(sheet, row)
-        new = [Offered(one.label, one.command, one.asks).kept() for one in _choices(changed)]
-        sheet.first_choice = _index(new, offered)
+        groups = [one for one in changed.contents if isinstance(one, Choices)]
+        new = [one.kept() for group in groups for one in offered.offers(group)]
+        sheet.first_choice = offered.index([one for group in groups for one in group.choices], before)
         for content in changed.contents or (Text(self._say("page.withdrawn")),):
             await self._take(content)
         # Those of before stay: their numbers stand in messages that are there.
-        self._choices = offered[: sheet.first_choice] + new + offered[sheet.first_choice + len(new) :]
+        self._choices = before[: sheet.first_choice] + new + before[sheet.first_choice + len(new) :]
         self._sources = list(dict.fromkeys(self._sources))
         await self._keep_offers()
         self._screen.open()
@@ -239,9 +238,9 @@ class StagedView(Generic[AnyPage]):
             case Citation():
                 sheet.citations.append(event)
                 self._sources.append(json.dumps(asdict(event), ensure_ascii=False))
-            case Choices(choices=choices):
+            case Choices():
                 sheet.choices.append(event)
-                self._choices += [Offered(one.label, one.command, one.asks).kept() for one in choices]
+                self._choices += [one.kept() for one in offered.offers(event)]
             case Picture() | Attachment():
                 sheet.files.append(event)
             case Elsewhere():
@@ -274,7 +273,7 @@ class StagedView(Generic[AnyPage]):
         counted = (len(self._choices), len(self._sources))
         if self._kept != counted:
             try:
-                await self._offers.keep(self._space, self._run, "choice", self._choices)
+                await self._offers.keep(self._space, self._run, offered.KIND, self._choices)
                 await self._offers.keep(self._space, self._run, "source", self._sources)
             except StorageFault as fault:  # a press will say that it comes too late
                 _log.warning("run %s: what its buttons offer could not be kept: %s", self._run, fault)
@@ -295,10 +294,10 @@ class StagedView(Generic[AnyPage]):
     def _facts(self, last: bool) -> Facts:
         ended = self._ended or ""
         verb = commands.verb(self._request.work, self._request.verb)
-        offered = [
-            one for staged in self._screen.stages for group in staged.sheet.choices for one in group.choices
-        ]
-        begun = all(one.command for one in offered)  # else nothing was yet, and there is nothing to judge
+        groups = [group for staged in self._screen.stages for group in staged.sheet.choices]
+        begun = all(
+            one.command for group in groups for one in group.choices
+        )  # else nothing was yet, and there is nothing to judge
         rated = begun and verb.ordered and not verb.background and not verb.bare
         last = last and self._changes_last
         return Facts(
@@ -332,18 +331,6 @@ class StagedView(Generic[AnyPage]):
             _log.info("run %s: its end is told to everybody: %s", self._run, fault)
             return False
         return True
-
-
-def _choices(changed: Changed) -> list[Choice]:
-    return [one for group in changed.contents if isinstance(group, Choices) for one in group.choices]
-
-
-def _index(new: list[str], offered: list[str]) -> int:
-    """Where the new choices stand among what the run has offered: at its end, unless they are there already."""
-    for at in range(len(offered) - len(new) + 1):
-        if offered[at : at + len(new)] == new:
-            return at
-    return len(offered)
 
 
 def _waits(sheet: Sheet) -> bool:

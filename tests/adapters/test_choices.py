@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import io
 import json
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,15 @@ import pytest
 from bot.adapters.pen import Pace, Pens
 from bot.adapters.terminal.conversation import Conversation
 from bot.adapters.terminal.feed import Feed
-from bot.adapters.terminal.outputs import JsonLines
+from bot.adapters.terminal.markdown import Ink
+from bot.adapters.terminal.outputs import JsonLines, PlainOutput, PlainScreen
 from bot.app import Acknowledge, App, Ticket
-from bot.events import Choice, Choices, Event, Request, Run, Stage, Text
+from bot.events import Changed, Choice, Choices, Event, Request, Run, Stage, Text
 from bot.requests import request_from_json
 from tests.adapters.discord.line import Line, line
 from tests.adapters.slack.table import Table, table
 from tests.fakes.discord import Message
+from tests.fakes.discord.messages import walk
 from tests.fakes.house import Recorder, Script, open_scripted
 from tests.fakes.slack import Message as SlackMessage
 from tests.fakes.slack import View
@@ -42,7 +46,25 @@ async def offers(run: Run) -> AsyncGenerator[Event, None]:
     yield Choices("What now?", (Choice("Left", "/rules ask left"), ASKS))
 
 
-SCRIPTS: dict[str, Script] = defaultdict(lambda: echo, offers=offers)
+QUESTION = Choices("Is it worth that?", (Choice("Go on", "/rules ask go on"), Choice("Leave it", "")))
+
+
+async def asks_first(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("cost", "Cost")
+    yield Text("Much.")
+    yield QUESTION
+
+
+async def goes_on(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("answer", "Answer")
+    contents = (Text("Much."), replace(QUESTION, taken=0))
+    yield Changed(run.request.answers, "cost", "Cost", contents)
+    yield Text("It went on.")
+
+
+SCRIPTS: dict[str, Script] = defaultdict(
+    lambda: echo, {"offers": offers, "asks first": asks_first, "go on": goes_on}
+)
 
 
 async def asked(app: App) -> list[Request]:
@@ -147,6 +169,59 @@ async def test_on_slack_a_choice_asks_for_words_that_nothing_looks_into(at: Tabl
     at.slack.redeliver(sent)
     await at.slack.until(lambda: len(sent.tries) > 1)
     assert len(await asked(at.app)) == 2
+
+
+async def test_on_discord_what_was_taken_is_greyed_out(on: Line) -> None:
+    message = await offered(on, "asks first", "Go on")
+    await on.discord.press(on.bia, message, "Go on")
+    taken = [("✓ Go on", True), ("Leave it", True)]
+    await on.discord.until(lambda: [(one.label, one.disabled) for one in message.buttons] == taken)
+    assert "Much." in message.text
+    assert await on.app.house.offers.get(str(on.guild.id), (await ended(on.app, 2))[0].id, "choice", 0)
+    (pressed,) = [one for one in message.buttons if one.label == "✓ Go on"]
+    late = await presses_anyway(on, message, str(pressed.custom_id))
+    assert late == "This has been chosen already."
+    assert len(await asked(on.app)) == 2
+
+
+async def presses_anyway(on: Line, message: Message, custom_id: str) -> str:
+    """As somebody does whose client has not heard of the change yet: what they are told."""
+    for one in walk(message.components):
+        one.pop("disabled", None)
+    return (await on.discord.press(on.bia, message, custom_id)).text
+
+
+async def test_on_slack_what_was_taken_is_a_line(at: Table) -> None:
+    message = await offered_on_slack(at, "asks first", "Go on")
+    before = copy.deepcopy(message.blocks)
+    await at.slack.press(at.ana, message, "Go on")
+    await at.slack.until(lambda: "✓ Go on" in message.shown)
+    assert "Much." in message.shown
+    assert "Leave it" not in message.shown
+    await ended(at.app, 2)
+    message.blocks = before
+    await at.slack.press(at.bia, message, "Go on")
+    assert (await at.whispered(at.bia)).shown == "This has been chosen already."
+    assert len(await asked(at.app)) == 2
+
+
+async def test_in_a_terminal_what_was_taken_is_shown_once_more(tmp_path: Path) -> None:
+    conversation, out = Conversation("en", None), io.StringIO()
+    app = await open_scripted(tmp_path, SCRIPTS, Recorder())
+    output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), conversation.say, tmp_path / "files")
+
+    async def opened() -> App:
+        return app
+
+    async def given() -> AsyncIterator[str]:
+        for one in ("asks first", "/rules ask go on"):
+            yield one
+
+    await Feed(conversation, output, overtake=False).run(opened(), given())
+    shown = [one for one in out.getvalue().splitlines() if one]
+    assert "  Go on  /rules ask go on" in shown
+    changed = shown.index("▍ Cost  (changed: this is what it says now)")
+    assert shown[changed + 1 : changed + 5] == ["Much.", "Is it worth that?", "✓ Go on", "  Leave it"]
 
 
 async def lines(app: App, *typed: str, conversation: Conversation | None = None) -> list[dict[str, Any]]:

@@ -117,9 +117,11 @@ class Conversation:
         return _Watched(view, request.id, self) if request.place == self.place else view
 
     def offer(self, run: str, choices: Choices) -> None:
-        """From now on a line that is one of these commands chooses it."""
+        """From now on a line that is one of these commands chooses it, unless one of them is taken."""
         for one in choices.choices:
-            if one.command:
+            if choices.taken is not None:
+                self._offered.pop(one.command.strip(), None)
+            elif one.command:
                 self._offered[one.command.strip()] = run, one
                 self._offered.move_to_end(one.command.strip())
         while len(self._offered) > MOST_OFFERED:

@@ -89,7 +89,7 @@ def make(house: House, runs: Runs) -> Work:
     settings = _settings(house)
     snapshots = Snapshots(house.config, house.models, house.prompts, house.sessions, settings, house.earlier)
     keeping = Keeping(house.councils, house.ledger)
-    asking = Asking(house.models, house.sessions, snapshots, keeping, house.config.council.mini)
+    asking = Asking(house.models, house.sessions, snapshots, keeping, house.offers, house.config.council.mini)
     return Council(asking, settings, Showing(house.councils), Stats(house.councils))
 
 

@@ -75,7 +75,9 @@ async def choose(press: Press, run: str, n: str) -> None:
     kept = await press.client.app.house.offers.get(_space(press), run, offered.KIND, int(n))
     if kept is None or await press.client.intake.hidden(press, run):
         await stale(press)
-    elif (chosen := offered.offered(kept)).command:
+    elif (chosen := offered.offered(kept)).over:
+        await telling.tell(press, press.client.intake.words(press)("buttons.taken"))
+    elif chosen.command:
         await press.client.intake.choose(press, chosen, run)
     else:  # the buttons stay: somebody else may think otherwise
         await telling.tell(press, press.client.intake.words(press)("buttons.dismissed"))

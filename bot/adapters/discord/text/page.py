@@ -150,6 +150,7 @@ def _button(one: Button, row: int | None = None) -> ui.Button[Any]:
         label=one.label or None,
         emoji=one.emoji or None,
         custom_id=one.custom_id,
+        disabled=one.disabled,
         row=row,
     )
 

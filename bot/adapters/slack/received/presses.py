@@ -107,7 +107,10 @@ async def choose(press: Press, run: str, n: str) -> None:
         await _stale(press)
         return
     chosen = offered.offered(kept)
-    if chosen.asks and chosen.command:
+    if chosen.over:
+        await press.ack()
+        await press.tell("buttons.taken")
+    elif chosen.asks and chosen.command:
         await _ask(press, chosen, run)
     elif chosen.command:
         await press.intake.choose(
