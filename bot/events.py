@@ -169,6 +169,14 @@ class Elsewhere:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A line, named `title`, that leads to the first message of another run of this space."""
+
+    run: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Speak:
     """Words for the voice channel, or for an audio clip: spoken once, whatever a crash repeats.
 
@@ -205,7 +213,7 @@ class Answered:
 
 
 Shown: TypeAlias = (
-    Stage | Text | Status | Citation | Choices | Picture | Attachment | Elsewhere | Notice | Failed
+    Stage | Text | Status | Citation | Choices | Picture | Attachment | Elsewhere | Link | Notice | Failed
 )
 """What a view shows of its run."""
 

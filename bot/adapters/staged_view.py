@@ -27,6 +27,7 @@ from bot.events import (
     Elsewhere,
     Ended,
     Failed,
+    Link,
     Notice,
     Picture,
     Request,
@@ -245,6 +246,8 @@ class StagedView(Generic[AnyPage]):
                 sheet.files.append(event)
             case Elsewhere():
                 sheet.links.append(await self._links.line(event))
+            case Link():
+                sheet.links.append(await self._links.link(event))
             case Notice(text=text):
                 sheet.notices.append(self._spoken(text))
             case Failed(text=text):

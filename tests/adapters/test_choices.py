@@ -20,10 +20,10 @@ from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.markdown import Ink
 from bot.adapters.terminal.outputs import JsonLines, PlainOutput, PlainScreen
 from bot.app import Acknowledge, App, Ticket
-from bot.events import Changed, Choice, Choices, Event, Request, Run, Stage, Text
+from bot.events import Changed, Choice, Choices, Event, Link, Request, Run, Stage, Text
 from bot.requests import request_from_json
 from tests.adapters.discord.line import Line, line
-from tests.adapters.slack.table import Table, table
+from tests.adapters.slack.table import Scripts, Table, table
 from tests.fakes.discord import Message
 from tests.fakes.discord.messages import walk
 from tests.fakes.house import Recorder, Script, open_scripted
@@ -222,6 +222,67 @@ async def test_in_a_terminal_what_was_taken_is_shown_once_more(tmp_path: Path) -
     assert "  Go on  /rules ask go on" in shown
     changed = shown.index("▍ Cost  (changed: this is what it says now)")
     assert shown[changed + 1 : changed + 5] == ["Much.", "Is it worth that?", "✓ Go on", "  Leave it"]
+
+
+async def leads(run: Run) -> AsyncGenerator[Event, None]:
+    """To every run that its text names."""
+    yield Stage("links", "Links")
+    for one in run.request.text.split()[1:]:
+        yield Link(one, f"<@1> *{one[:4]}* https://evil.example")
+
+
+class Leading(Scripts):
+    """What begins with "leads" leads to the runs that it names."""
+
+    def __missing__(self, text: str) -> Script:
+        return leads if text.startswith("leads") else echo
+
+
+async def test_on_discord_a_link_leads_to_a_runs_first_message_of_this_space(tmp_path: Path) -> None:
+    async with line(tmp_path, Leading()) as on:
+        await on.discord.say(on.bia, on.channel, "one", mention=True)
+        (one,) = await ended(on.app, 1)
+        message = await posted(on, "Did one")
+        other = on.discord.guild("Other")
+        other.join(on.bia)
+        far = other.text("far")
+        await on.discord.say(on.bia, far, "two", mention=True)
+        two = (await ended(on.app, 2))[1]
+        await on.discord.say(on.bia, on.channel, f"leads {one.id} {two.id} {'0' * 32}", mention=True)
+        links = (await posted(on, "Links")).text
+        url = f"https://discord.com/channels/{on.guild.id}/{message.channel.id}/{message.id}"
+        assert f"]({url})" in links
+        assert links.count("](") == 1
+        assert "https://evil" not in links
+        assert "<@1>" not in links
+
+
+async def posted(on: Line, text: str) -> Message:
+    def found() -> list[Message]:
+        places = [one for guild in on.discord.world.guilds.values() for one in guild.threads]
+        posts = [one for thread in places for one in thread.messages]
+        return [one for one in posts if text in one.text and not any("stop" in str(b) for b in one.buttons)]
+
+    return (await on.discord.until(found))[-1]
+
+
+async def test_on_slack_a_link_leads_to_a_runs_first_message_of_this_space(tmp_path: Path) -> None:
+    async with table(tmp_path, Leading(), pace=QUICK) as at:
+        await at.slack.say(at.ana, at.channel, f"{at.team.bot.mention} one")
+        (one,) = await ended(at.app, 1)
+        await at.slack.say(at.ana, at.channel, f"{at.team.bot.mention} leads {one.id} {'0' * 32}")
+        await ended(at.app, 2)
+        answers = [post for root in at.channel.messages for post in root.thread if post.user is at.team.bot]
+        first, links = answers
+        assert f"/archives/{at.channel.id}/p{first.ts.replace('.', '')}" in links.shown
+        assert links.shown.count("slack.com/archives") == 1
+        assert links.mentions == []
+
+
+async def test_in_a_terminal_a_link_is_its_title(tmp_path: Path) -> None:
+    events = await lines(await open_scripted(tmp_path, Leading(), Recorder()), "leads 1234")
+    (link,) = [one for one in events if one["event"] == "link"]
+    assert (link["run"], link["title"]) == ("1234", "<@1> *1234* https://evil.example")
 
 
 async def lines(app: App, *typed: str, conversation: Conversation | None = None) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from bot.events import (
     Elsewhere,
     Ended,
     Failed,
+    Link,
     Notice,
     Picture,
     Shown,
@@ -165,6 +166,8 @@ class TerminalView:
                 await self._block([ink.wrap(say("terminal.saved", path=saved))])
             case Elsewhere(place=place, title=title):
                 await self._block([ink.wrap(f"→ {clean(title)}  {ink(clean(place.thread), DIM)}")])
+            case Link(title=title):
+                await self._block([ink.wrap(f"→ {clean(title)}")])
             case Notice(text=text):
                 await self._block([ink(ink.wrap(clean(text), "· ", "  "), YELLOW)])
             case Failed(text=text):

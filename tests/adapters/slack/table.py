@@ -210,7 +210,7 @@ async def table(
         team = slack.workspace("Table")
         told = replace(SlackConfig(api_base=slack.api, connections=1), **settings)
         config = replace(load(data=migrated.folder(data), environ={}), slack=told)
-        known = Scripts(scripts or {})
+        known = scripts if isinstance(scripts, Scripts) else Scripts(scripts or {})
         app = await open_scripted(data, known, Recorder())
         bot = Bot(app, config, Credentials(slack.bot_token, slack.app_token), words("en"))
         bot.record, bot.scripts, bot.plain = Record(), known, not record

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from bot import commands
 from bot.adapters.slack.placing import Origin, origin_of
-from bot.adapters.slack.shown.heading import ASKED, PLAN, Plan
-from bot.adapters.slack.shown.home import POINTER, SlackHome
+from bot.adapters.slack.shown.heading import Plan
+from bot.adapters.slack.shown.home import OWN, SlackHome
 from bot.adapters.slack.text.help import as_typed
 from bot.adapters.slack.text.render import pages
 from bot.adapters.staged_view import StagedView
@@ -80,7 +80,7 @@ def slack_view(
         pages=pages,
         folded=None,
         spoken=partial(as_typed, thread=in_thread),
-        taken=(ASKED, PLAN, POINTER),
+        taken=OWN,
         private=origin.private,
         alone=origin.home == "alone",
         share="page.share_there" if origin.home == "direct" else "page.share",
@@ -106,7 +106,7 @@ def view_factory(house: House, workspaces: Workspaces, pens: Pens) -> Callable[[
 
     def view(run: str, request: Request, outbox: Outbox) -> View:
         origin = origin_of(request.origin)
-        home = SlackHome(workspaces, request, origin, outbox, house.offers, house.threads, pens)
+        home = SlackHome(workspaces, request, origin, outbox, house.offers, house.threads, pens, house.inbox)
         return slack_view(run, request, origin, outbox, house.offers, home, pens)
 
     return view
