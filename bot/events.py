@@ -130,11 +130,14 @@ class Choice:
 class Choices:
     """The run ends by offering these; a press is a new request.
 
+    With `votes` it is the presser's vote, the last one of each person counts, and the buttons say how many there are.
+    It is a request only where the choice has a command, too. In a terminal there is nobody to vote with.
     Once one is `taken`, by its index, they stand there as they were, and can be pressed no more.
     """
 
     prompt: str
     choices: tuple[Choice, ...]
+    votes: bool = False
     taken: int | None = None
 
 

@@ -41,6 +41,7 @@ from storage.sessions import Sessions
 from storage.shelves import Shelves
 from storage.threads import Threads
 from storage.vectors import Vectors
+from storage.votes import Votes
 from storage.withdrawals import Withdrawals
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class House:
     threads: Threads
     offers: Offers
     feedback: Feedback
+    votes: Votes
     withdrawals: Withdrawals
     marks: Marks
     councils: Councils
@@ -114,6 +116,7 @@ class House:
             threads=Threads(database),
             offers=Offers(database),
             feedback=Feedback(database),
+            votes=Votes(database),
             withdrawals=Withdrawals(database),
             marks=Marks(database),
             councils=Councils(database),

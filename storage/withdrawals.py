@@ -14,14 +14,14 @@ class Withdrawals:
         self._db = db
 
     async def withdraw(self, space: str, run: str, payload: str, title: str = "") -> bool:
-        """Keep `payload` of the request, stopped unless it has ended, and neither exchange, offers nor council.
+        """Keep `payload` of the request, stopped unless it has ended, and neither exchange, offers, votes nor council.
 
         A conversation of the same person and place that is called `title`, by the request's own words, loses
         its name. False, changing nothing, where this space has no such run.
         """
         from sqlalchemy import case
 
-        from storage.tables import councils, exchanges, inbox, offers, sessions
+        from storage.tables import councils, exchanges, inbox, offers, sessions, votes
 
         mine = (inbox.c.space == space, inbox.c.id == run)
         unfinished = inbox.c.state.in_(UNFINISHED)
@@ -32,7 +32,7 @@ class Withdrawals:
             # In one with the words: a run without any must not be brought back by a crash.
             state = case((unfinished, "stopped"), else_=inbox.c.state)
             await connection.execute(inbox.update().where(*mine).values(payload=payload, state=state))
-            for kept in (exchanges, offers, councils):
+            for kept in (exchanges, offers, votes, councils):
                 await connection.execute(kept.delete().where(kept.c.space == space, kept.c.run_id == run))
             named = (
                 sessions.c.space == space,

@@ -50,6 +50,12 @@ def label(text: str, most: int, size: Callable[[str], int] = len) -> str:
     return words.rstrip() + "…"
 
 
+def counted(text: str, votes: int, most: int, size: Callable[[str], int] = len) -> str:
+    """The label with its votes, where it has any."""
+    behind = f" · {votes}" if votes else ""
+    return label(text, most - size(behind), size) + behind
+
+
 def offers(sheet: Sheet, run: str, most: int, size: Callable[[str], int] = len) -> list[Offer]:
     """The stage's choices, the first ten, by prompt; labels at most so long."""
     rows: list[Offer] = []
@@ -58,10 +64,10 @@ def offers(sheet: Sheet, run: str, most: int, size: Callable[[str], int] = len) 
         buttons, over, taken = [], group.taken is not None, ""
         for n, choice in enumerate(group.choices):
             named = f"{TAKEN} {choice.label}" if n == group.taken else choice.label
-            taken = label(named, most, size) if n == group.taken else taken
+            named = counted(named, sheet.counts.get(number, 0), most, size)
+            taken = named if n == group.taken else taken
             if shown < MOST_CHOICES:
-                id = custom_ids.choice(run, number)
-                buttons.append(Button(id, label(named, most, size), disabled=over))
+                buttons.append(Button(custom_ids.choice(run, number), named, disabled=over))
                 shown += 1
             number += 1
         for at in range(0, len(buttons), PER_ROW):

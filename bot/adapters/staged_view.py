@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Generic, assert_never
 
@@ -42,6 +43,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from storage.offers import Offers
     from storage.outbox import Outbox
+    from storage.votes import Votes
 
 FLUSH_S = 25.0
 """How long the end of a run waits for its last messages; they are tried on beyond that."""
@@ -75,13 +77,15 @@ class StagedView(Generic[AnyPage]):
         roll_after_s: float | None = None,
         overflow: Overflow[AnyPage] | None = None,
         wordless: Callable[[AnyPage], bool] = lambda page: False,
+        votes: Votes | None = None,
     ) -> None:
         """`pages`, `folded` and `wordless`: see Screen. `spoken` makes a work's sentence the platform's.
 
         `taken` are keys by which the adapter has messages of its own in the outbox. `private`: only the asker
         sees this one's, and `share` is the key of what the button says that shows it to all. `alone`: the asker is
         told all of it at once, by `home.response`, when it has ended.
-        After `roll_after_s` a message that still grows goes on in another. `overflow`: see there.
+        After `roll_after_s` a message that still grows goes on in another. `overflow`: see there. `votes`: what has
+        been voted for already, as after a crash.
         """
         self._run = run
         self._request = request
@@ -94,6 +98,7 @@ class StagedView(Generic[AnyPage]):
         self._space = request.place.space
         self._outbox = outbox
         self._offers = offers
+        self._votes = votes
         self._home = home
         self._links = links
         self._spoken = spoken
@@ -131,12 +136,13 @@ class StagedView(Generic[AnyPage]):
         sheet = Sheet(changed.stage, changed.title, growing=False)
         self._screen.begin(sheet, row)
         groups = [one for one in changed.contents if isinstance(one, Choices)]
-        new = [one.kept() for group in groups for one in offered.offers(group)]
-        sheet.first_choice = offered.index([one for group in groups for one in group.choices], before)
+        choices = [one for group in groups for one in group.choices]
+        sheet.first_choice = offered.index(choices, before, changed.stage)
+        self._choices = before[: sheet.first_choice]
         for content in changed.contents or (Text(self._say("page.withdrawn")),):
             await self._take(content)
         # Those of before stay: their numbers stand in messages that are there.
-        self._choices = before[: sheet.first_choice] + new + before[sheet.first_choice + len(new) :]
+        self._choices += before[len(self._choices) :]
         self._sources = list(dict.fromkeys(self._sources))
         await self._keep_offers()
         self._screen.open()
@@ -241,7 +247,11 @@ class StagedView(Generic[AnyPage]):
                 self._sources.append(json.dumps(asdict(event), ensure_ascii=False))
             case Choices():
                 sheet.choices.append(event)
-                self._choices += [one.kept() for one in offered.offers(event)]
+                first = len(self._choices)
+                self._choices += [one.kept() for one in offered.offers(event, first, sheet.key)]
+                if event.votes and self._votes is not None:
+                    with suppress(StorageFault):  # the next press will show them
+                        sheet.counts |= await self._votes.counts(self._space, self._run, first)
             case Picture() | Attachment():
                 sheet.files.append(event)
             case Elsewhere():
@@ -298,9 +308,8 @@ class StagedView(Generic[AnyPage]):
         ended = self._ended or ""
         verb = commands.verb(self._request.work, self._request.verb)
         groups = [group for staged in self._screen.stages for group in staged.sheet.choices]
-        begun = all(
-            one.command for group in groups for one in group.choices
-        )  # else nothing was yet, and there is nothing to judge
+        # Else nothing was yet, and there is nothing to judge.
+        begun = all(one.command for group in groups if not group.votes for one in group.choices)
         rated = begun and verb.ordered and not verb.background and not verb.bare
         last = last and self._changes_last
         return Facts(

@@ -6,7 +6,6 @@ import asyncio
 import copy
 import io
 import json
-from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from bot.adapters.counting import Counts
 from bot.adapters.pen import Pace, Pens
 from bot.adapters.terminal.conversation import Conversation
 from bot.adapters.terminal.feed import Feed
@@ -62,11 +62,6 @@ async def goes_on(run: Run) -> AsyncGenerator[Event, None]:
     yield Text("It went on.")
 
 
-SCRIPTS: dict[str, Script] = defaultdict(
-    lambda: echo, {"offers": offers, "asks first": asks_first, "go on": goes_on}
-)
-
-
 async def asked(app: App) -> list[Request]:
     """Everything that has been asked, in its order."""
     from storage.tables import inbox
@@ -88,14 +83,15 @@ async def ended(app: App, n: int) -> list[Request]:
 
 @pytest.fixture
 async def on(tmp_path: Path) -> AsyncIterator[Line]:
-    async with line(tmp_path, SCRIPTS) as made:
+    async with line(tmp_path, Play()) as made:
         made.client.pens = Pens(QUICK)
+        made.client.counts = Counts(made.client.pens)
         yield made
 
 
 @pytest.fixture
 async def at(tmp_path: Path) -> AsyncIterator[Table]:
-    async with table(tmp_path, SCRIPTS, pace=QUICK) as made:
+    async with table(tmp_path, Play(), pace=QUICK) as made:
         yield made
 
 
@@ -207,7 +203,7 @@ async def test_on_slack_what_was_taken_is_a_line(at: Table) -> None:
 
 async def test_in_a_terminal_what_was_taken_is_shown_once_more(tmp_path: Path) -> None:
     conversation, out = Conversation("en", None), io.StringIO()
-    app = await open_scripted(tmp_path, SCRIPTS, Recorder())
+    app = await open_scripted(tmp_path, Play(), Recorder())
     output = PlainOutput(PlainScreen(out, Ink(False, 10**6), None), conversation.say, tmp_path / "files")
 
     async def opened() -> App:
@@ -224,6 +220,145 @@ async def test_in_a_terminal_what_was_taken_is_shown_once_more(tmp_path: Path) -
     assert shown[changed + 1 : changed + 5] == ["Much.", "Is it worth that?", "✓ Go on", "  Leave it"]
 
 
+VOTE = Choices(
+    "Where to?",
+    (Choice("Left", ""), Choice("Right", ""), Choice("Ask on", "/rules ask why")),
+    votes=True,
+)
+
+
+async def votes(run: Run) -> AsyncGenerator[Event, None]:
+    yield Stage("scene", "Scene")
+    yield Text("Two doors.")
+    yield Choices("First", (Choice("Go", "/rules ask go"),))
+    yield VOTE
+
+
+async def test_on_discord_each_person_has_one_vote_and_buttons_count_them(on: Line) -> None:
+    message = await offered(on, "vote", "Left")
+    (run,) = await ended(on.app, 1)
+    told = await on.discord.press(on.bia, message, "Left")
+    await on.discord.until(lambda: "Left · 1" in labels(message))
+    (noted,) = told.followups
+    assert noted.text.startswith("Noted: Left.")
+    assert noted.only_for is on.bia
+    await on.discord.press(on.ana, message, "Right")
+    await on.discord.press(on.bia, message, "Left · 1")
+    await on.discord.until(lambda: "Right · 1" in labels(message))
+    await on.discord.press(on.bia, message, "Right · 1")
+    await on.discord.until(lambda: labels(message)[:4] == ["Go", "Left", "Right · 2", "Ask on"])
+    assert await on.app.house.votes.counts(str(on.guild.id), run.id, 1) == {2: 2}
+    assert len(await asked(on.app)) == 1, "a vote begins nothing"
+
+
+async def test_on_discord_a_crowd_is_counted_whole_in_few_edits(on: Line) -> None:
+    people = [on.discord.user(f"Person {n}") for n in range(25)]
+    for one in people:
+        on.guild.join(one)
+    message = await offered(on, "vote", "Left")
+    await ended(on.app, 1)
+    on.client.counts = Counts(Pens(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
+    before = len(message.edits)
+    left = next(one.custom_id for one in message.buttons if one.label == "Left")
+    await asyncio.gather(*(on.discord.press(one, message, str(left)) for one in people))
+    await on.discord.until(lambda: "Left · 25" in labels(message))
+    assert len(message.edits) - before < 15
+
+
+async def test_on_discord_a_vote_with_a_command_is_done_as_the_voters(on: Line) -> None:
+    message = await offered(on, "vote", "Left")
+    await on.discord.press(on.ana, message, "Ask on")
+    first, second = await ended(on.app, 2)
+    assert (second.text, second.author.id, second.answers) == ("why", str(on.ana.id), first.id)
+    await on.discord.until(lambda: "Ask on · 1" in labels(message))
+
+
+async def test_on_discord_a_closed_vote_keeps_its_counts_and_takes_no_more(on: Line) -> None:
+    message = await offered(on, "vote", "Left")
+    await on.discord.press(on.ana, message, "Right")
+    await on.discord.press(on.bia, message, "Right")
+    (run,) = await ended(on.app, 1)
+    await on.discord.say(on.bia, message.channel, f"close {run.id}", mention=True)
+    await on.discord.until(lambda: "✓ Right · 2" in labels(message))
+    (right,) = [one for one in message.buttons if "Right" in one.label]
+    assert await presses_anyway(on, message, str(right.custom_id)) == "This has been chosen already."
+
+
+def labels(message: Message) -> list[str]:
+    return [one.label for one in message.buttons if one.label]
+
+
+async def test_on_discord_what_one_person_alone_sees_counts_too(on: Line) -> None:
+    told = await on.discord.slash(on.bia, on.channel, "rules ask", question="vote", private=True)
+    message = await on.discord.until(
+        lambda: told.response if told.response and "Left" in labels(told.response) else None
+    )
+    assert message is not None
+    await on.discord.press(on.bia, message, "Left")
+    await on.discord.until(lambda: "Left · 1" in labels(message))
+
+
+async def test_on_discord_a_vote_that_is_shown_again_still_says_its_counts(on: Line) -> None:
+    message = await offered(on, "vote", "Left")
+    await on.discord.press(on.bia, message, "Left")
+    (run,) = await ended(on.app, 1)
+    await on.discord.say(on.bia, message.channel, f"again {run.id}", mention=True)
+    await on.discord.until(lambda: "Three doors." in message.text)
+    assert "Left · 1" in labels(message)
+
+
+async def again(run: Run) -> AsyncGenerator[Event, None]:
+    """The vote of the run that its text names goes on, under other words."""
+    yield Changed(run.request.text.split()[-1], "scene", "Scene", (Text("Three doors."), VOTE))
+    yield Text("Said.")
+
+
+async def closes(run: Run) -> AsyncGenerator[Event, None]:
+    """The vote of the run that its text names."""
+    earlier = run.request.text.split()[-1]
+    contents = (Text("Two doors."), replace(VOTE, taken=1))
+    yield Changed(earlier, "scene", "Scene", contents)
+    yield Text("Closed.")
+
+
+async def test_on_slack_each_person_has_one_vote_and_buttons_count_them(at: Table) -> None:
+    message = await offered_on_slack(at, "vote")
+    (run,) = await ended(at.app, 1)
+    await at.slack.press(at.ana, message, "Left")
+    await at.slack.until(lambda: "Left · 1" in message.shown)
+    assert "Noted: Left" in (await at.whispered(at.ana)).shown
+    await at.slack.press(at.bia, message, "Right")
+    await at.slack.until(lambda: "Right · 1" in message.shown)
+    await at.slack.press(at.ana, message, "Right · 1")
+    await at.slack.until(lambda: "Right · 2" in message.shown)
+    assert "Left ·" not in message.shown
+    assert await at.app.house.votes.counts(at.space, run.id, 1) == {2: 2}
+    assert len(await asked(at.app)) == 1
+    await at.slack.press(at.bia, message, "Ask on")
+    await at.slack.until(lambda: "Ask on · 1" in message.shown)
+    assert [(one.text, one.author.id) for one in await ended(at.app, 2)][1] == ("why", at.bia.id)
+    await at.slack.say(at.bia, at.channel, f"{at.team.bot.mention} close {run.id}")
+    await at.slack.until(lambda: "✓ Right · 1" in message.shown)
+
+
+async def test_on_slack_a_crowd_is_counted_whole_in_few_edits(at: Table) -> None:
+    people = [at.team.user(f"Person {n}") for n in range(25)]
+    message = await offered_on_slack(at, "vote")
+    await ended(at.app, 1)
+    at.bot.intake.counts = Counts(Pens(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
+    before = len(message.edits)
+    await asyncio.gather(*(at.slack.press(one, message, "Left") for one in people))
+    await at.slack.until(lambda: "Left · 25" in message.shown)
+    assert len(message.edits) - before < 15
+
+
+async def test_in_a_terminal_a_vote_is_choices(tmp_path: Path) -> None:
+    events = await lines(await open_scripted(tmp_path, Play(), Recorder()), "vote", "/rules ask why")
+    shown = [one for one in events if one["event"] == "choices"][1]
+    assert (shown["votes"], shown["taken"], len(shown["choices"])) == (True, None, 3)
+    assert "Did why" in [one.get("text") for one in events]
+
+
 async def leads(run: Run) -> AsyncGenerator[Event, None]:
     """To every run that its text names."""
     yield Stage("links", "Links")
@@ -231,15 +366,26 @@ async def leads(run: Run) -> AsyncGenerator[Event, None]:
         yield Link(one, f"<@1> *{one[:4]}* https://evil.example")
 
 
-class Leading(Scripts):
-    """What begins with "leads" leads to the runs that it names."""
+SCRIPTS: dict[str, Script] = {
+    "offers": offers,
+    "asks first": asks_first,
+    "go on": goes_on,
+    "vote": votes,
+    "close": closes,
+    "again": again,
+    "leads": leads,
+}
+
+
+class Play(Scripts):
+    """By all of a text, or by its first word; what is in no script is echoed."""
 
     def __missing__(self, text: str) -> Script:
-        return leads if text.startswith("leads") else echo
+        return SCRIPTS.get(text) or SCRIPTS.get(text.split()[0], echo)
 
 
 async def test_on_discord_a_link_leads_to_a_runs_first_message_of_this_space(tmp_path: Path) -> None:
-    async with line(tmp_path, Leading()) as on:
+    async with line(tmp_path, Play()) as on:
         await on.discord.say(on.bia, on.channel, "one", mention=True)
         (one,) = await ended(on.app, 1)
         message = await posted(on, "Did one")
@@ -267,7 +413,7 @@ async def posted(on: Line, text: str) -> Message:
 
 
 async def test_on_slack_a_link_leads_to_a_runs_first_message_of_this_space(tmp_path: Path) -> None:
-    async with table(tmp_path, Leading(), pace=QUICK) as at:
+    async with table(tmp_path, Play(), pace=QUICK) as at:
         await at.slack.say(at.ana, at.channel, f"{at.team.bot.mention} one")
         (one,) = await ended(at.app, 1)
         await at.slack.say(at.ana, at.channel, f"{at.team.bot.mention} leads {one.id} {'0' * 32}")
@@ -280,7 +426,7 @@ async def test_on_slack_a_link_leads_to_a_runs_first_message_of_this_space(tmp_p
 
 
 async def test_in_a_terminal_a_link_is_its_title(tmp_path: Path) -> None:
-    events = await lines(await open_scripted(tmp_path, Leading(), Recorder()), "leads 1234")
+    events = await lines(await open_scripted(tmp_path, Play(), Recorder()), "leads 1234")
     (link,) = [one for one in events if one["event"] == "link"]
     assert (link["run"], link["title"]) == ("1234", "<@1> *1234* https://evil.example")
 
@@ -304,7 +450,7 @@ async def lines(app: App, *typed: str, conversation: Conversation | None = None)
 async def in_terminal(data: Path, *typed: str) -> tuple[list[dict[str, Any]], list[Request]]:
     """What lines are answered with, and what they asked for."""
     recorder = Recorder()
-    app = await open_scripted(data, SCRIPTS, recorder)
+    app = await open_scripted(data, Play(), recorder)
     seen: list[Request] = []
     perform = app.perform
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters import unfinished
+from bot.adapters.counting import Counts
 from bot.adapters.pen import Pens
 from bot.adapters.slack.installed import listening
 from bot.adapters.slack.installed.clients import Clients
@@ -67,6 +68,7 @@ class Slack:
         self.people = People(self.workspaces, settings.admins)
         self.pens = Pens(PACE)
         self.intake = Intake(app, config, self.workspaces, self.people)
+        self.intake.counts = Counts(self.pens)
         self.bolt = listening.bolt_app(
             self.workspaces,
             self.clients.bare(),

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bot.adapters.counting import Counts
 from bot.adapters.pen import Pace, Pens
 from bot.adapters.slack.installed.credentials import Credentials
 from bot.adapters.slack.placing import PLATFORM, Origin, origin_of, real
@@ -216,6 +217,7 @@ async def table(
         bot.record, bot.scripts, bot.plain = Record(), known, not record
         if pace is not None:
             bot.pens = Pens(pace)
+            bot.intake.counts = Counts(bot.pens)
             bot.real = view_factory(app.house, bot.workspaces, bot.pens)
         running: asyncio.Task[None] | None = None
         try:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from storage.inbox import Inbox
     from storage.offers import Offers
     from storage.outbox import Outbox
+    from storage.votes import Votes
 
 
 WHOLE = "whole"
@@ -100,6 +101,7 @@ def discord_view(
     *,
     overflow: Overflow | None = None,
     jump: Callable[[str], Awaitable[str]] | None = None,
+    votes: Votes | None = None,
 ) -> StagedView[Page]:
     """One run's, on one home. A guest may send few messages, and stages in one."""
     return StagedView(
@@ -116,6 +118,7 @@ def discord_view(
         taken=OWN,
         private=origin.private,
         overflow=overflow,
+        votes=votes,
     )
 
 
@@ -138,6 +141,7 @@ def view_factory(client: Client) -> Callable[[str, Request, Outbox], View]:
             client.pens,
             overflow=overflow,
             jump=partial(jump, house.inbox, outbox, request),
+            votes=house.votes,
         )
 
     return view

@@ -37,6 +37,7 @@ from bot.words import Words, words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.adapters.counting import Counts
     from bot.adapters.slack.installed.workspaces import Workspaces
     from bot.app import App, Ticket
     from bot.config import Config
@@ -65,6 +66,8 @@ class Begun:
 
 class Intake:
     """One per process. In `turns`, by channel and root, messages are taken in as Slack tells of them."""
+
+    counts: Counts
 
     def __init__(self, app: App, config: Config, workspaces: Workspaces, people: People) -> None:
         self.app = app

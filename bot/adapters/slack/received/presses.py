@@ -12,9 +12,12 @@ import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bot.adapters import custom_ids, offered
+from bot.adapters.buttons_row import counted
+from bot.adapters.counting import labels
 from bot.adapters.offered import Offered
 from bot.adapters.slack.placing import (
     Body,
@@ -28,8 +31,9 @@ from bot.adapters.slack.placing import (
 )
 from bot.adapters.slack.received import sharing, sources, windows
 from bot.adapters.slack.received.intake import line_of
-from bot.adapters.slack.text.elements import without_button
+from bot.adapters.slack.text.elements import LABEL, relabelled, without_button
 from bot.adapters.slack.text.mrkdwn import literal
+from bot.adapters.slack.text.page import Block, size
 from bot.adapters.surface import SurfaceFault
 from storage.faults import StorageFault
 
@@ -110,7 +114,10 @@ async def choose(press: Press, run: str, n: str) -> None:
     if chosen.over:
         await press.ack()
         await press.tell("buttons.taken")
-    elif chosen.asks and chosen.command:
+        return
+    if chosen.votes:
+        await _vote(press, run, int(n), chosen)
+    if chosen.asks and chosen.command:
         await _ask(press, chosen, run)
     elif chosen.command:
         await press.intake.choose(
@@ -122,9 +129,28 @@ async def choose(press: Press, run: str, n: str) -> None:
             private=alone(press.body),
             answers=run,
         )
-    else:  # the buttons stay: somebody else may think otherwise
+    elif not chosen.votes:  # the buttons stay: somebody else may think otherwise
         await press.ack()
         await press.tell("buttons.dismissed")
+
+
+async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
+    """Keep the presser's vote. With a command the run that it begins is the answer, else a sentence is."""
+    if not chosen.command:
+        await press.ack()
+    await press.intake.app.house.votes.give(press.space, run, chosen.group, press.here.user, n)
+    channel, ts = (press.space, press.here.channel), message_of(press.body)
+    press.intake.counts.changed(channel, ts, partial(_count, press, run))
+    if not chosen.command:
+        await press.tell("buttons.voted", label=chosen.label)
+
+
+async def _count(press: Press, run: str) -> None:
+    """Have the pressed message show the votes. Raises Later, and the faults of a surface."""
+    house = press.intake.app.house
+    found = await labels(house.offers, house.votes, press.space, run)
+    shown = {id: counted(text, votes, LABEL, size) for id, (text, votes) in found.items()}
+    await _rewrite(press, lambda blocks: relabelled(blocks, shown))
 
 
 async def _ask(press: Press, chosen: Offered, run: str) -> None:
@@ -230,28 +256,34 @@ async def _source_pages(press: Press, run: str) -> list[sources.Page]:
 
 
 async def _take_off(press: Press) -> None:
-    """Take the button off the message as it stands now: it may have changed since the press."""
+    """Take the button off the message."""
+    action_id = str(action_of(press.body).get("action_id", ""))
+    try:
+        await _rewrite(press, lambda blocks: without_button(blocks, action_id))
+    except (SurfaceFault, StorageFault) as fault:  # it is only tidiness
+        _log.info("a button stays that does nothing: %s", fault)
+
+
+async def _rewrite(press: Press, change: Callable[[list[Block]], list[Block]]) -> None:
+    """Change the pressed message as it stands now: it may have changed since the press. Raises a surface's faults."""
     here, ts = press.here, message_of(press.body)
     if alone(press.body) or not ts:  # Slack shows us nothing that is whispered
         return
-    try:
-        async with press.intake.workspaces.calling(here.team, here.enterprise) as client:
-            found: Any = await client.conversations_replies(
-                channel=here.channel,
-                ts=here.thread or ts,
-                oldest=ts,
-                latest=ts,
-                inclusive=True,
-                include_all_metadata=True,
-            )
-            now: Any = next((one for one in found["messages"] if one["ts"] == ts), {})
-            before = now.get("blocks") or []
-            blocks = without_button(before, str(action_of(press.body).get("action_id", "")))
-            if blocks and blocks != before:
-                same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
-                await client.chat_update(channel=here.channel, ts=ts, blocks=blocks, **same)
-    except (SurfaceFault, StorageFault) as fault:  # it is only tidiness
-        _log.info("a button stays that does nothing: %s", fault)
+    async with press.intake.workspaces.calling(here.team, here.enterprise) as client:
+        found: Any = await client.conversations_replies(
+            channel=here.channel,
+            ts=here.thread or ts,
+            oldest=ts,
+            latest=ts,
+            inclusive=True,
+            include_all_metadata=True,
+        )
+        now: Any = next((one for one in found["messages"] if one["ts"] == ts), {})
+        before = now.get("blocks") or []
+        blocks = change(before)
+        if blocks and blocks != before:
+            same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
+            await client.chat_update(channel=here.channel, ts=ts, blocks=blocks, **same)
 
 
 _ACTS: dict[str, Callable[..., Awaitable[None]]] = {

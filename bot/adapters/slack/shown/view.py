@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bot.house import House
     from storage.offers import Offers
     from storage.outbox import Outbox
+    from storage.votes import Votes
 
 ROLL_AFTER_S = 210.0
 """A streamed message is ended by Slack after some five minutes; half a minute before we end it ourselves."""
@@ -66,6 +67,7 @@ def slack_view(
     pens: Pens,
     *,
     roll_after_s: float = ROLL_AFTER_S,
+    votes: Votes | None = None,
 ) -> View:
     """One run's, on one home."""
     say, in_thread = words(request.locale), _in_thread(origin)
@@ -86,6 +88,7 @@ def slack_view(
         share="page.share_there" if origin.home == "direct" else "page.share",
         roll_after_s=roll_after_s,
         wordless=attrgetter("wordless"),
+        votes=votes,
     )
     if not commands.verb(request.work, request.verb).planned:
         return view
@@ -107,6 +110,6 @@ def view_factory(house: House, workspaces: Workspaces, pens: Pens) -> Callable[[
     def view(run: str, request: Request, outbox: Outbox) -> View:
         origin = origin_of(request.origin)
         home = SlackHome(workspaces, request, origin, outbox, house.offers, house.threads, pens, house.inbox)
-        return slack_view(run, request, origin, outbox, house.offers, home, pens)
+        return slack_view(run, request, origin, outbox, house.offers, home, pens, votes=house.votes)
 
     return view
