@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bot.commands import DEFAULT_WORK, HELP, MAX_LINE, TABLE, WORKS, bare, find
 from bot.events import OptionValue, Sorry
@@ -74,8 +74,11 @@ def _closing(line: str, at: int) -> int | None:
     return None
 
 
-def parse(line: str) -> Parsed:
-    """What the line asks for. Raises Sorry ("commands.…") with the nearest right name."""
+def parse(line: str, *, asks: bool = False) -> Parsed:
+    """What the line asks for. Raises Sorry ("commands.…") with the nearest right name.
+
+    `asks`: the end of its text is still to come, `worded`.
+    """
     line = line.strip()
     if len(line) > MAX_LINE:
         raise Sorry("commands.too_long", length=len(line), limit=MAX_LINE)
@@ -83,7 +86,14 @@ def parse(line: str) -> Parsed:
         return Parsed(None, {}, line)
     words = tokens(line[1:])
     verb, used = _verb([word.value for word in words])
-    return _read(verb, line[1:], words[used:])
+    return _read(verb, line[1:], words[used:], asks)
+
+
+def worded(parsed: Parsed, words: str) -> Parsed:
+    """The same with a person's words at the end of its text. They are data: nothing looks into them. Raises Sorry."""
+    if len(words) > MAX_LINE:
+        raise Sorry("commands.too_long", length=len(words), limit=MAX_LINE)
+    return replace(parsed, text=f"{parsed.text} {words}".strip())
 
 
 def _verb(words: Sequence[str]) -> tuple[Verb, int]:
@@ -128,7 +138,7 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
     return next(iter(get_close_matches(name, known, 1, 0.6)), None)
 
 
-def _read(verb: Verb, line: str, words: Sequence[Token]) -> Parsed:
+def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
     """Options out of the words; what is left, as typed, is the text, or the list of the argument."""
     options: dict[str, OptionValue] = {}
     rest: list[Token] = []
@@ -152,7 +162,7 @@ def _read(verb: Verb, line: str, words: Sequence[Token]) -> Parsed:
         else:
             raise Sorry("commands.option_value", verb=verb.path, name=option.name)
     text = _text(line, rest)
-    _check(verb, options, text)
+    _check(verb, options, text, asks)
     if verb.argument and verb.argument.many:
         options[verb.argument.name] = [word.value for word in rest]
         text = ""
@@ -209,14 +219,15 @@ def _text(line: str, rest: Sequence[Token]) -> str:
     return pieces
 
 
-def _check(verb: Verb, options: dict[str, OptionValue], text: str) -> None:
-    """Everything that the verb needs is there, and nothing that it would not read."""
-    if verb.argument is None and text:
-        raise Sorry("commands.too_many", verb=verb.path, value=text)
+def _check(verb: Verb, options: dict[str, OptionValue], text: str, asks: bool) -> None:
+    """Everything that the verb needs is there, or `asks` will bring it, and nothing that it would not read."""
+    if verb.argument is None and (text or asks):
+        raise Sorry("commands.too_many", verb=verb.path, value=text or "…")
+    asks = asks and verb.argument is not None and not verb.argument.many
     missing = [
         f"--{option.name}" for option in verb.options if option.required and option.name not in options
     ]
-    if verb.argument and verb.argument.required and not text.strip():
+    if verb.argument and verb.argument.required and not text.strip() and not asks:
         missing.insert(0, verb.argument.name.upper())
     if missing:
         raise Sorry(

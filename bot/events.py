@@ -57,6 +57,7 @@ class Request:
     `origin` is the adapter's own note of where the answer goes; nobody else looks into it, and it is
     never logged. `line` is the line of its own, within its space, in which it waits; "" for the usual one of its place.
     `parent` is the run that has begun it (`Run.begin`); "" where a person, a schedule or a folder has.
+    `answers` is the run whose choice was pressed, "" where none was: of the same space.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Request:
     origin: str = field(default="", repr=False)
     line: str = ""
     parent: str = ""
+    answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +115,30 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One button: its label, and the line that pressing it is the same as typing; "" for doing nothing."""
+    """One button: its label, and the line that pressing it is the same as typing; "" for doing nothing.
+
+    `asks` is a question: pressing asks it, and the words that the person answers with are put behind the command as its
+    text. Nothing in them is read as an option or as a command. The command's verb has to take a text.
+    """
 
     label: str
     command: str
+    asks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The run ends by offering these; a press is a new request."""
+    """The run ends by offering these; a press is a new request.
+
+    With `votes` it is the presser's vote, the last one of each person counts, and the buttons say how many there are.
+    It is a request only where the choice has a command, too. In a terminal there is nobody to vote with.
+    Once one is `taken`, by its index, they stand there as they were, and can be pressed no more.
+    """
 
     prompt: str
     choices: tuple[Choice, ...]
+    votes: bool = False
+    taken: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +169,14 @@ class Elsewhere:
     place: Place
     title: str
     archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A line, named `title`, that leads to the first message of another run of this space."""
+
+    run: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +216,7 @@ class Answered:
 
 
 Shown: TypeAlias = (
-    Stage | Text | Status | Citation | Choices | Picture | Attachment | Elsewhere | Notice | Failed
+    Stage | Text | Status | Citation | Choices | Picture | Attachment | Elsewhere | Link | Notice | Failed
 )
 """What a view shows of its run."""
 

@@ -42,6 +42,7 @@ from storage.settings import KeptSettings
 from storage.shelves import Shelves
 from storage.threads import Threads
 from storage.vectors import Vectors
+from storage.votes import Votes
 from storage.withdrawals import Withdrawals
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class House:
     threads: Threads
     offers: Offers
     feedback: Feedback
+    votes: Votes
     withdrawals: Withdrawals
     marks: Marks
     councils: Councils
@@ -113,6 +115,7 @@ class House:
             threads=Threads(database),
             offers=Offers(database),
             feedback=Feedback(database),
+            votes=Votes(database),
             withdrawals=Withdrawals(database),
             marks=Marks(database),
             councils=Councils(database),

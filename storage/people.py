@@ -142,7 +142,8 @@ def _about(
     declared = belonging(table)
     rules = [one for one in declared.people if not taken or one.then == "delete" or one.rewritten]
     found = [_by(table, rule, space, person, before) for rule in rules]
-    if declared.run and (declared.goes_with or declared.within or not taken):
+    # Where a row names its person, it is theirs, though it is about another's run.
+    if declared.run and not declared.people and (declared.goes_with or declared.within or not taken):
         found.append(table.c[declared.run].in_(_asked(space, person, before)))
     return table.c.space == space, or_(false(), *found)
 

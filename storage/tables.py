@@ -69,6 +69,7 @@ __all__ = [
     "slack_oauth_states",
     "texts",
     "threads",
+    "votes",
 ]
 
 inbox = Table(
@@ -141,6 +142,21 @@ feedback = Table(
     PrimaryKeyConstraint("space", "run_id", "author_id"),
     # Of whoever gave it, not of whoever was answered.
     info=Belongs(people=(Person("author_id", "delete"),)).info,
+)
+
+# A group of choices is known by the number of its first one.
+votes = Table(
+    "votes",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("group", Integer, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("n", Integer, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    PrimaryKeyConstraint("space", "run_id", "group", "author_id"),
+    Index(None, "space", "author_id"),
+    info=Belongs(people=(Person("author_id", "delete"),), run="run_id", goes_with="run").info,
 )
 
 threads = Table(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.command_line import parse, tokens
+from bot.command_line import parse, tokens, worded
 from bot.commands import MAX_LINE, TABLE, find, plain_verb, verb
 from bot.events import Sorry
 from bot.manual import document, help_text
@@ -204,3 +204,19 @@ def test_the_page_of_commands_is_the_table() -> None:
     page = Path("docs/commands.md").read_text(encoding="utf-8")
     assert page == document(), "run: python -m bot.manual > docs/commands.md"
     assert all(f"/{row.path}" in page for row in TABLE if not row.bare)
+
+
+def test_a_persons_words_are_read_neither_as_options_nor_as_commands() -> None:
+    begun = parse("/rules ask --k 3", asks=True)
+    for words_of in ("--private", "/library remove x", '"quoted"', "-- --k 5", "two\nlines"):
+        whole = worded(begun, words_of)
+        assert (whole.verb, whole.options, whole.text) == (begun.verb, {"k": 3}, words_of)
+    assert worded(parse("/rules ask scene 7:", asks=True), "run").text == "scene 7: run"
+    with pytest.raises(Sorry):
+        worded(begun, "x" * (MAX_LINE + 1))
+
+
+@pytest.mark.parametrize("line", ["/stop", "/library jobs", "/library add --shelf x"])
+def test_only_a_verb_that_takes_a_text_can_ask_for_it(line: str) -> None:
+    with pytest.raises(Sorry):
+        parse(line, asks=True)

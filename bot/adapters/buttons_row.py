@@ -13,6 +13,7 @@ PER_ROW = 5
 """Buttons that an action row of Discord's holds (its documentation, "Action Row"); Slack's rows hold more."""
 
 MOST_CHOICES = 10
+TAKEN = "✓"
 MOST_GROUPS = 4
 """A message of Discord's without layout has five rows; one is for the controls."""
 
@@ -23,14 +24,20 @@ class Button:
     label: str = ""
     emoji: str = ""
     loud: bool = False
+    disabled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A row of choices under its prompt, which is one line; "" where the row goes on with the one before."""
+    """A row of choices under its prompt, which is one line; "" where the row goes on with the one before.
+
+    `over`: none of them can be pressed any more. `taken` is the label of the one that was, in the row of its prompt.
+    """
 
     prompt: str
     buttons: tuple[Button, ...]
+    over: bool = False
+    taken: str = ""
 
 
 def label(text: str, most: int, size: Callable[[str], int] = len) -> str:
@@ -43,20 +50,30 @@ def label(text: str, most: int, size: Callable[[str], int] = len) -> str:
     return words.rstrip() + "…"
 
 
+def counted(text: str, votes: int, most: int, size: Callable[[str], int] = len) -> str:
+    """The label with its votes, where it has any."""
+    behind = f" · {votes}" if votes else ""
+    return label(text, most - size(behind), size) + behind
+
+
 def offers(sheet: Sheet, run: str, most: int, size: Callable[[str], int] = len) -> list[Offer]:
     """The stage's choices, the first ten, by prompt; labels at most so long."""
     rows: list[Offer] = []
     number, shown = sheet.first_choice, 0
     for group in sheet.choices:
-        buttons = []
-        for choice in group.choices:
+        buttons, over, taken = [], group.taken is not None, ""
+        for n, choice in enumerate(group.choices):
+            named = f"{TAKEN} {choice.label}" if n == group.taken else choice.label
+            named = counted(named, sheet.counts.get(number, 0), most, size)
+            taken = named if n == group.taken else taken
             if shown < MOST_CHOICES:
-                buttons.append(Button(custom_ids.choice(run, number), label(choice.label, most, size)))
+                buttons.append(Button(custom_ids.choice(run, number), named, disabled=over))
                 shown += 1
             number += 1
         for at in range(0, len(buttons), PER_ROW):
             prompt = " ".join(clean(group.prompt).split()) if at == 0 else ""
-            rows.append(Offer(prompt, tuple(buttons[at : at + PER_ROW])))
+            row = tuple(buttons[at : at + PER_ROW])
+            rows.append(Offer(prompt, row, over, taken if at == 0 else ""))
     return rows[:MOST_GROUPS]
 
 

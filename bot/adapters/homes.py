@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TypeVar
 from bot.adapters import screen
 from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import AnyPage, Form, Mark, Page, PutPage
-from bot.events import Elsewhere
+from bot.events import Elsewhere, Link
 
 
 class Aside(Protocol[PutPage]):
@@ -66,6 +66,10 @@ class Overflow(Protocol[MadePage]):
 class Links(Protocol):
     async def line(self, elsewhere: Elsewhere) -> str:
         """The line that leads there, in the platform's own Markdown."""
+        ...
+
+    async def link(self, link: Link) -> str:
+        """The line that leads to the run, or says what it is called where none of its messages is found."""
         ...
 
     def ended(self) -> None:

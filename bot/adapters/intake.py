@@ -65,7 +65,10 @@ class Spot(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What somebody wants done. `plain`: it was no command. `again`: the request that it repeats."""
+    """What somebody wants done.
+
+    `plain`: it was no command. `again`: the request that it repeats. `answers`: see Request.
+    """
 
     row: Verb
     text: str = ""
@@ -73,6 +76,7 @@ class Asked:
     files: tuple[File, ...] = ()
     plain: bool = False
     again: Request | None = None
+    answers: str = ""
 
     @property
     def admin(self) -> bool:
@@ -93,7 +97,19 @@ class Asked:
     def request(self, run: str, place: Place, author: Author, locale: str, origin: str) -> Request:
         row, options = self.row, dict(self.options) | ({FOLLOW_UP: True} if self.plain else {})
         files = () if row.bare else self.files
-        return Request(run, place, author, row.work, row.name, options, self.text, files, locale, origin)
+        return Request(
+            run,
+            place,
+            author,
+            row.work,
+            row.name,
+            options,
+            self.text,
+            files,
+            locale,
+            origin,
+            answers=self.answers,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +117,8 @@ class Unfinished:
     """What still lacks its text, while a window stands open for it: that is put between `before` and `after`.
 
     `author` is who may finish it: whoever the window is opened for. `channel` and `thread` are where they were, on
-    platforms whose windows do not say so themselves.
+    platforms whose windows do not say so themselves. `answers` is the run whose choice opened the window, "" for a
+    command's.
     """
 
     work: str
@@ -113,6 +130,7 @@ class Unfinished:
     files: tuple[File, ...] = ()
     channel: str = ""
     thread: str = ""
+    answers: str = ""
 
     @property
     def row(self) -> Verb:
@@ -122,7 +140,8 @@ class Unfinished:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
 
     def asked(self, typed: str) -> Asked:
-        return Asked(self.row, f"{self.before}{typed}{self.after}".strip(), self.options, self.files)
+        text = f"{self.before}{typed}{self.after}".strip()
+        return Asked(self.row, text, self.options, self.files, answers=self.answers)
 
 
 def unfinished(kept: str) -> Unfinished:
@@ -223,12 +242,30 @@ def parsed_of(line: str, files: Sequence[File]) -> Parsed:
     return parse(" ".join([line, *(_UNSAFE.sub("_", one.name) for one in files)]))
 
 
-def chosen(command: str) -> Asked:
-    """What a choice's line such as "/rules lookup Grappled" asks for. Raises Sorry."""
+def chosen(command: str, run: str, *, private: bool = False) -> Asked:
+    """What the line of one of a run's choices asks for, such as "/rules lookup Grappled". Raises Sorry.
+
+    `private`: it was offered to one person alone.
+    """
     parsed = parse(command)
     if parsed.verb is None:
         raise Sorry("edge.gone")
-    return Asked(parsed.verb, parsed.text, parsed.options)
+    return Asked(parsed.verb, parsed.text, _kept_private(parsed, private), answers=run)
+
+
+def lacking(command: str, run: str, *, private: bool = False) -> Unfinished:
+    """The same of a choice that asks for words, which come behind the line's own text. Raises Sorry."""
+    parsed = parse(command, asks=True)
+    if parsed.verb is None:
+        raise Sorry("edge.gone")
+    before = f"{parsed.text} " if parsed.text else ""
+    options = _kept_private(parsed, private)
+    return Unfinished(parsed.verb.work, parsed.verb.name, before=before, options=options, answers=run)
+
+
+def _kept_private(parsed: Parsed, private: bool) -> dict[str, OptionValue]:
+    takes = parsed.verb is not None and parsed.verb.option("private") is not None
+    return {**parsed.options, "private": True} if private and takes else dict(parsed.options)
 
 
 def quotation(text: str) -> str:

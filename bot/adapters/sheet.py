@@ -12,6 +12,8 @@ from bot.words import Words
 class Sheet:
     """What one Stage has shown so far. `first_choice` is how many choices the run offered before this stage.
 
+    `counts` are votes, by the number of the choice.
+
     At each offset of `cuts` the text goes on in another message, however much room there is in the one before.
     `growing` is True until the next stage opens or the run ends. `replaces`: a crash cut this stage off and
     it is being made anew. `links` are lines of the platform's own Markdown that its adapter has written itself,
@@ -27,6 +29,7 @@ class Sheet:
     citations: list[Citation] = field(default_factory=list)
     choices: list[Choices] = field(default_factory=list)
     first_choice: int = 0
+    counts: dict[int, int] = field(default_factory=dict)
     links: list[str] = field(default_factory=list)
     files: list[Picture | Attachment] = field(default_factory=list)
     failed: str = ""

@@ -9,11 +9,12 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Generic, assert_never
 
 from bot import commands
-from bot.adapters import rolling
+from bot.adapters import offered, rolling
 from bot.adapters.homes import Home, Links, Overflow, Way
 from bot.adapters.pen import Pens
 from bot.adapters.screen import FIRST, Screen, Staged
@@ -22,12 +23,12 @@ from bot.adapters.surface import AnyPage, Form, Gone, Later, Mark, Refused, Shut
 from bot.events import (
     Attachment,
     Changed,
-    Choice,
     Choices,
     Citation,
     Elsewhere,
     Ended,
     Failed,
+    Link,
     Notice,
     Picture,
     Request,
@@ -42,6 +43,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from storage.offers import Offers
     from storage.outbox import Outbox
+    from storage.votes import Votes
 
 FLUSH_S = 25.0
 """How long the end of a run waits for its last messages; they are tried on beyond that."""
@@ -75,13 +77,15 @@ class StagedView(Generic[AnyPage]):
         roll_after_s: float | None = None,
         overflow: Overflow[AnyPage] | None = None,
         wordless: Callable[[AnyPage], bool] = lambda page: False,
+        votes: Votes | None = None,
     ) -> None:
         """`pages`, `folded` and `wordless`: see Screen. `spoken` makes a work's sentence the platform's.
 
         `taken` are keys by which the adapter has messages of its own in the outbox. `private`: only the asker
         sees this one's, and `share` is the key of what the button says that shows it to all. `alone`: the asker is
         told all of it at once, by `home.response`, when it has ended.
-        After `roll_after_s` a message that still grows goes on in another. `overflow`: see there.
+        After `roll_after_s` a message that still grows goes on in another. `overflow`: see there. `votes`: what has
+        been voted for already, as after a crash.
         """
         self._run = run
         self._request = request
@@ -94,6 +98,7 @@ class StagedView(Generic[AnyPage]):
         self._space = request.place.space
         self._outbox = outbox
         self._offers = offers
+        self._votes = votes
         self._home = home
         self._links = links
         self._spoken = spoken
@@ -123,19 +128,21 @@ class StagedView(Generic[AnyPage]):
         row = await self._outbox.get(self._space, self._run, changed.stage)
         if row is None or row.message_id is None:
             return
-        offered = await self._offers.all(self._space, self._run, "choice")
+        before = await self._offers.all(self._space, self._run, offered.KIND)
         self._sources = await self._offers.all(self._space, self._run, "source")
         shown = await self._outbox.stages(self._space, self._run)
         self._changes_last = [key for key in shown if key not in self._taken][-1] == changed.stage
         self._ended = "done"
         sheet = Sheet(changed.stage, changed.title, growing=False)
         self._screen.begin(sheet, row)
-        new = [json.dumps(asdict(one), ensure_ascii=False) for one in _choices(changed)]
-        sheet.first_choice = _index(new, offered)
+        groups = [one for one in changed.contents if isinstance(one, Choices)]
+        choices = [one for group in groups for one in group.choices]
+        sheet.first_choice = offered.index(choices, before, changed.stage)
+        self._choices = before[: sheet.first_choice]
         for content in changed.contents or (Text(self._say("page.withdrawn")),):
             await self._take(content)
         # Those of before stay: their numbers stand in messages that are there.
-        self._choices = offered[: sheet.first_choice] + new + offered[sheet.first_choice + len(new) :]
+        self._choices += before[len(self._choices) :]
         self._sources = list(dict.fromkeys(self._sources))
         await self._keep_offers()
         self._screen.open()
@@ -238,13 +245,19 @@ class StagedView(Generic[AnyPage]):
             case Citation():
                 sheet.citations.append(event)
                 self._sources.append(json.dumps(asdict(event), ensure_ascii=False))
-            case Choices(choices=choices):
+            case Choices():
                 sheet.choices.append(event)
-                self._choices += [json.dumps(asdict(one), ensure_ascii=False) for one in choices]
+                first = len(self._choices)
+                self._choices += [one.kept() for one in offered.offers(event, first, sheet.key)]
+                if event.votes and self._votes is not None:
+                    with suppress(StorageFault):  # the next press will show them
+                        sheet.counts |= await self._votes.counts(self._space, self._run, first)
             case Picture() | Attachment():
                 sheet.files.append(event)
             case Elsewhere():
                 sheet.links.append(await self._links.line(event))
+            case Link():
+                sheet.links.append(await self._links.link(event))
             case Notice(text=text):
                 sheet.notices.append(self._spoken(text))
             case Failed(text=text):
@@ -273,7 +286,7 @@ class StagedView(Generic[AnyPage]):
         counted = (len(self._choices), len(self._sources))
         if self._kept != counted:
             try:
-                await self._offers.keep(self._space, self._run, "choice", self._choices)
+                await self._offers.keep(self._space, self._run, offered.KIND, self._choices)
                 await self._offers.keep(self._space, self._run, "source", self._sources)
             except StorageFault as fault:  # a press will say that it comes too late
                 _log.warning("run %s: what its buttons offer could not be kept: %s", self._run, fault)
@@ -294,10 +307,9 @@ class StagedView(Generic[AnyPage]):
     def _facts(self, last: bool) -> Facts:
         ended = self._ended or ""
         verb = commands.verb(self._request.work, self._request.verb)
-        offered = [
-            one for staged in self._screen.stages for group in staged.sheet.choices for one in group.choices
-        ]
-        begun = all(one.command for one in offered)  # else nothing was yet, and there is nothing to judge
+        groups = [group for staged in self._screen.stages for group in staged.sheet.choices]
+        # Else nothing was yet, and there is nothing to judge.
+        begun = all(one.command for group in groups if not group.votes for one in group.choices)
         rated = begun and verb.ordered and not verb.background and not verb.bare
         last = last and self._changes_last
         return Facts(
@@ -331,18 +343,6 @@ class StagedView(Generic[AnyPage]):
             _log.info("run %s: its end is told to everybody: %s", self._run, fault)
             return False
         return True
-
-
-def _choices(changed: Changed) -> list[Choice]:
-    return [one for group in changed.contents if isinstance(group, Choices) for one in group.choices]
-
-
-def _index(new: list[str], offered: list[str]) -> int:
-    """Where the new choices stand among what the run has offered: at its end, unless they are there already."""
-    for at in range(len(offered) - len(new) + 1):
-        if offered[at : at + len(new)] == new:
-            return at
-    return len(offered)
 
 
 def _waits(sheet: Sheet) -> bool:

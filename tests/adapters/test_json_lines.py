@@ -26,6 +26,7 @@ from bot.events import (
     Elsewhere,
     Event,
     Failed,
+    Link,
     Notice,
     Picture,
     Place,
@@ -47,6 +48,7 @@ EXAMPLES: list[Event] = [
     Picture("map.png", b"\x89PNG", "a map"),
     Attachment("ballots.json", "application/json", b"{}"),
     Elsewhere(Place("discord", "1", "2", "3"), "The siege of the mill"),
+    Link("run", "The siege of the mill"),
     Speak("It may.", "verdict", "chair", "en"),
     Changed("run", "answer", "Answer", (Text("Or not."),)),
     Notice("word for word"),
@@ -207,7 +209,7 @@ async def test_a_changed_stage_is_a_line_of_the_earlier_run_and_comes_once() -> 
     await view.show(Stage("answer", "Answer"))
     await view.flush("done")
     for _ in range(2):
-        await JsonLines(out).view("run-0", request, outbox).change(EXAMPLES[9])  # type: ignore[arg-type]
+        await JsonLines(out).view("run-0", request, outbox).change(EXAMPLES[10])  # type: ignore[arg-type]
     assert json.loads(out.getvalue().splitlines()[-1]) == {
         "event": "changed",
         "run": "run",

@@ -13,7 +13,7 @@ from bot.adapters.rolling import cut
 from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.staged_view import OVERDUE_S, StagedView
 from bot.adapters.surface import Form, Mark, Shut
-from bot.events import Attachment, Author, Elsewhere, Failed, Place, Request, Shown, Stage, Status, Text
+from bot.events import Attachment, Author, Elsewhere, Failed, Link, Place, Request, Shown, Stage, Status, Text
 from storage.db import Database
 from storage.offers import Offers
 from storage.outbox import Outbox
@@ -100,6 +100,9 @@ class Whispers:
 
 class NoLinks:
     async def line(self, elsewhere: Elsewhere) -> str:
+        return ""
+
+    async def link(self, link: Link) -> str:
         return ""
 
     def ended(self) -> None: ...

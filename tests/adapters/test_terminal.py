@@ -33,6 +33,7 @@ from bot.events import (
     Citation,
     Elsewhere,
     Failed,
+    Link,
     Notice,
     Picture,
     Place,
@@ -185,6 +186,7 @@ async def test_nothing_that_steers_a_terminal_comes_through(tmp_path: Path) -> N
         Citation(1, evil, evil, evil),
         Choices(evil, (Choice(evil, evil),)),
         Elsewhere(Place(evil, evil, evil, evil), evil),
+        Link(evil, evil),
         Notice(evil),
         Failed(evil),
     )

@@ -229,7 +229,7 @@ def test_importing_the_repositories_imports_no_database_library() -> None:
         "import sys, storage.db, storage.lock, storage.inbox, storage.outbox, storage.ledger, storage.sessions, "
         "storage.owned, storage.threads, storage.offers, storage.feedback, storage.marks, storage.withdrawals, "
         "storage.councils, storage.people, storage.documents, storage.jobs, storage.passages, "
-        "storage.settings, storage.query_vectors, storage.shelves, storage.vectors; "
+        "storage.settings, storage.query_vectors, storage.shelves, storage.vectors, storage.votes; "
         "print(sorted({'sqlalchemy', 'chromadb', 'alembic', 'numpy', 'sqlite3', 'uuid_utils'} & set(sys.modules)))"
     )
     assert run(script) == "[]"

@@ -24,6 +24,7 @@ from storage.query_vectors import QueryVectors
 from storage.sessions import Sessions
 from storage.shelves import Shelves
 from storage.threads import Threads
+from storage.votes import Votes
 from storage.withdrawals import Withdrawals
 from tests.storage.books import book
 
@@ -428,3 +429,28 @@ async def test_question_vectors_are_remembered_up_to_a_bound(db: Database) -> No
         b"new",
     ]
     assert await vectors.get("local", "other", "question 4") is None
+
+
+async def test_the_last_vote_of_a_person_counts_in_each_group(db: Database) -> None:
+    votes = Votes(db)
+    assert await votes.counts("local", "run", 0) == {}
+    for author, n in (("ana", 0), ("bia", 0), ("ana", 1), ("caio", 0)):
+        await votes.give("local", "run", 0, author, n)
+    await votes.give("local", "run", 2, "ana", 3)
+    await votes.give("local", "run 2", 0, "ana", 0)
+    assert await votes.counts("local", "run", 0) == {0: 2, 1: 1}
+    assert await votes.counts("local", "run", 2) == {3: 1}
+    assert [(one.run_id, one.group, one.n) for one in await votes.of("local", "ana")] == [
+        ("run", 0, 1),
+        ("run", 2, 3),
+        ("run 2", 0, 0),
+    ]
+    await votes.forget("local", "ana")
+    assert await votes.of("local", "ana") == []
+    assert await votes.counts("local", "run", 0) == {0: 2}
+
+
+async def test_many_who_vote_at_once_are_all_counted(db: Database) -> None:
+    votes = Votes(db)
+    await asyncio.gather(*(votes.give("local", "run", 0, f"person {n}", n % 2) for n in range(30)))
+    assert await votes.counts("local", "run", 0) == {0: 15, 1: 15}

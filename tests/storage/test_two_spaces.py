@@ -20,6 +20,7 @@ from storage.sessions import Sessions
 from storage.settings import KeptSettings
 from storage.shelves import Shelves
 from storage.threads import Threads
+from storage.votes import Votes
 from storage.withdrawals import Withdrawals
 from tests.storage.books import book
 from tests.storage.council_rows import ballot, council, seat
@@ -182,10 +183,16 @@ async def test_councils_do_not_cross(db: Database) -> None:
     assert await OwnedSessions(db).delete("one", "ana", session.id)
     assert await councils.get("two", "run") == theirs
     await councils.begin(council("run", "one"))
+    votes = Votes(db)
+    for space in ("one", "two"):
+        await votes.give(space, "run", 0, "ana", 1)
+    await votes.forget("one", "bia")
     assert not await Withdrawals(db).withdraw("two", "run", "{}")
     assert await Withdrawals(db).withdraw("one", "run", "{}")
     assert await councils.get("one", "run") is None
     assert await councils.get("two", "run") == theirs
+    assert await votes.counts("one", "run", 0) == {}
+    assert await votes.counts("two", "run", 0) == {1: 1}
 
 
 async def test_settings_do_not_cross(db: Database) -> None:

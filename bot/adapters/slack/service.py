@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from bot.adapters.counting import Counts
 from bot.adapters.pen import Pens
 from bot.adapters.slack.installed import listening
 from bot.adapters.slack.installed.clients import Clients
@@ -66,6 +67,7 @@ class Slack:
         self.people = People(self.workspaces, settings.admins)
         self.pens = Pens(PACE)
         self.intake = Intake(app, config, self.workspaces, self.people)
+        self.intake.counts = Counts(self.pens)
         self.bolt = listening.bolt_app(
             self.workspaces,
             self.clients.bare(),

@@ -7,12 +7,25 @@ from __future__ import annotations
 
 import getpass
 import os
-from dataclasses import dataclass
+from collections import OrderedDict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from bot.command_line import Parsed
+from bot.command_line import Parsed, parse, worded
 from bot.commands import FOLLOW_UP
-from bot.events import Author, OptionValue, Place, Request, Sorry
+from bot.events import (
+    Author,
+    Changed,
+    Choice,
+    Choices,
+    Ended,
+    OptionValue,
+    Place,
+    Request,
+    Shown,
+    Sorry,
+    View,
+)
 from bot.manual import help_text
 from bot.words import Words, words
 
@@ -44,6 +57,18 @@ class Application(Protocol):
     ) -> list[str]: ...
 
     async def close(self) -> None: ...
+
+
+MOST_OFFERED = 200
+"""Choices of a conversation that are known again when they are typed; those that came first go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a typed line asks for; `answers` is the run whose choice it is, "" for none."""
+
+    parsed: Parsed
+    answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +109,48 @@ class Conversation:
         self.say: Words = words(locale)
         self.place = Place("terminal", space, "terminal", thread or new_id())
         self.author = author()
+        self._offered: OrderedDict[str, tuple[str, Choice]] = OrderedDict()
+        self._asking: Line | None = None
+
+    def watched(self, view: View, request: Request) -> View:
+        """The run's view, through which this conversation hears what it offers."""
+        return _Watched(view, request.id, self) if request.place == self.place else view
+
+    def offer(self, run: str, choices: Choices) -> None:
+        """From now on a line that is one of these commands chooses it, unless one of them is taken."""
+        for one in choices.choices:
+            if choices.taken is not None:
+                self._offered.pop(one.command.strip(), None)
+            elif one.command:
+                self._offered[one.command.strip()] = run, one
+                self._offered.move_to_end(one.command.strip())
+        while len(self._offered) > MOST_OFFERED:
+            self._offered.popitem(last=False)
+
+    def read(self, line: str) -> Line | str:
+        """What a line asks for; or something to say: the question of a choice, which the next line answers.
+
+        A line that begins with a slash is no answer: "/" alone only leaves the question. Raises Sorry.
+        """
+        line = line.strip()
+        asking, self._asking = self._asking, None
+        if asking is not None:
+            if not line.startswith("/"):
+                return Line(worded(asking.parsed, line), asking.answers)
+            if line == "/":
+                return self.say("terminal.left")
+        run, choice = self._offered.get(line, ("", None))
+        if choice is None or not choice.asks:
+            return Line(parse(line), run)
+        self._asking = Line(parse(choice.command, asks=True), run)
+        return f"{choice.asks} ({self.say('terminal.asks')})"
 
     def help(self, topic: str) -> str:
         return help_text(self.say, topic)
 
-    async def request(self, run: str, parsed: Parsed, app: Application) -> Request | House:
-        """The request that a parsed line makes here; plain text goes to the session's work."""
+    async def request(self, run: str, line: Line, app: Application) -> Request | House:
+        """The request that a line makes here; plain text goes to the session's work."""
+        parsed = line.parsed
         if parsed.verb is None:
             work, name = await app.plain(self.place)
         elif parsed.verb.at_once or parsed.verb.stops:
@@ -103,7 +164,7 @@ class Conversation:
             options["paths"] = [absolute(path) for path in paths]
         if isinstance(file := options.get("file"), str):
             options["file"] = absolute(file)
-        return self.asks(run, work, name, options, parsed.text)
+        return replace(self.asks(run, work, name, options, parsed.text), answers=line.answers)
 
     def asks(
         self, run: str, work: str, name: str, options: dict[str, OptionValue], text: str = ""
@@ -116,3 +177,31 @@ class Conversation:
 
     def sentence(self, sorry: Sorry) -> str:
         return self.say(sorry.key, **sorry.values)
+
+
+class _Watched:
+    """A view of a run of this conversation."""
+
+    def __init__(self, view: View, run: str, conversation: Conversation) -> None:
+        self._view = view
+        self._run = run
+        self._conversation = conversation
+
+    async def show(self, event: Shown) -> None:
+        self._hear(event)
+        await self._view.show(event)
+
+    async def change(self, changed: Changed) -> None:
+        for event in changed.contents:
+            self._hear(event)
+        await self._view.change(changed)
+
+    async def flush(self, status: Ended) -> None:
+        await self._view.flush(status)
+
+    async def close(self, status: Ended) -> None:
+        await self._view.close(status)
+
+    def _hear(self, event: Shown) -> None:
+        if isinstance(event, Choices):
+            self._conversation.offer(self._run, event)

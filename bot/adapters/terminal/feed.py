@@ -15,7 +15,6 @@ from typing import BinaryIO, Protocol
 
 from bot.adapters.terminal.conversation import Application, Conversation, House, new_id
 from bot.adapters.terminal.view import Claims
-from bot.command_line import parse
 from bot.events import Request, Sorry, Speak, View
 from bot.platforms import Platform
 from bot.requests import WATCH
@@ -101,9 +100,7 @@ class Feed:
                 self._app = await opening
                 for platform in ("terminal", WATCH):
                     self._app.attach(
-                        Platform(
-                            platform, self._output.view, origin=lambda place: "", speak=self._output.speak
-                        )
+                        Platform(platform, self._view, origin=lambda place: "", speak=self._output.speak)
                     )
                 resumed = await self._app.start()
             except Sorry as sorry:
@@ -123,6 +120,9 @@ class Feed:
             if self._app is not None:
                 await self._app.close()
         return 1 if self._failed or closed is not None else 0
+
+    def _view(self, run: str, request: Request, outbox: Claims) -> View:
+        return self._conversation.watched(self._output.view(run, request, outbox), request)
 
     async def _read(self, source: AsyncIterator[str]) -> None:
         async for text in source:
@@ -152,7 +152,12 @@ class Feed:
             await self._output.done(line.run, "stopped")
             return
         try:
-            request = await self._conversation.request(line.run, parse(line.text), app)
+            read = self._conversation.read(line.text)
+            if isinstance(read, str):
+                await self._output.note(line.run, read)
+                await self._output.done(line.run, "done")
+                return
+            request = await self._conversation.request(line.run, read, app)
             if isinstance(request, House):
                 await self._house(line, request)
                 return

@@ -25,10 +25,9 @@ from prompt_toolkit.styles import Style
 
 from bot.adapters.draft import clean
 from bot.adapters.terminal.complete import LineCompleter
-from bot.adapters.terminal.conversation import Application, Conversation, House, new_id
+from bot.adapters.terminal.conversation import Application, Conversation, House, Line, new_id
 from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream
 from bot.adapters.terminal.view import Claims, Stages, TerminalView
-from bot.command_line import Parsed, parse
 from bot.commands import verb
 from bot.events import Request, Sorry, View
 from bot.platforms import Platform
@@ -169,10 +168,20 @@ class Prompt:
             self._spawn(self.write([self.ink(self.ink.wrap(sentence, "✗ ", "  "), RED)]))
 
     async def _line(self, line: str) -> None:
-        await self.write([self.ink("› ", BOLD, CYAN) + self.ink(clean(line), BOLD)])
         run = new_id()
+        read: Line | str | Sorry
         try:
-            parsed = parse(line)
+            read = self.conversation.read(line)  # before anything else, so that lines are read in their order
+        except Sorry as sorry:
+            read = sorry
+        await self.write([self.ink("› ", BOLD, CYAN) + self.ink(clean(line), BOLD)])
+        try:
+            if isinstance(read, Sorry):
+                raise read
+            if isinstance(read, str):
+                await self.write([self.ink(self.ink.wrap(clean(read)), BOLD)])
+                return
+            parsed = read.parsed
             if parsed.verb is not None and parsed.verb.name == "help":
                 stream = MarkdownStream(self.ink)
                 await self.write([*stream.feed(self.conversation.help(parsed.text)), *stream.end()])
@@ -182,12 +191,12 @@ class Prompt:
                 await self._ready.wait()
                 self.status(run, "")
             if self._app is not None and not self._broken:
-                await self._ask(run, parsed, self._app)
+                await self._ask(run, read, self._app)
         except Sorry as sorry:
             await self.write([self.ink(self.ink.wrap(self.conversation.sentence(sorry), "✗ ", "  "), RED)])
 
-    async def _ask(self, run: str, parsed: Parsed, app: Application) -> None:
-        request = await self.conversation.request(run, parsed, app)
+    async def _ask(self, run: str, line: Line, app: Application) -> None:
+        request = await self.conversation.request(run, line, app)
         if isinstance(request, House):
             stopped = await app.stop(self.conversation.place)
             await self.write([self.ink(self.conversation.stopped(stopped), DIM)])
@@ -223,7 +232,8 @@ class Prompt:
         stages = Stages(outbox, request.place.space, run)
         row = verb(request.work, request.verb)
         # Only ordered runs stream: two texts that grew at once could not be told apart.
-        return TerminalView(self, stages, self.say, self._data / "files", hold=not row.ordered)
+        view = TerminalView(self, stages, self.say, self._data / "files", hold=not row.ordered)
+        return self.conversation.watched(view, request)
 
     async def _names(self, kind: str, prefix: str, shelf: str | None) -> list[str]:
         if self._app is None or not self._ready.is_set():

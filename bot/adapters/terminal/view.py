@@ -23,6 +23,7 @@ from bot.events import (
     Elsewhere,
     Ended,
     Failed,
+    Link,
     Notice,
     Picture,
     Shown,
@@ -155,13 +156,8 @@ class TerminalView:
                 self._screen.status(self._stages.run, progress(event))
             case Citation(n=n):
                 self._citations[n] = event
-            case Choices(prompt=prompt, choices=choices):
-                lines = [
-                    f"  {ink(clean(one.label), BOLD)}  "
-                    f"{ink(clean(one.command) or say('terminal.dismiss'), DIM)}"
-                    for one in choices
-                ]
-                await self._block([ink.wrap(clean(prompt)), *lines])
+            case Choices(prompt=prompt):
+                await self._block([ink.wrap(clean(prompt)), *self._offered(event)])
             case Picture(name=name, png=data, alt=alt):
                 saved = await self._save(name, data)
                 await self._block([ink.wrap(f"{clean(alt)}  {ink(saved, DIM)}")])
@@ -170,12 +166,25 @@ class TerminalView:
                 await self._block([ink.wrap(say("terminal.saved", path=saved))])
             case Elsewhere(place=place, title=title):
                 await self._block([ink.wrap(f"→ {clean(title)}  {ink(clean(place.thread), DIM)}")])
+            case Link(title=title):
+                await self._block([ink.wrap(f"→ {clean(title)}")])
             case Notice(text=text):
                 await self._block([ink(ink.wrap(clean(text), "· ", "  "), YELLOW)])
             case Failed(text=text):
                 await self._block([ink(ink.wrap(clean(text), "✗ ", "  "), RED)])
             case _:
                 assert_never(event)
+
+    def _offered(self, group: Choices) -> list[str]:
+        """A line for each choice. Of those of which one is taken there is nothing more to be typed."""
+        ink, made = self._screen.ink, []
+        for n, one in enumerate(group.choices):
+            label, typed = clean(one.label), clean(one.command) or self._say("terminal.dismiss")
+            if group.taken is not None:
+                made.append(f"✓ {ink(label, BOLD)}" if n == group.taken else f"  {ink(label, DIM)}")
+            else:
+                made.append(f"  {ink(label, BOLD)}  {ink(typed, DIM)}{' …' if one.asks else ''}")
+        return made
 
     async def change(self, changed: Changed) -> None:
         """What scrolls by cannot be changed: the stage is shown once more, and it says why."""

@@ -102,7 +102,7 @@ def make(house: House, runs: Runs) -> Work:
     )
     zone = house.settings.zone
     keeping = Keeping(house.councils, house.ledger)
-    asking = Asking(house.models, house.sessions, snapshots, keeping, house.config.council.mini)
+    asking = Asking(house.models, house.sessions, snapshots, keeping, house.offers, house.config.council.mini)
     return Council(asking, settings, Showing(house.councils, zone), Stats(house.councils, zone))
 
 

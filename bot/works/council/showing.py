@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
-from bot.events import Attachment, Event, Request, Run, Sorry, Stage, Text
+from bot.events import Attachment, Event, Link, Request, Run, Sorry, Stage, Text
 from bot.words import Words, words
 from bot.works.council import markdown
 
@@ -51,6 +51,7 @@ class Showing:
         # Megabytes at the worst: eight members with all that they thought.
         text = await asyncio.to_thread(_text, council, what, seat, say)
         yield Stage("council", f"{say(f'council_show.{what}')} · {title}")
+        yield Link(found, say("council_show.link", run=council.row.alias))
         if what == "export":
             yield Text(say("council_show.exported", title=title))
             yield Attachment(f"council-{council.row.alias}.md", "text/markdown", text.encode())

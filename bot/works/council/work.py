@@ -5,14 +5,28 @@ Knows no platform and no provider. What a stage does is in `deliberation`.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.budget import dollars
-from bot.events import Choice, Choices, Event, Notice, OptionValue, Run, Stage, Text, Work
+from bot.events import (
+    Changed,
+    Choice,
+    Choices,
+    Event,
+    Notice,
+    OptionValue,
+    Request,
+    Run,
+    Stage,
+    Text,
+    Work,
+)
 from bot.words import Words, words
 from bot.works.council import estimate, keeping, telling
 from bot.works.council.deliberation import Deliberation
@@ -30,10 +44,34 @@ if TYPE_CHECKING:
     from bot.works.council.showing import Showing
     from bot.works.council.snapshot import Snapshots
     from bot.works.council.stats import Stats
+    from storage.offers import Offers
     from storage.sessions import Sessions
 
 ALIAS = 6
 """Characters of a run's id that people name it by."""
+
+ESTIMATE = "estimate"
+"""The stage of the question about the cost, and the kind of the storage's offers by which it is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Whether it is worth that much. `ways` to go on are each a label, a command and the council's level."""
+
+    title: str
+    text: str
+    prompt: str
+    ways: list[list[str]]
+
+    def choices(self, taken: int | None = None) -> Choices:
+        made = tuple(Choice(label, command) for label, command, _ in self.ways)
+        return Choices(self.prompt, made, taken=taken)
+
+    def taken(self, request: Request) -> Changed:
+        """The question once `request` has taken one of its ways."""
+        level = request.options.get("level")
+        way = next((n for n, one in enumerate(self.ways) if one[2] == level), 0)
+        return Changed(request.answers, ESTIMATE, self.title, (Text(self.text), self.choices(way)))
 
 
 class Council:
@@ -62,12 +100,19 @@ class Council:
 
 class Asking:
     def __init__(
-        self, models: Models, sessions: Sessions, snapshots: Snapshots, keeping: Keeping, mini: int
+        self,
+        models: Models,
+        sessions: Sessions,
+        snapshots: Snapshots,
+        keeping: Keeping,
+        offers: Offers,
+        mini: int,
     ) -> None:
         self._models = models
         self._sessions = sessions
         self._snapshots = snapshots
         self._keeping = keeping
+        self._offers = offers
         self._mini = mini
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -78,17 +123,37 @@ class Asking:
             "estimate", lambda: estimate.estimates(snapshot, self._models, self._mini), Estimates
         )
         if guess.asked.usd > Decimal(str(snapshot.ask_above)) and not request.options.get("yes"):
-            for event in _offered(snapshot, guess, request.options, say):
-                yield event
+            question = _question(snapshot, guess, request.options, say)
+            await run.step("keep-question", lambda: self._keep(request, question), bool)
+            yield Stage(ESTIMATE, question.title)
+            yield Text(question.text)
+            yield question.choices()
             return
+        asked: list[Question] = []
+        if request.answers:
+            asked = await run.step("question", lambda: self._asked(request), list[Question])
         council = Deliberation(run, snapshot, self._models, say)
         try:
             async with aclosing(self._stages(run, council, guess.asked, say)) as events:
                 async for event in events:
                     yield event
+                    for question in asked if isinstance(event, Stage) else ():
+                        yield question.taken(request)  # behind the first stage, which somebody waits for
+                        asked = []
         finally:
             # Also when stopped: what was shown is kept, and a follow-up can build on it.
             await self._remember(run, council, say)
+
+    async def _keep(self, request: Request, question: Question) -> bool:
+        """The question as it was put, for the run that goes on from it."""
+        kept = json.dumps(asdict(question), ensure_ascii=False)
+        await self._offers.keep(request.place.space, request.id, ESTIMATE, [kept])
+        return True
+
+    async def _asked(self, request: Request) -> list[Question]:
+        """The question about the cost that this run goes on from, if it does."""
+        kept = await self._offers.all(request.place.space, request.answers, ESTIMATE)
+        return [Question(**json.loads(one)) for one in kept]
 
     async def _stages(
         self, run: Run, council: Deliberation, guess: Estimate, say: Words
@@ -157,22 +222,18 @@ def _beforehand(one: Snapshot, guess: Estimate, say: Words) -> list[Notice]:
     return [Notice(text) for text in said]
 
 
-def _offered(one: Snapshot, guess: Estimates, options: Mapping[str, OptionValue], say: Words) -> list[Event]:
+def _question(one: Snapshot, guess: Estimates, options: Mapping[str, OptionValue], say: Words) -> Question:
     """What it would cost, and the ways to go on: as asked, cheaper, or not at all."""
     cost = telling.dollars(guess.asked.usd, say)
-    choices = [Choice(say("council.go_on", cost=cost), _line(one, options, one.level))]
+    ways = [[say("council.go_on", cost=cost), _line(one, options, one.level), one.level]]
     for level, other in guess.cheaper:
         label = say(f"council.ask_{level}", cost=telling.dollars(other.usd, say))
-        choices.append(Choice(label, _line(one, options, level)))
-    choices.append(Choice(say("council.leave"), ""))
+        ways.append([label, _line(one, options, level), level])
+    ways.append([say("council.leave"), "", ""])
     limit = say("council.usd", n=dollars(Decimal(str(one.ask_above))))
     lines = [say("council.would_cost", cost=cost, calls=guess.asked.calls, limit=limit)]
     lines += _uncounted(guess.asked, say)
-    return [
-        Stage("estimate", say("council.estimate")),
-        Text(" ".join(lines)),
-        Choices(say("council.go_on_how"), tuple(choices)),
-    ]
+    return Question(say("council.estimate"), " ".join(lines), say("council.go_on_how"), ways)
 
 
 def _uncounted(guess: Estimate, say: Words) -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 from bot.adapters.discord.received.placing import Origin
 from bot.adapters.discord.shown.view import discord_view
 from bot.adapters.discord.text.page import Page
+from bot.adapters.offered import offered
 from bot.adapters.pen import Clock, Pace, Pens
 from bot.adapters.staged_view import StagedView
 from bot.adapters.surface import Form, Full, Later, Refused, Shut
@@ -571,6 +572,19 @@ async def test_new_choices_have_numbers_of_their_own_and_old_ones_still_mean_the
     assert f"choice:{RUN}:2" in custom_ids(desk.paper.messages[1])
     offered = await desk.offers.all(PLACE.space, RUN, "choice")
     assert ["go" in offered[0], "stay" in offered[1], "run" in offered[2], len(offered)] == [True] * 3 + [3]
+
+
+async def test_what_has_been_taken_stands_there_and_can_be_pressed_no_more(desk: Desk) -> None:
+    choices = Choices("And now?", (Choice("Go", "/rules ask go"), Choice("Stay", "")))
+    await desk.run(*WHOLE, choices)
+    for _ in range(2):
+        await desk.view().change(changed(Text("It is Ana."), replace(choices, taken=0)))
+    shown = [
+        (one.label, one.disabled) for row in desk.paper.messages[1].page.rows for one in row if one.label
+    ]
+    assert shown == [("✓ Go", True), ("Stay", True)]
+    kept = [offered(one) for one in await desk.offers.all(PLACE.space, RUN, "choice")]
+    assert [(one.label, one.over) for one in kept] == [("Go", True), ("Stay", True)]
 
 
 @pytest.mark.parametrize("fault", [Full(), Shut(50013)])

@@ -12,17 +12,20 @@ plain view that posts them as text; with `record` they are only kept. Everything
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bot.adapters.counting import Counts
+from bot.adapters.pen import Pace, Pens
 from bot.adapters.slack.installed.credentials import Credentials
 from bot.adapters.slack.placing import PLATFORM, Origin, origin_of, real
 from bot.adapters.slack.received.earlier import Earlier
 from bot.adapters.slack.received.files import Files
 from bot.adapters.slack.service import Slack, register
+from bot.adapters.slack.shown.view import view_factory
 from bot.app import App
 from bot.config import SlackConfig, load
 from bot.events import Changed, Event, Request, Run, Shown, Text, View
@@ -111,9 +114,12 @@ class Bot(Slack):
     record: Record
     scripts: Scripts
     plain = True
+    real: Callable[[str, Request, Outbox], View] | None = None
 
     def view(self, run: str, request: Request, outbox: Outbox) -> View:
         recorded = self.record.view(run, request, outbox)
+        if self.real is not None:
+            return self.real(run, request, outbox)
         return Plain(self, request, recorded) if self.plain else recorded
 
     async def prepare(self) -> None:
@@ -197,17 +203,22 @@ async def table(
     scripts: Mapping[str, Script] | None = None,
     *,
     record: bool = False,
+    pace: Pace | None = None,
     **settings: Any,
 ) -> AsyncIterator[Table]:
-    """`record`: nothing is posted. `settings` are [slack]'s."""
+    """`record`: nothing is posted. With a `pace` the real views show what runs do. `settings` are [slack]'s."""
     async with FakeSlack() as slack:
         team = slack.workspace("Table")
         told = replace(SlackConfig(api_base=slack.api, connections=1), **settings)
         config = replace(load(data=migrated.folder(data), environ={}), slack=told)
-        known = Scripts(scripts or {})
+        known = scripts if isinstance(scripts, Scripts) else Scripts(scripts or {})
         app = await open_scripted(data, known, Recorder())
         bot = Bot(app, config, Credentials(slack.bot_token, slack.app_token), words("en"))
         bot.record, bot.scripts, bot.plain = Record(), known, not record
+        if pace is not None:
+            bot.pens = Pens(pace)
+            bot.intake.counts = Counts(bot.pens)
+            bot.real = view_factory(app.house, bot.workspaces, bot.pens)
         running: asyncio.Task[None] | None = None
         try:
             await bot.prepare()

@@ -24,6 +24,7 @@ from bot.works.council.work import Asking
 from storage.councils import Council, Councils
 from storage.db import Database
 from storage.ledger import Ledger
+from storage.offers import Offers
 from storage.sessions import Sessions
 from storage.settings import KeptSettings
 from tests.fakes import migrated
@@ -81,7 +82,7 @@ class Table:
     """`models` is the fake council; `ask` asks it in a thread of its own unless `thread` is given."""
 
     def __init__(self, config: Config, db: Database, council: CouncilModel) -> None:
-        self.fake = council
+        self.fake, self.db = council, db
         self.councils, self.ledger = Councils(db), Ledger(db)
         self.settings_store = KeptSettings(db)
         self.sessions = Sessions(db)
@@ -92,7 +93,7 @@ class Table:
         roles = PlaceSettings(self.settings_store, config).roles
         snapshots = Snapshots(config, self.models, prompts, self.sessions, store, self.earlier, roles)
         keeping = Keeping(self.councils, self.ledger)
-        self.asking = Asking(self.models, self.sessions, snapshots, keeping, config.council.mini)
+        self.asking = Asking(self.models, self.sessions, snapshots, keeping, Offers(db), config.council.mini)
 
     def run(
         self, text: str = QUESTION, options: dict[str, OptionValue] | None = None, *, run: str = "run-000001"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bot.command_line import parse
-from bot.events import Sorry, Speak, Stage, Text
+from bot.events import Changed, Choices, Sorry, Speak, Stage, Text
+from storage.offers import Offers
 from tests.fakes.reply import Reply
 from tests.fakes.run import MemoryRun
 from tests.wire.council_model import (
@@ -351,6 +353,34 @@ async def test_the_line_that_goes_on_asks_the_same_question(tmp_path: Path) -> N
             "research": ",".join(CATEGORIES),
             "debate": True,
         }
+
+
+async def test_who_goes_on_has_the_question_say_so_and_it_is_the_one_that_was_put(tmp_path: Path) -> None:
+    async with table(tmp_path, swap=PRICED, more="[budget]\nask_above_usd = 0.001\n") as made:
+        told = await made.ask("Why?")
+        (choices,) = [one for one in told.events if isinstance(one, Choices)]
+        mini = parse(choices.choices[1].command)
+        run = made.run(mini.text, mini.options, run="run-000002")
+        run.request = replace(run.request, answers="run-000001")
+        went_on, replayed = Told(run), run.replay()
+        with pytest.raises(Sorry):  # nobody has a key
+            await made.told(run, went_on)
+        (changed,) = [one for one in went_on.events if isinstance(one, Changed)]
+        assert (changed.run, changed.stage, changed.title) == ("run-000001", *told.stages[0])
+        assert changed.contents == (Text(told.text("estimate")), replace(choices, taken=1))
+        assert isinstance(went_on.events[0], Stage), "nobody waits for it"
+        await Offers(made.db).forget("local", "run-000001")
+        replayed.request, again = run.request, Told(replayed)
+        with pytest.raises(Sorry):
+            await made.told(replayed, again)
+        assert changed in again.events
+
+
+async def test_the_button_of_another_run_says_nothing_of_a_question(tmp_path: Path) -> None:
+    async with table(tmp_path) as made:
+        run = made.run()
+        run.request = replace(run.request, answers="run-000000")
+        assert not [one for one in (await made.told(run)).events if isinstance(one, Changed)]
 
 
 async def test_below_the_limit_the_cost_is_said_and_it_begins(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.events import Attachment, Author, Event, Place, Sorry, Stage, Text
+from bot.events import Attachment, Author, Event, Link, Place, Sorry, Stage, Text
 from bot.words import words
 from bot.works.council import markdown
 from bot.works.council.showing import Showing
@@ -115,6 +115,12 @@ async def test_every_answer_is_shown_word_for_word_and_who_failed_says_why(archi
     assert "> No." in await archive("Answers  2")
 
 
+async def test_what_is_shown_leads_to_the_council_itself(archive: Archive) -> None:
+    await archive.hold("run-000001")
+    for what in ("answers", "export"):
+        assert Link("run-000001", "This council, no. 000001") in await archive.events(what)
+
+
 async def test_under_each_raw_ballot_stands_what_was_read_from_it(archive: Archive) -> None:
     await archive.hold("run-000001")
     first, second, third = (await archive("ballots")).split("\n### ")[1:]
@@ -171,7 +177,7 @@ async def test_unnamed_it_is_the_newest_of_the_place(archive: Archive) -> None:
     await archive.hold("run-000001")
     await archive.hold("run-000002", minute=1)
     await archive.hold("run-000003", ELSEWHERE, minute=2)
-    (stage, _) = await archive.events()
+    stage = (await archive.events())[0]
     assert stage == Stage("council", "Answers · The question of run-000002?")
 
 

@@ -11,6 +11,7 @@ import discord
 from discord.ext import commands
 from yarl import URL
 
+from bot.adapters.counting import Counts
 from bot.adapters.discord.installed.connection import Plan, Turnstile, plan, redirect
 from bot.adapters.discord.installed.limits import HANGS_S, PACE, GlobalLimit, InvalidRequests
 from bot.adapters.pen import Pens
@@ -56,6 +57,7 @@ class Client(commands.AutoShardedBot):
         self.config = config
         self.settings = config.discord
         self.pens = Pens(PACE)
+        self.counts = Counts(self.pens)
         self.refused = InvalidRequests()
         self._on_first_ready = on_first_ready
         self._plan: Plan | None = None

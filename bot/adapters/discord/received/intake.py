@@ -13,6 +13,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from discord import ui
 
 from bot import commands
 from bot.adapters import custom_ids, intake
+from bot.adapters.buttons_row import label as label_of
 from bot.adapters.cooldown import PEOPLE
 from bot.adapters.discord.received import placing
 from bot.adapters.discord.received.commands import Autocomplete, path_of, read
@@ -29,8 +31,10 @@ from bot.adapters.discord.received.request import files_of, request_of, text_of
 from bot.adapters.discord.shown import telling
 from bot.adapters.discord.text.spoken import help_text, typed
 from bot.adapters.intake import Asked, Unfinished, quotation
+from bot.adapters.offered import Offered
 from bot.command_line import parse
 from bot.events import Sorry
+from bot.requests import event_id
 from bot.verb import Verb
 from bot.words import Words, locale_of, words
 
@@ -43,7 +47,7 @@ TYPED = "text"
 """The custom_id of the field that is typed into."""
 CHARS = 4_000
 """The most that can be typed into a field: Discord's limit, as is that of a title and of a label."""
-LABEL_CHARS = 45
+LABEL_CHARS, HINT_CHARS = 45, 100
 _RUN = "run"
 """Under this name an interaction bears the run that it has become, once it has."""
 
@@ -89,10 +93,14 @@ class Intake(intake.Intake):
         async with self._told(interaction):
             await self._take(interaction, await self.same_again(placing.spot(interaction), run))
 
-    async def choose(self, interaction: discord.Interaction, command: str) -> None:
-        """Do what a line such as "/rules lookup Grappled" says."""
+    async def choose(self, interaction: discord.Interaction, chosen: Offered, run: str) -> None:
+        """Do what the line of one of the run's choices says, or ask for the words that it lacks."""
         async with self._told(interaction):
-            await self._take(interaction, intake.chosen(command))
+            if not chosen.asks:
+                await self._take(interaction, intake.chosen(chosen.command, run))
+                return
+            asked = intake.lacking(chosen.command, run)
+            await self.open(interaction, asked, title=chosen.label, label=chosen.asks)
 
     async def open(
         self,
@@ -155,9 +163,14 @@ class Intake(intake.Intake):
             here = placing.spot(interaction)
             asked = await self.kept(here, window)
             if asked is None:
-                raise Sorry("edge.gone")
-            await self._take(interaction, asked.asked(_entered(interaction)))
+                sent = event_id(PLATFORM, here.space, _sent(window))
+                raise Sorry(
+                    "edge.sent_before" if await self.app.past(here.space, sent) is not None else "edge.gone"
+                )
+            await self._take(interaction, asked.asked(_entered(interaction)), window=window)
             await self.app.house.offers.forget(here.space, window)
+            if not interaction.response.is_done():  # sent twice at once
+                raise Sorry("edge.sent_before")
 
     async def message(self, message: discord.Message, text: str) -> None:
         """Do what somebody wrote to the bot: `text` is the message without the bot's own name."""
@@ -201,12 +214,14 @@ class Intake(intake.Intake):
     def _told(self, interaction: discord.Interaction) -> AbstractAsyncContextManager[None]:
         return intake.told(partial(self.failed, interaction))
 
-    async def _take(self, interaction: discord.Interaction, asked: Asked) -> None:
-        """From an interaction that says everything to a run."""
+    async def _take(self, interaction: discord.Interaction, asked: Asked, *, window: str = "") -> None:
+        """From an interaction that says everything to a run. Of a `window` it is one, however often that is sent."""
         here = placing.spot(interaction)
         self.count(here, asked.row)
         held, locale = await self.held(here), self.words(interaction).locale
         made, origin = self._request_of(interaction, here, asked, held, locale)
+        if window:
+            made = replace(made, id=event_id(PLATFORM, here.space, _sent(window)))
 
         async def acknowledge() -> None:
             interaction.extras[_RUN] = made.id
@@ -234,20 +249,27 @@ class Window(ui.Modal):
         most: int = CHARS,
     ) -> None:
         super().__init__(
-            title=title[:LABEL_CHARS], custom_id=custom_ids.modal(run), timeout=float(TOKEN_SECONDS)
+            title=label_of(title, LABEL_CHARS), custom_id=custom_ids.modal(run), timeout=float(TOKEN_SECONDS)
         )
         typed: ui.TextInput[Window] = ui.TextInput(
             custom_id=TYPED,
             style=discord.TextStyle.paragraph if long else discord.TextStyle.short,
             default=filled or None,
-            placeholder=hint[:100] or None,
+            placeholder=hint[:HINT_CHARS] or None,
             required=required,
             max_length=most,
         )
-        self.add_item(ui.Label(text=label[:LABEL_CHARS], component=typed))
+        # A question may be longer than a label: then it stands below.
+        more = label_of(label, HINT_CHARS) if len(label) > LABEL_CHARS else None
+        self.add_item(ui.Label(text=label_of(label, LABEL_CHARS), description=more, component=typed))
 
     async def on_submit(self, interaction: discord.Interaction) -> None:
         """Nothing: every submission comes to the listener, whether or not this object is still there."""
+
+
+def _sent(window: str) -> str:
+    """The event that sending a window is: the same however often it is sent."""
+    return f"window:{window}"
 
 
 def _window_of(interaction: discord.Interaction) -> str | None:

@@ -7,21 +7,27 @@ too late, or from where it does not belong, gets a sentence that only the presse
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import discord
 from discord.ui import ActionRow, Button, DynamicItem, Item, LayoutView, TextDisplay
 
-from bot.adapters import custom_ids, sources
+from bot.adapters import custom_ids, offered, sources
+from bot.adapters.buttons_row import counted
+from bot.adapters.counting import labels
 from bot.adapters.discord.received.placing import spot
 from bot.adapters.discord.shown import telling
-from bot.adapters.discord.text.page import buttons_without
+from bot.adapters.discord.shown.surface import in_our_words
+from bot.adapters.discord.text.markdown import size
+from bot.adapters.discord.text.page import buttons_without, relabelled
+from bot.adapters.discord.text.render import LABEL
 from bot.adapters.draft import neutralise, split
+from bot.adapters.offered import Offered
 from bot.events import Sorry
 
 if TYPE_CHECKING:
@@ -73,13 +79,54 @@ async def retry(press: Press, run: str) -> None:
 
 async def choose(press: Press, run: str, n: str) -> None:
     """As if the presser had typed the choice's line; nothing where it has none."""
-    kept = await press.client.app.house.offers.get(_space(press), run, "choice", int(n))
+    kept = await press.client.app.house.offers.get(_space(press), run, offered.KIND, int(n))
     if kept is None or await press.client.intake.hidden(spot(press), run):
         await stale(press)
-    elif command := json.loads(kept)["command"]:
-        await press.client.intake.choose(press, command)
+    elif (chosen := offered.offered(kept)).over:
+        await telling.tell(press, press.client.intake.words(press)("buttons.taken"))
+    elif chosen.votes:
+        await _vote(press, run, int(n), chosen)
+    elif chosen.command:
+        await press.client.intake.choose(press, chosen, run)
     else:  # the buttons stay: somebody else may think otherwise
         await telling.tell(press, press.client.intake.words(press)("buttons.dismissed"))
+
+
+async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
+    """Keep the presser's vote. With a command the run that it begins is the answer, else a sentence is."""
+    space, house = _space(press), press.client.app.house
+    if not chosen.command:
+        await press.response.defer()
+    await house.votes.give(space, run, chosen.group, str(press.user.id), n)
+    if chosen.command:
+        await press.client.intake.choose(press, chosen, run)
+    else:
+        await telling.tell(press, press.client.intake.words(press)("buttons.voted", label=chosen.label))
+    if press.message is not None:
+        count = partial(_count, press, run)
+        press.client.counts.changed(press.channel_id, str(press.message.id), count)
+
+
+async def _count(press: Press, run: str) -> None:
+    """Have the pressed message show the votes, as it stands now. Raises Later, and the faults of a surface."""
+    house, message = press.client.app.house, press.message
+    found = await labels(house.offers, house.votes, _space(press), run)
+    shown = {id: counted(text, votes, LABEL, size) for id, (text, votes) in found.items()}
+    if message is None or not shown:
+        return
+    with in_our_words(), suppress(discord.ClientException, ValueError):
+        if spot(press).member and not message.flags.ephemeral:
+            with suppress(
+                discord.Forbidden
+            ):  # who may not read what was written has what came with the press
+                message = await message.fetch()
+            if (view := relabelled(message, shown)) is not None:
+                await message.edit(view=view, allowed_mentions=discord.AllowedMentions.none())
+            return
+        if press.response.type is not discord.InteractionResponseType.deferred_message_update:
+            return  # the press's own message is another one, and a guest reaches only that
+        if (view := relabelled(await press.original_response(), shown)) is not None:
+            await press.edit_original_response(view=view)
 
 
 async def show_sources(press: Press, run: str) -> None:

@@ -6,7 +6,7 @@ And what is left where Discord takes a part of an answer nowhere: a file, a dire
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -24,9 +24,10 @@ from bot.adapters.discord.text.page import FAILED, Card, Page
 from bot.adapters.discord.text.render import beside, folded, pages, without_buttons
 from bot.adapters.discord.text.spoken import shown
 from bot.adapters.draft import clean
+from bot.adapters.first_message import first_message
 from bot.adapters.staged_view import StagedView
 from bot.adapters.surface import Form, Mark, SurfaceFault
-from bot.events import Elsewhere, Place, Request, View
+from bot.events import Elsewhere, Link, Place, Request, View
 from bot.words import words
 from storage.faults import StorageFault
 
@@ -36,12 +37,16 @@ if TYPE_CHECKING:
     from bot.adapters.homes import Way
     from bot.adapters.pen import Pens
     from bot.adapters.sheet import Facts, Sheet
+    from storage.inbox import Inbox
     from storage.offers import Offers
     from storage.outbox import Outbox
+    from storage.votes import Votes
 
 
 WHOLE = "whole"
 """The outbox's key of the direct message with all of it."""
+OWN = (ASKED, THREAD, WHOLE)
+"""The outbox's keys of what is no stage."""
 
 _log = logging.getLogger(__name__)
 
@@ -57,8 +62,10 @@ class Home(homes.Home[Page], Protocol):
 class Links:
     """Where a run's conversations go on; their threads are named and archived by the way."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, jump: Callable[[str], Awaitable[str]] | None = None) -> None:
+        """`jump`: see there."""
         self._home = home
+        self._jump = jump
         self._archive: list[tuple[int, str]] = []
 
     async def line(self, elsewhere: Elsewhere) -> str:
@@ -72,6 +79,11 @@ class Links:
         else:
             self._home.tidy(thread, elsewhere.title, archived=False)
         return f"<#{thread}>"
+
+    async def link(self, link: Link) -> str:
+        title = literal(clean(link.title).replace("://", " "), 100)  # a link's words name no other address
+        url = await self._jump(link.run) if self._jump is not None else ""
+        return f"→ [{title}]({url})" if url and title else f"→ **{title}**"
 
     def ended(self) -> None:
         for thread, title in self._archive:
@@ -88,6 +100,8 @@ def discord_view(
     pens: Pens,
     *,
     overflow: Overflow | None = None,
+    jump: Callable[[str], Awaitable[str]] | None = None,
+    votes: Votes | None = None,
 ) -> StagedView[Page]:
     """One run's, on one home. A guest may send few messages, and stages in one."""
     return StagedView(
@@ -97,13 +111,14 @@ def discord_view(
         offers,
         home,
         pens,
-        Links(home),
+        Links(home, jump),
         pages=pages,
         folded=None if origin.member else folded,
         spoken=partial(shown, words(request.locale)),
-        taken=(ASKED, THREAD, WHOLE),
+        taken=OWN,
         private=origin.private,
         overflow=overflow,
+        votes=votes,
     )
 
 
@@ -115,9 +130,37 @@ def view_factory(client: Client) -> Callable[[str, Request, Outbox], View]:
         origin = origin_of(request.origin)
         home = DiscordHome(client, request, origin, outbox, house.threads, house.settings.free_chat)
         overflow = Overflow(client, request, origin, outbox, home.response)
-        return discord_view(run, request, origin, outbox, house.offers, home, client.pens, overflow=overflow)
+        return discord_view(
+            run,
+            request,
+            origin,
+            outbox,
+            house.offers,
+            home,
+            client.pens,
+            overflow=overflow,
+            jump=partial(jump, house.inbox, outbox, request),
+            votes=house.votes,
+        )
 
     return view
+
+
+async def jump(inbox: Inbox, outbox: Outbox, request: Request, run: str) -> str:
+    """The address of a run's first message, for whoever asked `request`; "" where there is none for everybody."""
+    try:
+        found = await first_message(inbox, outbox, request.place.space, run, OWN)
+        thread = await outbox.get(request.place.space, run, THREAD)
+    except StorageFault as fault:
+        _log.info("run %s: a link was left out: %s", request.id, fault)
+        return ""
+    if found is None or found[0].place.platform != request.place.platform or not found[0].origin:
+        return ""
+    origin = origin_of(found[0].origin)
+    if origin.private:  # its messages are only for as long as somebody looks at them
+        return ""
+    channel = thread.message_id if thread is not None and thread.message_id else origin.channel
+    return f"https://discord.com/channels/{origin.guild or '@me'}/{channel}/{found[1]}"
 
 
 class Overflow:

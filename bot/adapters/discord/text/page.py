@@ -6,7 +6,7 @@ that it works after a restart, too, and nothing is kept in memory for a message.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -150,6 +150,7 @@ def _button(one: Button, row: int | None = None) -> ui.Button[Any]:
         label=one.label or None,
         emoji=one.emoji or None,
         custom_id=one.custom_id,
+        disabled=one.disabled,
         row=row,
     )
 
@@ -161,6 +162,18 @@ def buttons_without(message: discord.Message, custom_id: str) -> ui.LayoutView |
     """
     view = _view(message)
     return view if _without(view, custom_id) else None
+
+
+def relabelled(message: discord.Message, labels: Mapping[str, str]) -> ui.LayoutView | ui.View | None:
+    """The message's components with other labels, by custom_ids; None where that changes nothing.
+
+    Raises ValueError or ClientException for components that the library does not know.
+    """
+    view, changed = _view(message), False
+    for one in view.walk_children():
+        if isinstance(one, ui.Button) and one.label != labels.get(one.custom_id or "", one.label):
+            one.label, changed = labels[one.custom_id or ""], True
+    return view if changed else None
 
 
 def put_out(message: discord.Message, run: str, note: str) -> dict[str, Any]:

@@ -282,6 +282,7 @@ def folded(sheets: Sequence[Sheet], facts: Facts) -> Page:
         choices=[group for one in sheets for group in one.choices],
         files=[file for one in sheets for file in one.files],
         first_choice=sheets[0].first_choice,
+        counts={number: votes for one in sheets for number, votes in one.counts.items()},
     )
     made = pages(whole, facts)
     if len(made) == 1 and not any(len(one.text) > SHORT for one in earlier):

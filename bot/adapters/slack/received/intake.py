@@ -34,6 +34,7 @@ from bot.words import Words, words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.adapters.counting import Counts
     from bot.adapters.slack.installed.workspaces import Workspaces
     from bot.app import App, Ticket
     from bot.config import Config
@@ -61,6 +62,8 @@ class Begun:
 
 class Intake(intake.Intake):
     """One per process. In `turns`, by channel and root, messages are taken in as Slack tells of them."""
+
+    counts: Counts
 
     def __init__(self, app: App, config: Config, workspaces: Workspaces, people: People) -> None:
         super().__init__(app, PLATFORM, placing.for_one)
@@ -99,24 +102,30 @@ class Intake(intake.Intake):
         ack: Ack,
         *,
         response_url: str = "",
+        answers: str = "",
     ) -> str:
         """Do what a row of the table does: the run's id, "" if it was refused, and told why."""
 
         async def asked() -> Asked:
-            return Asked(row, text, options)
+            return Asked(row, text, options, answers=answers)
 
         return await self._once(here, event, ack, response_url, asked)
 
     async def choose(
-        self, here: Spot, event: str, command: str, ack: Ack, *, response_url: str = "", private: bool = False
+        self,
+        here: Spot,
+        event: str,
+        command: str,
+        ack: Ack,
+        *,
+        response_url: str = "",
+        private: bool = False,
+        answers: str = "",
     ) -> None:
         """Do what a line such as "/rules lookup Grappled" says. `private`: it was offered to one person alone."""
 
         async def asked() -> Asked:
-            found = intake.chosen(command)
-            if private and found.row.option("private") is not None:
-                return replace(found, options={**found.options, "private": True})
-            return found
+            return intake.chosen(command, answers, private=private)
 
         await self._once(here, event, ack, response_url, asked)
 

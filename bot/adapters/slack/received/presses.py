@@ -7,15 +7,19 @@ where it does not belong, gets a sentence that only the presser sees.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from bot.adapters import custom_ids
+from bot.adapters import custom_ids, offered
+from bot.adapters.buttons_row import counted
+from bot.adapters.counting import labels
+from bot.adapters.intake import lacking
+from bot.adapters.offered import Offered
 from bot.adapters.slack.placing import (
     Body,
     Spot,
@@ -26,9 +30,10 @@ from bot.adapters.slack.placing import (
     response_url,
     spot_of_interaction,
 )
-from bot.adapters.slack.received import sharing, sources
-from bot.adapters.slack.text.elements import without_button
+from bot.adapters.slack.received import sharing, sources, windows
+from bot.adapters.slack.text.elements import LABEL, relabelled, without_button
 from bot.adapters.slack.text.mrkdwn import literal
+from bot.adapters.slack.text.page import Block, size
 from bot.adapters.surface import SurfaceFault
 from storage.faults import StorageFault
 
@@ -101,21 +106,61 @@ async def retry(press: Press, run: str) -> None:
 
 async def choose(press: Press, run: str, n: str) -> None:
     """As if the presser had typed the choice's line; nothing where it has none."""
-    kept = await press.intake.app.house.offers.get(press.space, run, "choice", int(n))
+    kept = await press.intake.app.house.offers.get(press.space, run, offered.KIND, int(n))
     if kept is None or await press.intake.hidden(press.here, run):
         await _stale(press)
-    elif command := json.loads(kept)["command"]:
+        return
+    chosen = offered.offered(kept)
+    if chosen.over:
+        await press.ack()
+        await press.tell("buttons.taken")
+        return
+    if chosen.votes:
+        await _vote(press, run, int(n), chosen)
+    if chosen.asks and chosen.command:
+        await _ask(press, chosen, run)
+    elif chosen.command:
         await press.intake.choose(
             press.here,
             press.event,
-            command,
+            chosen.command,
             press.ack,
             response_url=press.response_url,
             private=alone(press.body),
+            answers=run,
         )
-    else:  # the buttons stay: somebody else may think otherwise
+    elif not chosen.votes:  # the buttons stay: somebody else may think otherwise
         await press.ack()
         await press.tell("buttons.dismissed")
+
+
+async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
+    """Keep the presser's vote. With a command the run that it begins is the answer, else a sentence is."""
+    if not chosen.command:
+        await press.ack()
+    await press.intake.app.house.votes.give(press.space, run, chosen.group, press.here.user, n)
+    channel, ts = (press.space, press.here.channel), message_of(press.body)
+    press.intake.counts.changed(channel, ts, partial(_count, press, run))
+    if not chosen.command:
+        await press.tell("buttons.voted", label=chosen.label)
+
+
+async def _count(press: Press, run: str) -> None:
+    """Have the pressed message show the votes. Raises Later, and the faults of a surface."""
+    house = press.intake.app.house
+    found = await labels(house.offers, house.votes, press.space, run)
+    shown = {id: counted(text, votes, LABEL, size) for id, (text, votes) in found.items()}
+    await _rewrite(press, lambda blocks: relabelled(blocks, shown))
+
+
+async def _ask(press: Press, chosen: Offered, run: str) -> None:
+    """Open a window for the words that the choice asks for."""
+    asked = lacking(chosen.command, run, private=alone(press.body))
+    trigger = str(press.body.get("trigger_id", ""))
+    await windows.ask(
+        press.intake, trigger, press.here, press.event, asked, title=chosen.label, label=chosen.asks
+    )
+    await press.ack()
 
 
 async def show_sources(press: Press, run: str) -> None:
@@ -203,28 +248,34 @@ async def _source_pages(press: Press, run: str) -> list[sources.Page]:
 
 
 async def _take_off(press: Press) -> None:
-    """Take the button off the message as it stands now: it may have changed since the press."""
+    """Take the button off the message."""
+    action_id = str(action_of(press.body).get("action_id", ""))
+    try:
+        await _rewrite(press, lambda blocks: without_button(blocks, action_id))
+    except (SurfaceFault, StorageFault) as fault:  # it is only tidiness
+        _log.info("a button stays that does nothing: %s", fault)
+
+
+async def _rewrite(press: Press, change: Callable[[list[Block]], list[Block]]) -> None:
+    """Change the pressed message as it stands now: it may have changed since the press. Raises a surface's faults."""
     here, ts = press.here, message_of(press.body)
     if alone(press.body) or not ts:  # Slack shows us nothing that is whispered
         return
-    try:
-        async with press.intake.workspaces.calling(here.team, here.enterprise) as client:
-            found: Any = await client.conversations_replies(
-                channel=here.channel,
-                ts=here.thread or ts,
-                oldest=ts,
-                latest=ts,
-                inclusive=True,
-                include_all_metadata=True,
-            )
-            now: Any = next((one for one in found["messages"] if one["ts"] == ts), {})
-            before = now.get("blocks") or []
-            blocks = without_button(before, str(action_of(press.body).get("action_id", "")))
-            if blocks and blocks != before:
-                same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
-                await client.chat_update(channel=here.channel, ts=ts, blocks=blocks, **same)
-    except (SurfaceFault, StorageFault) as fault:  # it is only tidiness
-        _log.info("a button stays that does nothing: %s", fault)
+    async with press.intake.workspaces.calling(here.team, here.enterprise) as client:
+        found: Any = await client.conversations_replies(
+            channel=here.channel,
+            ts=here.thread or ts,
+            oldest=ts,
+            latest=ts,
+            inclusive=True,
+            include_all_metadata=True,
+        )
+        now: Any = next((one for one in found["messages"] if one["ts"] == ts), {})
+        before = now.get("blocks") or []
+        blocks = change(before)
+        if blocks and blocks != before:
+            same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
+            await client.chat_update(channel=here.channel, ts=ts, blocks=blocks, **same)
 
 
 _ACTS: dict[str, Callable[..., Awaitable[None]]] = {

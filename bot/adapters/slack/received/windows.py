@@ -59,6 +59,7 @@ async def ask(
     label: str = "",
     shown: str = "",
     required: bool = True,
+    answers: str = "",
 ) -> None:
     """Open a window for the text that a request lacks, for the person who is `here`. Raises Sorry.
 
@@ -76,7 +77,7 @@ async def ask(
             n,
             label[:1].upper() + label[1:],
             part,
-            hint="" if filled else _hint(row, say),
+            hint="" if filled or answers else _hint(row, say),
             required=required and n == 0,
         )
         for n, part in enumerate(parts(filled))
@@ -115,7 +116,9 @@ async def opened(intake: Intake, here: Spot, trigger: str, view: Block) -> str:
 
 async def perform(intake: Intake, body: Body, here: Spot, asked: Asked, ack: AsyncAck) -> bool:
     """Whether it was taken in; if not, the person has been told why, and the window stays open for another try."""
-    if await intake.perform(here, _event(body), asked.row, asked.text, asked.options, ack):
+    if await intake.perform(
+        here, _event(body), asked.row, asked.text, asked.options, ack, answers=asked.answers
+    ):
         return True
     await wrong(ack, (await intake.words(here))("slack_window.refused"))
     return False

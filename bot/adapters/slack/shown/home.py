@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from bot import commands
 from bot.adapters.backoff import patiently
 from bot.adapters.beside import Beside
+from bot.adapters.first_message import first_message
 from bot.adapters.pen import Rank
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
@@ -26,18 +27,22 @@ from bot.adapters.slack.shown.whisper import Aside, Response, young
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface, SurfaceFault
 from bot.words import words
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.pen import Pens
     from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
-    from bot.events import Elsewhere, Place, Request
+    from bot.events import Elsewhere, Link, Place, Request
+    from storage.inbox import Inbox
     from storage.offers import Offers
     from storage.outbox import Outbox
     from storage.threads import Threads
 
 POINTER = "pointer"
 """The outbox's key for the sentence that says, where somebody asked, where the answer is."""
+OWN = (ASKED, PLAN, POINTER)
+"""The outbox's keys of what is no stage."""
 TITLE = 100
 """Characters of another conversation's name in a line that leads there."""
 _PROMPTS = ("help", "books")
@@ -63,8 +68,11 @@ class SlackHome:
         offers: Offers,
         threads: Threads,
         pens: Pens,
+        inbox: Inbox | None = None,
     ) -> None:
+        """`inbox`: where runs are looked up that links lead to."""
         self._run = request.id
+        self._inbox = inbox
         self._place = request.place
         self._origin = origin
         self._outbox = outbox
@@ -297,6 +305,31 @@ class SlackHome:
             return f"*{title}*"
         self._beside.do(self._session.rename(*found, elsewhere.title))
         return f"<{link}|{title}>"
+
+    async def link(self, link: Link) -> str:
+        title = literal(link.title, TITLE) or "…"
+        found = await self._first(link.run)
+        url = await self._workspace.permalink(*found) if found is not None else ""
+        return f"→ <{url}|{title}>" if url else f"→ *{title}*"
+
+    async def _first(self, run: str) -> tuple[str, str] | None:
+        """The channel and the ts of a run's first message, if whoever asked can see it."""
+        if self._inbox is None:
+            return None
+        try:
+            found = await first_message(self._inbox, self._outbox, self._place.space, run, OWN)
+            if found is None or found[0].place.platform != self._place.platform or not found[0].origin:
+                return None
+            place, origin = found[0].place, placing.origin_of(found[0].origin)
+            bound = await self._threads.real(place.space, place.channel, place.thread)
+        except StorageFault as fault:
+            _log.info("run %s: a link was left out: %s", self._run, fault)
+            return None
+        channel = placing.parted(bound)[0] if bound is not None else origin.channel
+        theirs = origin.private or channel.startswith("D")
+        if origin.home == "alone" or (theirs and origin.user != self._origin.user):
+            return None
+        return channel, found[1]
 
     async def _real(self, place: Place) -> tuple[str, str] | None:
         """The channel and the root of the thread that a conversation of the same space is in."""

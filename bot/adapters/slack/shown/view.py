@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from bot import commands
 from bot.adapters.slack.placing import Origin, origin_of
-from bot.adapters.slack.shown.heading import ASKED, PLAN, Plan
-from bot.adapters.slack.shown.home import POINTER, SlackHome
+from bot.adapters.slack.shown.heading import Plan
+from bot.adapters.slack.shown.home import OWN, SlackHome
 from bot.adapters.slack.text.help import as_typed
 from bot.adapters.slack.text.render import pages
 from bot.adapters.staged_view import StagedView
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bot.house import House
     from storage.offers import Offers
     from storage.outbox import Outbox
+    from storage.votes import Votes
 
 ROLL_AFTER_S = 210.0
 """A streamed message is ended by Slack after some five minutes; half a minute before we end it ourselves."""
@@ -66,6 +67,7 @@ def slack_view(
     pens: Pens,
     *,
     roll_after_s: float = ROLL_AFTER_S,
+    votes: Votes | None = None,
 ) -> View:
     """One run's, on one home."""
     say, in_thread = words(request.locale), _in_thread(origin)
@@ -80,12 +82,13 @@ def slack_view(
         pages=pages,
         folded=None,
         spoken=partial(as_typed, thread=in_thread),
-        taken=(ASKED, PLAN, POINTER),
+        taken=OWN,
         private=origin.private,
         alone=origin.home == "alone",
         share="page.share_there" if origin.home == "direct" else "page.share",
         roll_after_s=roll_after_s,
         wordless=attrgetter("wordless"),
+        votes=votes,
     )
     if not commands.verb(request.work, request.verb).planned:
         return view
@@ -106,7 +109,7 @@ def view_factory(house: House, workspaces: Workspaces, pens: Pens) -> Callable[[
 
     def view(run: str, request: Request, outbox: Outbox) -> View:
         origin = origin_of(request.origin)
-        home = SlackHome(workspaces, request, origin, outbox, house.offers, house.threads, pens)
-        return slack_view(run, request, origin, outbox, house.offers, home, pens)
+        home = SlackHome(workspaces, request, origin, outbox, house.offers, house.threads, pens, house.inbox)
+        return slack_view(run, request, origin, outbox, house.offers, home, pens, votes=house.votes)
 
     return view

@@ -5,7 +5,7 @@ Limits: Slack's documentation, "Block elements" and "Blocks".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -99,6 +99,22 @@ def without_button(blocks: Sequence[Block], action_id: str) -> list[Block]:
             found.append(block)
         elif left := [one for one in block.get("elements", ()) if one.get("action_id") != action_id]:
             found.append({**block, "elements": left})
+    return found
+
+
+def relabelled(blocks: Sequence[Block], labels: Mapping[str, str]) -> list[Block]:
+    """The blocks of a message, with other labels on their buttons, by action_ids."""
+    found: list[Block] = []
+    for block in blocks:
+        if block.get("type") == "actions":
+            elements = [
+                {**one, "text": _text(labels[one["action_id"]], LABEL)}
+                if one.get("action_id") in labels
+                else one
+                for one in block["elements"]
+            ]
+            block = {**block, "elements": elements}
+        found.append(block)
     return found
 
 

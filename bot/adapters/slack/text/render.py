@@ -150,10 +150,13 @@ _full = lru_cache(256)(converted)
 
 
 def _offered(sheet: Sheet, run: str) -> list[Offer]:
-    return [
-        replace(one, prompt=one.prompt and literal(one.prompt, PROMPT))
-        for one in offers(sheet, run, LABEL, size)
-    ]
+    made = []
+    for one in offers(sheet, run, LABEL, size):
+        prompt = one.prompt and literal(one.prompt, PROMPT)
+        if one.over:  # Slack knows no button that cannot be pressed
+            prompt = "\n".join(filter(None, [prompt, literal(one.taken)]))
+        made.append(replace(one, prompt=prompt, buttons=() if one.over else one.buttons))
+    return made
 
 
 def _notes(sheet: Sheet, facts: Facts) -> list[str]:
@@ -219,8 +222,9 @@ def _last(
     rows: list[Block] = []
     for one in offered:
         blocks += [small(one.prompt)] if one.prompt else []
-        blocks.append(actions_of(one.buttons))
-        rows.append(actions_of(one.buttons))
+        if one.buttons:
+            blocks.append(actions_of(one.buttons))
+            rows.append(actions_of(one.buttons))
     if failed:
         blocks += [section(failed[0]), small(failed[1])]
     buttons = list(rows_of(controls(sheet, facts, more=bool(hidden or left_out)), facts.run, facts.say))
