@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, Protocol
 
-from bot.adapters.backoff import BACKOFF_S
 from bot.adapters.discreet import traced
 from bot.adapters.surface import Later, NotSent
 
@@ -25,6 +24,8 @@ HOLD_S = 0.15
 """A message with nothing to read yet waits this long: a quick stage is then posted once, as it ends."""
 WORDS_S = 0.04
 """First words wait this long: often the stage is over with them, and is then written only once."""
+BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+"""What is waited before each further try."""
 PASSING_TRIES_S = 120.0
 FINAL_TRIES_S = 900.0
 """How long a state that the platform does not take is tried again."""

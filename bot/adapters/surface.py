@@ -79,6 +79,11 @@ class Page(Protocol):
         """The names and contents of the files that come with it."""
         ...
 
+    @property
+    def wordless(self) -> bool:
+        """Whether it has nothing to read yet, though its stage has a text."""
+        ...
+
 
 AnyPage = TypeVar("AnyPage", bound=Page)
 PutPage = TypeVar("PutPage", bound=Page, contravariant=True)

@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic
 
+from bot.adapters.home import Amend
+from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import AnyPage, Form, Gone, Mark, Page, Refused, Shut, Surface
+from bot.events import Elsewhere
 
 TURNS = 60
 """How often everybody else may run before the clock moves on."""
@@ -168,6 +171,8 @@ class PaperHome(Generic[AnyPage]):
         self.response = None
         self.hint = hint
         self.no_files = ""
+        self.private = self.alone = False
+        self.share = "page.share"
         self.opened = asyncio.Event()
         self.opened.set()
         self.tell: Callable[[str], None] = lambda _: None
@@ -190,4 +195,11 @@ class PaperHome(Generic[AnyPage]):
     def lost(self, surface: Surface[AnyPage]) -> bool:
         return any(one is surface for one in self._lost)
 
+    async def line(self, elsewhere: Elsewhere) -> str:
+        return elsewhere.title
+
+    async def overflow(self, sheets: Sequence[Sheet], facts: Facts, amend: Amend[AnyPage]) -> None: ...
+
     async def put_out(self, messages: Sequence[str], note: str) -> None: ...
+
+    def ended(self) -> None: ...

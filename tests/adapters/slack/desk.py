@@ -103,7 +103,7 @@ class Desk:
     def view(self, request: Request, **told: Any) -> View:
         """A view as the factory makes it, also a second one as after a crash."""
         origin, there = origin_of(request.origin), self.home(request)
-        return slack_view(request.id, request, origin, self.outbox, self.offers, there, self.pens, **told)
+        return slack_view(request, origin, self.outbox, self.offers, there, self.pens, **told)
 
     async def noted(self, request: Request, message: Message) -> None:
         """Wait until the outbox knows of the message."""

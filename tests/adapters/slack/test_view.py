@@ -115,8 +115,6 @@ class ClockedHome(PaperHome[Page]):
         self.shown.append((self._clock.now, page.body))
         return page.body
 
-    def ended(self) -> None: ...
-
 
 async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) -> None:
     """At 50 ms a token, by the channel's clock: 150 ms. The search before it was slow, and is edited as it ends."""
@@ -127,7 +125,7 @@ async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) ->
             request = bench.request(await bench.root())
             origin = origin_of(request.origin)
             there: Any = home  # as much of one as such a run needs
-            view = slack_view(request.id, request, origin, bench.outbox, bench.offers, there, pens)
+            view = slack_view(request, origin, bench.outbox, bench.offers, there, pens)
             await show(view, Stage("search", "Searching"), Status("Looking"))
             await clock.advance(0.6)
             await home.searching()

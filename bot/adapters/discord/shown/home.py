@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import discord
 
-from bot.adapters.backoff import patiently
-from bot.adapters.beside import Beside
+from bot.adapters.beside import Beside, patiently
+from bot.adapters.discord.shown.overflow import Overflow
 from bot.adapters.discord.shown.surface import (
     NO_ACCESS,
     NO_PERMISSION,
@@ -26,6 +26,8 @@ from bot.adapters.discord.shown.surface import (
     direct,
 )
 from bot.adapters.discord.shown.threads import THREAD, Opening, Refusal, missing, tidy
+from bot.adapters.discord.text.markdown import literal
+from bot.adapters.draft import clean
 from bot.adapters.pen import Rank
 from bot.adapters.surface import Form, Gone, Refused, Shut, Surface, SurfaceFault
 from bot.words import words
@@ -33,7 +35,9 @@ from bot.words import words
 if TYPE_CHECKING:
     from bot.adapters.discord.received.placing import Origin
     from bot.adapters.discord.text.page import Page
-    from bot.events import Place, Request
+    from bot.adapters.home import Amend
+    from bot.adapters.sheet import Facts, Sheet
+    from bot.events import Elsewhere, Place, Request
     from storage.outbox import Outbox
     from storage.threads import Threads
 
@@ -45,9 +49,11 @@ INVITE_AFTER_S = 2.0
 
 
 class DiscordHome:
-    """One run's. `tell` is how the run hears of a sentence to stand beside its answer."""
+    """See home.Home."""
 
     tell: Callable[[str], None]
+    alone = False
+    share = "page.share"
 
     def __init__(
         self,
@@ -74,6 +80,9 @@ class DiscordHome:
         self._moving = asyncio.Lock()
         self.response = Response(client, origin, request.id) if origin.token else None
         self._opening = Opening(client, request, origin, outbox, self.response, self._say)
+        self._overflow = Overflow(client, request, origin, outbox, self.response)
+        self._archive: list[tuple[int, str]] = []
+        self.private = origin.private
         here = Channel(client, origin.channel, origin.guild, reply_to=origin.message)
         self.surface: Surface[Page] = self.response if origin.home == "response" and self.response else here
         self._lost: list[Surface[Page]] = []
@@ -82,14 +91,12 @@ class DiscordHome:
         self.hint = ""
 
     async def open(self) -> None:
-        """Find or make the place; whatever cannot be made, there is a surface afterwards."""
         if self._origin.home == "thread":
             await self._open_thread()
         elif self._origin.home == "here" and self.response is not None:
             self._asking = self._beside.do(patiently(self._opening.asked))
 
     async def put_out(self, messages: Sequence[str], note: str) -> None:
-        """End the messages that a crash cut off; `note` says why there is no more. What cannot be reached stays."""
         await self.open()
         surface = self.surface
         if not isinstance(surface, Channel):
@@ -138,7 +145,6 @@ class DiscordHome:
             self.response.answered = True
 
     def lost(self, surface: Surface[Page]) -> bool:
-        """Whether what stands on that surface can no longer be edited."""
         return surface in self._lost
 
     async def _invite(self, opening: Opening, thread: int) -> None:
@@ -147,7 +153,6 @@ class DiscordHome:
         await patiently(lambda: opening.invite(thread))
 
     async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
-        """Go on elsewhere, since `surface` is shut; False if there is nowhere else. Raises Gone."""
         async with self._moving:
             if surface is not self.surface:  # another message of the run has been here before
                 return True
@@ -193,12 +198,24 @@ class DiscordHome:
 
     @property
     def no_files(self) -> str:
-        """The permission that the bot lacks to send files here, or ""."""
         at = self.surface
         lacks = missing(self._client, at.key, "attach_files") if isinstance(at, Channel) else None
         return self._say(f"discord_doctor.perm_{lacks}") if lacks else ""
 
-    async def real(self, place: Place) -> int | None:
+    async def line(self, elsewhere: Elsewhere) -> str:
+        """Its thread is named, and archived or woken up, by the way."""
+        thread = await self._real(elsewhere.place)
+        if thread is None:
+            return f"**{literal(clean(elsewhere.title), 100)}**"
+        if not elsewhere.place.thread:
+            pass  # a channel is not the bot's to name or archive
+        elif elsewhere.archived:  # after the last message, which would wake it up again
+            self._archive.append((thread, elsewhere.title))
+        else:
+            self._beside.do(tidy(self._client, thread, elsewhere.title, archived=False))
+        return f"<#{thread}>"
+
+    async def _real(self, place: Place) -> int | None:
         """The thread, or else the channel, that a conversation of the same space is in."""
         if (place.platform, place.space) != (self._place.platform, self._place.space):
             return None
@@ -206,6 +223,9 @@ class DiscordHome:
         real = real or place.thread or place.channel
         return int(real) if real.isdecimal() else None
 
-    def tidy(self, thread: int, title: str, archived: bool) -> None:
-        """Give a thread its name, and archive it or wake it up."""
-        self._beside.do(tidy(self._client, thread, title, archived))
+    async def overflow(self, sheets: Sequence[Sheet], facts: Facts, amend: Amend[Page]) -> None:
+        await self._overflow.bring(sheets, facts, amend)
+
+    def ended(self) -> None:
+        for thread, title in self._archive:
+            self._beside.do(tidy(self._client, thread, title, archived=True))

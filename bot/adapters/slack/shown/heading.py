@@ -21,9 +21,9 @@ from bot.events import Ended, Stage
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.adapters.home import Home
     from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.shown.thread import Thread
-    from bot.adapters.stage_message import Home
     from bot.events import Request
     from bot.words import Words
     from storage.outbox import Outbox

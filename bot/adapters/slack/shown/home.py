@@ -13,8 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import commands
-from bot.adapters.backoff import patiently
-from bot.adapters.beside import Beside
+from bot.adapters.beside import Beside, patiently
 from bot.adapters.pen import Rank
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
@@ -28,7 +27,9 @@ from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface, Surfa
 from bot.words import words
 
 if TYPE_CHECKING:
+    from bot.adapters.home import Amend
     from bot.adapters.pen import Pens
+    from bot.adapters.sheet import Facts, Sheet
     from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
     from bot.events import Elsewhere, Place, Request
@@ -46,10 +47,7 @@ _log = logging.getLogger(__name__)
 
 
 class SlackHome:
-    """One run's. `tell` is how the run hears of a sentence to stand beside its answer.
-
-    `opened` is called once there is a place.
-    """
+    """See home.Home. `opened` is called once there is a place."""
 
     tell: Callable[[str], None]
     opened: Callable[[], None] | None
@@ -92,6 +90,9 @@ class SlackHome:
         self.messages: set[str] = set()
         self.hint = ""
         self.no_files = ""
+        self.private = origin.private
+        self.alone = origin.home == "alone"
+        self.share = "page.share_there" if origin.home == "direct" else "page.share"
 
     @property
     def response(self) -> Aside | None:
@@ -99,7 +100,6 @@ class SlackHome:
         return None if self._origin.channel.startswith("D") else self._aside
 
     async def open(self) -> None:
-        """Find or make the place; whatever cannot be made, there is a surface afterwards."""
         await self.find()
         if isinstance(self.surface, Thread) and self.surface.thread and self._ordered:
             self._begin_session(self.surface.channel, self.surface.thread)
@@ -213,8 +213,10 @@ class SlackHome:
     def _sentence(self, key: str, **values: object) -> dict[str, object]:
         return {"text": self._say(f"slack_thread.{key}", **values), "blocks": []}
 
+    async def overflow(self, sheets: Sequence[Sheet], facts: Facts, amend: Amend[Page]) -> None:
+        """Nothing: a file that Slack does not take has been named by now."""
+
     def ended(self) -> None:
-        """The run's last message has been written, or is late."""
         for surface in (self.surface, *self._lost):
             if isinstance(surface, Thread):
                 surface.session_over()
@@ -225,11 +227,9 @@ class SlackHome:
         self.messages.add(message)
 
     def lost(self, surface: Surface[Page]) -> bool:
-        """Whether what stands on that surface can no longer be edited."""
         return surface in self._lost
 
     async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
-        """Go on elsewhere, since `surface` is shut; False if there is nowhere else."""
         async with self._moving:
             if surface is not self.surface:  # another message of the run has been here before
                 return True
@@ -265,7 +265,6 @@ class SlackHome:
         return self._say("slack_thread.not_in_channel" if away else "thread.closed")
 
     async def put_out(self, messages: Sequence[str], note: str) -> None:
-        """End the messages that a crash cut off; `note` says why there is no more. What cannot be reached stays."""
         await self.find()
         if isinstance(self.surface, Thread):
             for message in messages:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot.adapters.backoff import patiently
+from bot.adapters.beside import patiently
 from bot.adapters.draft import clean
 from bot.adapters.pen import Clock, LoopClock, Rank, urgency
 from bot.adapters.slack.installed.clients import room

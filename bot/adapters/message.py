@@ -10,43 +10,20 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Generic, Protocol
+from typing import TYPE_CHECKING, Generic
 
 from bot.adapters.pen import Clock, LoopClock
 from bot.adapters.surface import AnyPage, Form, Full, Gone, Later, Mark, NotSent, Refused, Shut, Surface
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.adapters.home import Home
     from storage.outbox import Outbox, OutboxRow
 
 _log = logging.getLogger(__name__)
 
 
-class Home(Protocol[AnyPage]):
-    """Where a run's messages stand by now."""
-
-    surface: Surface[AnyPage]
-    form: Form
-    messages: set[str]
-    """The ids of all messages of the run."""
-
-    def recall(self, message: str) -> None:
-        """A message of the run was there before this process."""
-        ...
-
-    async def beyond(self, surface: Surface[AnyPage], shut: Shut) -> bool:
-        """Go on elsewhere, since `surface` is shut; False if there is nowhere else.
-
-        Raises Gone where somebody deleted the place, who does not want to see it again.
-        """
-        ...
-
-    def lost(self, surface: Surface[AnyPage]) -> bool:
-        """Whether what stands on that surface can no longer be edited."""
-        ...
-
-
-class StageMessage(Generic[AnyPage]):
+class Message(Generic[AnyPage]):
     """`page` gives what it shows by now, and whether that is final; None while there is nothing to show.
 
     `instead_of`: the key of a message that this one takes over where it is not there yet itself.
