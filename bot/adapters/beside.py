@@ -10,8 +10,8 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from bot.adapters.pen import BACKOFF_S, Rank, urgency
 from bot.adapters.surface import Later, SurfaceFault
+from bot.adapters.writer import BACKOFF_S, Rank, urgency
 from storage.faults import StorageFault
 
 T = TypeVar("T")

@@ -17,6 +17,7 @@ import json
 import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Generic, assert_never
 
 from bot import commands
@@ -24,9 +25,9 @@ from bot.adapters.discreet import traced
 from bot.adapters.draft import rolled
 from bot.adapters.home import Home
 from bot.adapters.message import Message
-from bot.adapters.pen import Pen, Pens, Rank
 from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import AnyPage, Form, Gone, Later, Mark, Refused, Shut
+from bot.adapters.writer import Rank, Writer, Writers
 from bot.events import (
     Attachment,
     Changed,
@@ -98,7 +99,7 @@ class Composer(Generic[AnyPage]):
         outbox: Outbox,
         offers: Offers,
         home: Home[AnyPage],
-        pens: Pens,
+        writers: Writers,
         dialect: Dialect[AnyPage],
     ) -> None:
         self._request = request
@@ -106,7 +107,7 @@ class Composer(Generic[AnyPage]):
         self._outbox = outbox
         self._offers = offers
         self._home = home
-        self._pens = pens
+        self._writers = writers
         self._dialect = dialect
         self._say = words(request.locale)
         self._stages: list[_Staged[AnyPage]] = []
@@ -115,10 +116,12 @@ class Composer(Generic[AnyPage]):
         self._keys = {FIRST, *dialect.own_keys}
         self._opening: asyncio.Task[None] | None = None
         self._open = False
-        self._put: dict[Message[AnyPage], Pen] = {}
+        self._put: dict[Message[AnyPage], Writer] = {}
         self._choices: list[str] = []
         self._sources: list[str] = []
         self._kept = (0, 0)
+        self._begun = True
+        """Whether no choice that is offered is still to begin it: else there is nothing to judge yet."""
         self._changes_last = True
         self._ended: Ended | None = None
         self._ending: asyncio.Task[None] | None = None
@@ -258,6 +261,7 @@ class Composer(Generic[AnyPage]):
             case Choices(choices=choices):
                 sheet.choices.append(event)
                 self._choices += map(_json, choices)
+                self._begun = self._begun and all(one.command for one in choices)
             case Picture() | Attachment():
                 sheet.files.append(event)
             case Elsewhere():
@@ -275,7 +279,7 @@ class Composer(Generic[AnyPage]):
     def _grow(self, staged: _Staged[AnyPage], text: str) -> None:
         """More of its text; in another message, if the last one has grown old since it was posted."""
         sheet, posted, roll_after_s = staged.sheet, staged.messages[-1].posted, self._dialect.roll_after_s
-        age = self._pens.clock.time() - posted if posted is not None else 0.0
+        age = self._writers.clock.time() - posted if posted is not None else 0.0
         # One cut, one message: the next one waits until what follows the last has begun to be shown.
         if roll_after_s is not None and age > roll_after_s and len(staged.messages) > len(sheet.cuts):
             at = rolled(sheet.text, text, overdue=age > roll_after_s + OVERDUE_S)
@@ -319,7 +323,9 @@ class Composer(Generic[AnyPage]):
         if not self._open:
             return
         final = not staged.sheet.growing
-        words = bool(staged.sheet.text.strip()) and (final or staged.worded or self._reads(staged))
+        words = bool(staged.sheet.text.strip())
+        if words and not (final or staged.worded or self._dialect.folded):
+            words = not self._made(staged)[0].wordless  # the platform's pages may hold back its beginning
         rank = Rank.FINAL if final else Rank.FIRST if words and not staged.worded else Rank.PASSING
         staged.worded = words
         # While it grows, only its last message does; the title stands in the first.
@@ -328,14 +334,10 @@ class Composer(Generic[AnyPage]):
         if final and self._dialect.folded is None:
             self._pages(staged)  # so that all its messages are in line before the next stage's
 
-    def _reads(self, staged: _Staged[AnyPage]) -> bool:
-        """Whether there is something of its text to read: the platform's pages may hold back its beginning."""
-        return self._dialect.folded is not None or not self._made(staged)[0].wordless
-
     def _write(self, message: Message[AnyPage], rank: Rank, *, empty: bool = False) -> None:
-        pen = self._pens.at(self._home.surface.key)
-        self._put[message] = pen
-        pen.put(message, rank, group=self._run, empty=empty)
+        writer = self._writers.at(self._home.surface.key)
+        self._put[message] = writer
+        writer.put(message, rank, group=self._run, empty=empty)
 
     def _message(
         self,
@@ -350,10 +352,10 @@ class Composer(Generic[AnyPage]):
             self._outbox,
             self._space,
             Mark(self._run, key),
-            lambda: self._page(staged, part),
+            partial(self._page, staged, part),
             row=row,
             instead_of=instead_of,
-            clock=self._pens.clock,
+            clock=self._writers.clock,
         )
 
     def _page(self, staged: _Staged[AnyPage], part: int) -> tuple[AnyPage, bool] | None:
@@ -381,9 +383,6 @@ class Composer(Generic[AnyPage]):
         ended = self._ended or ""
         verb = commands.verb(self._request.work, self._request.verb)
         rated = verb.ordered and not verb.background and not verb.bare
-        begun = all(  # else nothing was yet, and there is nothing to judge
-            one.command for staged in self._stages for group in staged.sheet.choices for one in group.choices
-        )
         last = last and self._changes_last
         return Facts(
             run=self._run,
@@ -393,7 +392,7 @@ class Composer(Generic[AnyPage]):
             private=self._home.private,
             share=self._home.share,
             retry=ended in ("failed", "stopped"),
-            feedback=ended == "done" and rated and begun,
+            feedback=ended == "done" and rated and self._begun,
             hint=self._home.hint if ended == "done" else "",
             no_files=self._home.no_files,
         )
@@ -415,8 +414,8 @@ class Composer(Generic[AnyPage]):
             await asyncio.shield(self._opening)  # whoever waits no longer leaves it going on
         while self._put:
             waiting, self._put = self._put, {}
-            for message, pen in waiting.items():
-                await pen.settled([message])
+            for message, writer in waiting.items():
+                await writer.settled(message)
                 await message.noted()
         if self._dialect.folded is None:
             await self._clear()
@@ -446,7 +445,7 @@ class Composer(Generic[AnyPage]):
         message, sheet, part = within_reach[-1]
         message.put_right(page(sheet, part))
         self._write(message, Rank.FINAL)
-        await self._put.pop(message).settled([message])
+        await self._put.pop(message).settled(message)
         await message.noted()
         return not (message.gone or message.unshown)
 

@@ -32,6 +32,8 @@ class Home(Protocol[AnyPage]):
     surface: Surface[AnyPage]
     """Where new messages are posted by now."""
     form: Form
+    lost: list[Surface[AnyPage]]
+    """Where what stands can no longer be edited."""
     messages: set[str]
     """The ids of all messages of the run."""
     tell: Callable[[str], None]
@@ -68,10 +70,6 @@ class Home(Protocol[AnyPage]):
 
         Raises Gone where somebody deleted the place, who does not want to see it again.
         """
-        ...
-
-    def lost(self, surface: Surface[AnyPage]) -> bool:
-        """Whether what stands on that surface can no longer be edited."""
         ...
 
     async def line(self, elsewhere: Elsewhere) -> str:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic
 
-from bot.adapters.pen import Clock, LoopClock
 from bot.adapters.surface import AnyPage, Form, Full, Gone, Later, Mark, NotSent, Refused, Shut, Surface
+from bot.adapters.writer import Clock, LoopClock
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Message(Generic[AnyPage]):
     def within_reach(self) -> bool:
         """Whether it is there, and can be edited still."""
         deleted = self.gone and not self.unshown
-        return self.there and not deleted and not (self._on is not None and self._home.lost(self._on))
+        return self.there and not deleted and self._on not in self._home.lost
 
     def take_over(self, mark: Mark, row: OutboxRow) -> None:
         """Be another stage's message from now on."""
@@ -90,27 +90,24 @@ class Message(Generic[AnyPage]):
         self._page, self.gone, self.unshown = lambda: (page, True), False, False
 
     async def write(self) -> bool | None:
-        async with self._writing:  # where the run has moved, another pen may come for it already
-            return await self._write()
-
-    async def _write(self) -> bool | None:
-        found = self._page()
-        if found is None or self.gone:
-            return False
-        page, final = found
-        new = self.id is None
-        while not self._claimed:  # it may be taken over while the outbox is asked
-            self._claimed = True
-            await self._claim()
-        if new and self.there and page.shown != self._shown:
-            return None
-        shown: str | None = page.shown
-        wrote = shown != self._shown
-        if wrote:
-            shown = self._shown = page.shown if await self._bring(page) else None
-        # Beside the next message, which need not wait for the storage; one that a crash leaves out is found.
-        self._noting = asyncio.create_task(self._note(self._noting, shown if final else None))
-        return wrote
+        async with self._writing:  # where the run has moved, another writer may come for it already
+            found = self._page()
+            if found is None or self.gone:
+                return False
+            page, final = found
+            new = self.id is None
+            while not self._claimed:  # it may be taken over while the outbox is asked
+                self._claimed = True
+                await self._claim()
+            if new and self.there and page.shown != self._shown:
+                return None
+            shown: str | None = page.shown
+            wrote = shown != self._shown
+            if wrote:
+                shown = self._shown = page.shown if await self._bring(page) else None
+            # Beside the next message, which need not wait for the storage; one that a crash leaves out is found.
+            self._noting = asyncio.create_task(self._note(self._noting, shown if final else None))
+            return wrote
 
     async def noted(self) -> None:
         """Wait until the outbox knows what has been written."""
@@ -147,7 +144,7 @@ class Message(Generic[AnyPage]):
         while not self.gone:
             surface = home.surface
             try:
-                if self._on is not None and home.lost(self._on):
+                if self._on in home.lost:
                     self._anew()
                 elif self.id is not None and self._form is not None and self._form < home.form:
                     self._stale = self.id  # a layout stays one: the plain form takes a new message

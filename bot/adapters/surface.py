@@ -94,7 +94,7 @@ class Surface(Protocol[PutPage]):
 
     @property
     def key(self) -> Hashable:
-        """Whose pen writes here."""
+        """Whose writer writes here."""
         ...
 
     async def post(self, page: PutPage, mark: Mark, form: Form) -> str:

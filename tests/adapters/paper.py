@@ -1,4 +1,4 @@
-"""What the pen and the view are tested on: a clock that tests move, and a place that keeps what was written.
+"""What the writer and the view are tested on: a clock that tests move, and a place that keeps what was written.
 
 Knows no platform: its messages have ids that are no numbers, and a page is read by whoever made it.
 """
@@ -81,7 +81,7 @@ class Written(Generic[AnyPage]):
         return self.states[1:]
 
 
-@dataclass
+@dataclass(eq=False)
 class Paper(Generic[AnyPage]):
     """A surface in memory. `faults` are raised by the next calls, before (or `after`) they do anything."""
 
@@ -164,7 +164,7 @@ class PaperHome(Generic[AnyPage]):
     def __init__(self, *surfaces: Surface[AnyPage], why: str = "", hint: str = "") -> None:
         self._left = list(surfaces[1:])
         self._why = why
-        self._lost: list[Surface[AnyPage]] = []
+        self.lost: list[Surface[AnyPage]] = []
         self.surface: Surface[AnyPage] = surfaces[0]
         self.form = Form.LAYOUT
         self.messages: set[str] = set()
@@ -187,13 +187,10 @@ class PaperHome(Generic[AnyPage]):
         if surface is self.surface:
             if not self._left:
                 return False
-            self._lost.append(surface)
+            self.lost.append(surface)
             self.surface = self._left.pop(0)
             self.tell(self._why)
         return True
-
-    def lost(self, surface: Surface[AnyPage]) -> bool:
-        return any(one is surface for one in self._lost)
 
     async def line(self, elsewhere: Elsewhere) -> str:
         return elsewhere.title

@@ -10,9 +10,9 @@ import pytest
 
 from bot.adapters.composer import OVERDUE_S, Composer, Dialect
 from bot.adapters.draft import rolled
-from bot.adapters.pen import Pace, Pens
 from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import Form, Mark, Shut
+from bot.adapters.writer import Pace, Writers
 from bot.events import Attachment, Author, Failed, Place, Request, Shown, Stage, Status, Text
 from storage.db import Database
 from storage.offers import Offers
@@ -112,7 +112,7 @@ class Desk:
         self.home.response = whispers  # type: ignore[assignment]
         self.home.private = self.home.alone = alone
         dialect = Dialect(pages, roll_after_s=roll)
-        return Composer(ASKED, self.outbox, self.offers, self.home, Pens(QUICK), dialect)
+        return Composer(ASKED, self.outbox, self.offers, self.home, Writers(QUICK), dialect)
 
 
 @pytest.fixture

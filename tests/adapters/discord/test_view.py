@@ -15,8 +15,8 @@ from bot.adapters.composer import Composer
 from bot.adapters.discord.received.placing import Origin
 from bot.adapters.discord.shown.view import dialect
 from bot.adapters.discord.text.page import Page
-from bot.adapters.pen import Clock, Pace, Pens
 from bot.adapters.surface import Form, Full, Later, Refused, Shut
+from bot.adapters.writer import Clock, Pace, Writers
 from bot.events import (
     Attachment,
     Author,
@@ -98,7 +98,7 @@ class Desk:
         self.home = home or Home(self.paper)
         self.home.private = origin.private
         spoken = dialect(origin, asked.locale)
-        return Composer(asked, self.outbox, self.offers, self.home, Pens(PACE, clock), spoken)
+        return Composer(asked, self.outbox, self.offers, self.home, Writers(PACE, clock), spoken)
 
     async def run(self, *events: Shown, status: Ended = "done", view: Composer[Page] | None = None) -> None:
         """Show a whole run."""

@@ -21,7 +21,7 @@ from bot.adapters.discord.service import Sutradhar
 from bot.adapters.discord.shown.home import DiscordHome
 from bot.adapters.discord.shown.view import dialect
 from bot.adapters.discord.text.page import Page
-from bot.adapters.pen import Pens
+from bot.adapters.writer import Writers
 from bot.app import App
 from bot.config import DiscordConfig, load
 from bot.events import Author, Ended, Place, Request, Shown
@@ -70,7 +70,7 @@ async def bot(
             connecting.cancel()
             await asyncio.wait([connecting])
         await app.close()
-        client.pens.close()
+        client.writers.close()
         await client.close()
 
 
@@ -80,7 +80,7 @@ class Bench:
     def __init__(self, fake: FakeDiscord, database: Database) -> None:
         self.fake, self.database = fake, database
         self.outbox, self.offers, self.threads = Outbox(database), Offers(database), Threads(database)
-        self.pens = Pens(PACE)
+        self.writers = Writers(PACE)
         self.client = discord.Client(
             intents=intents_of(False), max_messages=None, guild_ready_timeout=READY_S
         )
@@ -127,7 +127,7 @@ class Bench:
         origin = origin_of(request.origin)
         home = DiscordHome(self.client, request, origin, self.outbox, self.threads, free_chat=free_chat)
         spoken = dialect(origin, request.locale)
-        return Composer(request, self.outbox, self.offers, home, self.pens, spoken)
+        return Composer(request, self.outbox, self.offers, home, self.writers, spoken)
 
     async def run(self, request: Request, *events: Shown, status: Ended = "done") -> None:
         view = self.view(request)
@@ -151,7 +151,7 @@ async def bench(data: Path) -> AsyncIterator[Bench]:
         try:
             yield made
         finally:
-            made.pens.close()
+            made.writers.close()
             await made.client.close()
             await asyncio.wait([connecting])
     await database.close()

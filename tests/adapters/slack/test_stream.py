@@ -59,7 +59,7 @@ class One:
         )
 
     async def show(self, page: Page) -> None:
-        """Bring the page to Slack, trying again as the pen does."""
+        """Bring the page to Slack, trying again as the writer does."""
         self.page = page
         for _ in range(9):
             try:

@@ -13,7 +13,7 @@ from yarl import URL
 
 from bot.adapters.discord.installed.connection import Plan, Turnstile, plan, redirect
 from bot.adapters.discord.installed.limits import HANGS_S, PACE, GlobalLimit, InvalidRequests
-from bot.adapters.pen import Pens
+from bot.adapters.writer import Writers
 
 if TYPE_CHECKING:
     from bot.adapters.discord.received.intake import Intake
@@ -55,7 +55,7 @@ class Client(commands.AutoShardedBot):
         self.app = app
         self.config = config
         self.settings = config.discord
-        self.pens = Pens(PACE)
+        self.writers = Writers(PACE)
         self.refused = InvalidRequests()
         self._on_first_ready = on_first_ready
         self._plan: Plan | None = None
@@ -128,5 +128,5 @@ class Client(commands.AutoShardedBot):
             _log.info("left the gateway without its goodbye")
 
     async def close(self) -> None:
-        self.pens.close()
+        self.writers.close()
         await super().close()

@@ -28,8 +28,8 @@ from bot.adapters.discord.shown.surface import (
 from bot.adapters.discord.shown.threads import THREAD, Opening, Refusal, missing, tidy
 from bot.adapters.discord.text.markdown import literal
 from bot.adapters.draft import clean
-from bot.adapters.pen import Rank
 from bot.adapters.surface import Form, Gone, Refused, Shut, Surface, SurfaceFault
+from bot.adapters.writer import Rank
 from bot.words import words
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class DiscordHome:
         self.private = origin.private
         here = Channel(client, origin.channel, origin.guild, reply_to=origin.message)
         self.surface: Surface[Page] = self.response if origin.home == "response" and self.response else here
-        self._lost: list[Surface[Page]] = []
+        self.lost: list[Surface[Page]] = []
         self.form = Form.LAYOUT
         self.messages: set[str] = set()
         self.hint = ""
@@ -144,9 +144,6 @@ class DiscordHome:
         if self.response is not None:
             self.response.answered = True
 
-    def lost(self, surface: Surface[Page]) -> bool:
-        return surface in self._lost
-
     async def _invite(self, opening: Opening, thread: int) -> None:
         """Once the answer's first words are out: the calls of a second are few."""
         await asyncio.sleep(INVITE_AFTER_S)
@@ -182,7 +179,7 @@ class DiscordHome:
         return True
 
     def _move(self, surface: Surface[Page], why: str) -> None:
-        self._lost.append(self.surface)
+        self.lost.append(self.surface)
         self.surface = surface
         self.tell(why)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -34,23 +34,15 @@ Way = Literal["file", "direct", "kept"]
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class Overflow:
     """One run's."""
 
-    def __init__(
-        self,
-        client: discord.Client,
-        request: Request,
-        origin: Origin,
-        outbox: Outbox,
-        response: Response | None,
-    ) -> None:
-        self._client = client
-        self._run = request.id
-        self._space = request.place.space
-        self._origin = origin
-        self._outbox = outbox
-        self._response = response
+    client: discord.Client
+    request: Request
+    origin: Origin
+    outbox: Outbox
+    response: Response | None
 
     async def bring(self, sheets: Sequence[Sheet], facts: Facts, amend: Amend[Page]) -> None:
         """See home.Home.overflow."""
@@ -63,12 +55,14 @@ class Overflow:
         way: Way = "direct" if await self._direct(sheets, facts) else "kept"
         told = await amend(page(way)) or await self._tell(facts, way)
         if way == "kept":
-            _log.warning("run %s: the asker has not got all of the answer (told so: %s)", self._run, told)
+            _log.warning(
+                "run %s: the asker has not got all of the answer (told so: %s)", self.request.id, told
+            )
 
     def _page(self, sheet: Sheet, part: int, sheets: Sequence[Sheet], facts: Facts, way: Way) -> Page:
         """A message of the stage (`part` counts from 0), and a sentence on where all of `sheets` is."""
         note = facts.say(f"overflow.{way}")
-        if self._origin.member:
+        if self.origin.member:
             made = pages(sheet, facts)
             return beside(made[min(part, len(made) - 1)], sheets, facts, note, file=way == "file")
         if way == "file":
@@ -82,31 +76,31 @@ class Overflow:
         page = without_buttons(
             folded(_noted(sheets, facts.say("overflow.here")), replace(facts, no_files=""))
         )
-        mark = Mark(self._run, WHOLE)
+        mark = Mark(self.request.id, WHOLE)
         try:
-            row = await self._outbox.claim(self._space, self._run, WHOLE)
+            row = await self.outbox.claim(self.request.place.space, self.request.id, WHOLE)
             if row.message_id is None:
-                between_us = await patiently(partial(direct, self._client, self._origin.user))
+                between_us = await patiently(partial(direct, self.client, self.origin.user))
                 sent = None if row.fresh else await between_us.find(mark, row.created_at, ())
                 if sent is None:
                     sent = await patiently(partial(between_us.post, page, mark, Form.LAYOUT))
-                await self._outbox.sent(self._space, self._run, WHOLE, sent)
+                await self.outbox.sent(self.request.place.space, self.request.id, WHOLE, sent)
         except (SurfaceFault, StorageFault) as fault:
-            _log.info("run %s: no direct message to the asker: %s", self._run, fault)
+            _log.info("run %s: no direct message to the asker: %s", self.request.id, fault)
             return False
         return True
 
     async def _tell(self, facts: Facts, way: Way) -> bool:
         """Tell the asker alone where all of it is; whether that could be."""
         text = f"-# ⓘ {facts.say(f'overflow.{way}')}"
-        if self._response is None:
+        if self.response is None:
             return False
         try:
-            await self._response.whisper(
-                Page((Card((text,), FAILED),), text), Mark(self._run, way), Form.LAYOUT
+            await self.response.whisper(
+                Page((Card((text,), FAILED),), text), Mark(self.request.id, way), Form.LAYOUT
             )
         except SurfaceFault as fault:
-            _log.info("run %s: the asker could not be told: %s", self._run, fault)
+            _log.info("run %s: the asker could not be told: %s", self.request.id, fault)
             return False
         return True
 

@@ -40,6 +40,6 @@ def view_factory(client: Client) -> Callable[[str, Request, Outbox], View]:
         origin = origin_of(request.origin)
         free_chat = client.settings.free_chat
         home = DiscordHome(client, request, origin, outbox, house.threads, free_chat=free_chat)
-        return Composer(request, outbox, house.offers, home, client.pens, dialect(origin, request.locale))
+        return Composer(request, outbox, house.offers, home, client.writers, dialect(origin, request.locale))
 
     return view

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from bot import commands
 from bot.adapters.beside import Beside, patiently
-from bot.adapters.pen import Rank
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
@@ -24,14 +23,15 @@ from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.shown.whisper import Aside, Response, young
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface, SurfaceFault
+from bot.adapters.writer import Rank
 from bot.words import words
 
 if TYPE_CHECKING:
     from bot.adapters.home import Amend
-    from bot.adapters.pen import Pens
     from bot.adapters.sheet import Facts, Sheet
     from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
+    from bot.adapters.writer import Writers
     from bot.events import Elsewhere, Place, Request
     from storage.offers import Offers
     from storage.outbox import Outbox
@@ -60,7 +60,7 @@ class SlackHome:
         outbox: Outbox,
         offers: Offers,
         threads: Threads,
-        pens: Pens,
+        writers: Writers,
     ) -> None:
         self._run = request.id
         self._place = request.place
@@ -70,15 +70,15 @@ class SlackHome:
         self._say = words(request.locale)
         self._ordered = commands.verb(request.work, request.verb).ordered
         self._workspace = Workspace(workspaces, origin.team, origin.enterprise)
-        self._clock = pens.clock
+        self._clock = writers.clock
         self._beside = Beside(request.id, Rank.PASSING)
         self._session = Session(self._workspace, self._beside, origin.user, origin.title)
         self._at: tuple[str, str] | None = None
         self._moving = asyncio.Lock()
-        self._lost: list[Surface[Page]] = []
+        self.lost: list[Surface[Page]] = []
         self._aside = Aside(self._workspace, origin, offers)
         makes_its_own = origin.home in ("thread", "direct")
-        self.heading = Heading(request, origin, outbox, pens, self._say) if makes_its_own else None
+        self.heading = Heading(request, origin, outbox, writers, self._say) if makes_its_own else None
         # Where it would stand if nothing could be opened. What is private goes to the person themselves.
         inside = origin.thread if origin.home == "here" else ""
         self.surface: Surface[Page] = (
@@ -217,7 +217,7 @@ class SlackHome:
         """Nothing: a file that Slack does not take has been named by now."""
 
     def ended(self) -> None:
-        for surface in (self.surface, *self._lost):
+        for surface in (self.surface, *self.lost):
             if isinstance(surface, Thread):
                 surface.session_over()
         if self._at is not None:
@@ -226,9 +226,6 @@ class SlackHome:
     def recall(self, message: str) -> None:
         self.messages.add(message)
 
-    def lost(self, surface: Surface[Page]) -> bool:
-        return surface in self._lost
-
     async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
         async with self._moving:
             if surface is not self.surface:  # another message of the run has been here before
@@ -236,7 +233,7 @@ class SlackHome:
             found = await self._elsewhere(surface, shut)
             if found is None:
                 return False
-            self._lost.append(surface)
+            self.lost.append(surface)
             self.surface, why = found
             if why:
                 self.tell(why)

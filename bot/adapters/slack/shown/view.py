@@ -17,8 +17,8 @@ from bot.events import Changed, Ended, Request, Shown, Stage, View
 from bot.words import words
 
 if TYPE_CHECKING:
-    from bot.adapters.pen import Pens
     from bot.adapters.slack.installed.workspaces import Workspaces
+    from bot.adapters.writer import Writers
     from bot.house import House
     from storage.offers import Offers
     from storage.outbox import Outbox
@@ -61,7 +61,7 @@ def slack_view(
     outbox: Outbox,
     offers: Offers,
     home: SlackHome,
-    pens: Pens,
+    writers: Writers,
     *,
     roll_after_s: float = ROLL_AFTER_S,
 ) -> View:
@@ -72,10 +72,10 @@ def slack_view(
         roll_after_s=roll_after_s,
         own_keys=(ASKED, PLAN, POINTER),
     )
-    view = Composer(request, outbox, offers, home, pens, dialect)
+    view = Composer(request, outbox, offers, home, writers, dialect)
     if not commands.verb(request.work, request.verb).planned:
         return view
-    plan = Plan(request, outbox, home, pens, home.heading, words(request.locale))
+    plan = Plan(request, outbox, home, writers, home.heading, words(request.locale))
     home.opened = plan.opened
     return Planned(view, plan, home)
 
@@ -87,12 +87,14 @@ def _in_thread(origin: Origin) -> bool:
     return origin.home != "channel"
 
 
-def view_factory(house: House, workspaces: Workspaces, pens: Pens) -> Callable[[str, Request, Outbox], View]:
+def view_factory(
+    house: House, workspaces: Workspaces, writers: Writers
+) -> Callable[[str, Request, Outbox], View]:
     """How a run on Slack is shown; made again from the stored request after a crash."""
 
     def view(_run: str, request: Request, outbox: Outbox) -> View:
         origin = origin_of(request.origin)
-        home = SlackHome(workspaces, request, origin, outbox, house.offers, house.threads, pens)
-        return slack_view(request, origin, outbox, house.offers, home, pens)
+        home = SlackHome(workspaces, request, origin, outbox, house.offers, house.threads, writers)
+        return slack_view(request, origin, outbox, house.offers, home, writers)
 
     return view
