@@ -323,14 +323,14 @@ class Composer(Generic[AnyPage]):
         if not self._open:
             return
         final = not staged.sheet.growing
-        words = bool(staged.sheet.text.strip())
-        if words and not (final or staged.worded or self._dialect.folded):
-            words = not self._made(staged)[0].wordless  # the platform's pages may hold back its beginning
-        rank = Rank.FINAL if final else Rank.FIRST if words and not staged.worded else Rank.PASSING
-        staged.worded = words
+        worded = bool(staged.sheet.text.strip())
+        if worded and not (final or staged.worded or self._dialect.folded):
+            worded = not self._made(staged)[0].wordless  # the platform's pages may hold back its beginning
+        rank = Rank.FINAL if final else Rank.FIRST if worded and not staged.worded else Rank.PASSING
+        staged.worded = worded
         # While it grows, only its last message does; the title stands in the first.
         for message in staged.messages if final or titled else staged.messages[-1:]:
-            self._write(message, rank, empty=not final and not words)
+            self._write(message, rank, empty=not final and not worded)
         if final and self._dialect.folded is None:
             self._pages(staged)  # so that all its messages are in line before the next stage's
 

@@ -1,4 +1,4 @@
-"""What the writer and the view are tested on: a clock that tests move, and a place that keeps what was written.
+"""What the writer and the composer are tested on: a clock that tests move, and a place that keeps what was written.
 
 Knows no platform: its messages have ids that are no numbers, and a page is read by whoever made it.
 """
