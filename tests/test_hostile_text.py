@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from bot import command_line, fence, prompts
-from bot.adapters import blocks, draft, rolling
+from bot.adapters import blocks, draft
 from bot.adapters.discord.text import markdown as discord_markdown
 from bot.adapters.intake import quotation
 from bot.adapters.links import misleads
@@ -110,7 +110,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "parts": lambda text: draft.split(text, 2_000),
     "blocks": blocks.blocks,
     "a quotation": quotation,
-    "where a text rolls over": lambda text: rolling.cut(text, "a", overdue=False),
+    "where a text rolls over": lambda text: draft.rolled(text, "a", overdue=False),
     "a link's label": lambda text: misleads(text, text),
     "the terminal": terminal,
     "Discord, a line": discord_markdown.inline,

@@ -138,7 +138,7 @@ def test_imports_run_one_way() -> None:
     ("module", "name"),
     [
         ("storage.inbox", "bot.events.Request"),
-        ("bot.adapters.screen", "bot.adapters.discord.text.render.pages"),
+        ("bot.adapters.composer", "bot.adapters.discord.text.render.pages"),
         ("bot.adapters.slack.shown.home", "bot.adapters.slack.received.intake.Intake"),
         ("bot.works.rules.work", "bot.app.App"),
         ("bot.strategies.multi_hop", "bot.works.rules.work.Asking"),

@@ -1,15 +1,20 @@
-"""Work that goes on beside a run's answer, which does not need it: what goes wrong with it goes to the log alone."""
+"""Work that goes on beside a run's answer, which does not need it: what goes wrong with it goes to the log alone.
+
+And calls that no message's turn tries again: `patiently` does, ever more slowly.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
-from bot.adapters.pen import Rank, urgency
-from bot.adapters.surface import SurfaceFault
+from bot.adapters.surface import Later, SurfaceFault
+from bot.adapters.writer import BACKOFF_S, Rank, urgency
 from storage.faults import StorageFault
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -35,3 +40,13 @@ class Beside:
             await work
         except (SurfaceFault, StorageFault) as fault:
             _log.info("run %s: something beside the answer was left out: %s", self._run, fault)
+
+
+async def patiently(call: Callable[[], Awaitable[T]]) -> T:
+    """Make the call again while the network or the platform is not up to it. Raises Later in the end."""
+    for wait in BACKOFF_S:
+        try:
+            return await call()
+        except Later:
+            await asyncio.sleep(wait)
+    return await call()

@@ -46,12 +46,22 @@ class SourceList:
 
     def sources(self, citations: list[Citation], text: str, say: Words) -> list[Source]:
         """The citations by number, each once. `text` is what the stage has shown."""
-        said = _letters(text)
-        numbered = {one.n: one for one in citations}
-        return [
-            self._source(numbered[n], say, quoted=_letters(numbered[n].quote) in said)
-            for n in sorted(numbered)
-        ]
+        said, numbered = _letters(text), {one.n: one for one in citations}
+        found = []
+        for n in sorted(numbered):
+            cited = numbered[n]
+            where = clean(cited.source)
+            if cited.heading:
+                where += f" › {clean(cited.heading)}"
+            where = self.literal(where, WHERE)
+            if cited.page is not None:
+                where += f", {say('page.leaf', n=cited.page)}"
+            quote = self.literal(_MARKERS.sub("", clean(cited.quote)), QUOTE)
+            quoted = not quote or _letters(cited.quote) in said
+            found.append(
+                Source(f"{self.number.format(n)} {where}", "" if quoted else f"{self.quote}“{quote}”")
+            )
+        return found
 
     def fitting(self, found: list[Source], room: int, say: Words, *, quotes: bool) -> tuple[str, int]:
         """As much of the list as `room` units hold, and how many sources stay out of it."""
@@ -69,17 +79,6 @@ class SourceList:
             lines.append(text)
             left -= self.size(text) + 1
         return "\n".join(lines), 0
-
-    def _source(self, cited: Citation, say: Words, *, quoted: bool) -> Source:
-        where = clean(cited.source)
-        if cited.heading:
-            where += f" › {clean(cited.heading)}"
-        where = self.literal(where, WHERE)
-        if cited.page is not None:
-            where += f", {say('page.leaf', n=cited.page)}"
-        quote = self.literal(_MARKERS.sub("", clean(cited.quote)), QUOTE)
-        shown = f"{self.quote}“{quote}”" if quote and not quoted else ""
-        return Source(f"{self.number.format(cited.n)} {where}", shown)
 
     def _more(self, hidden: int, say: Words) -> str:
         return self.more + say("page.more", n=hidden)

@@ -1,7 +1,7 @@
 """Shows on buttons how many people have pressed each. Knows no platform.
 
-However many press at once, a message is edited by its channel's pen: one edit at a time, at its pace, and the last one
-shows the last count, for each reads the votes only when it is made.
+However many press at once, a message is edited by its channel's writer: one edit at a time, at its pace, and the last
+one shows the last count, for each reads the votes only when it is made.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from bot.adapters import custom_ids
 from bot.adapters.offered import KIND, offered
-from bot.adapters.pen import Pens
 from bot.adapters.surface import Later, SurfaceFault
+from bot.adapters.writer import Writers
 
 if TYPE_CHECKING:
     from storage.offers import Offers
@@ -29,25 +29,25 @@ _log = logging.getLogger(__name__)
 class Counts:
     """One per process and platform."""
 
-    def __init__(self, pens: Pens) -> None:
-        self._pens = pens
+    def __init__(self, writers: Writers) -> None:
+        self._writers = writers
         self._messages: OrderedDict[Hashable, _Counted] = OrderedDict()
 
     def changed(self, channel: Hashable, message: str, edit: Callable[[], Awaitable[None]]) -> None:
         """Somebody has voted in the message: `edit` brings it up to date, soon. It may raise a surface's faults.
 
-        `channel` is the key of the channel's pen.
+        `channel` is the key of the channel's writer.
         """
         counted = self._messages.setdefault((channel, message), _Counted())
         counted.edit = edit
         self._messages.move_to_end((channel, message))
         if len(self._messages) > MOST:
             self._messages.popitem(last=False)
-        self._pens.at(channel).put(counted)
+        self._writers.at(channel).put(counted)
 
 
 class _Counted:
-    """A pen's message."""
+    """A writer's message."""
 
     there = True
 

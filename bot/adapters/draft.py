@@ -34,12 +34,17 @@ _MENTION = re.compile(
     r"@(?=everyone|here\b|channel\b)|(?<!\w)@(?=here|channel)|<(?=[@!#])",
     re.IGNORECASE,
 )
+_OPEN_CODE = re.compile(r"^ {0,3}(```+|~~~+)", re.MULTILINE)
+_BOLD = ("**", "__", "~~")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s")
 _BROKEN = "\u200b"
 
 _READ_CHARS = 4_000  # of what a title is made from
 TITLE_CHARS = 90
 """Of a conversation's title: no platform allows fewer than 100 for a thread's name."""
+
+BOLD_CHARS = 200
+"""Before a place, in which something bold may have begun that ends after it; longer ones are rare."""
 
 FULL = 2 / 3
 """Of a part's room. One that is fuller ends before a block that does not fit; in another as much of it goes as can."""
@@ -191,3 +196,36 @@ def _pieces(line: str, room: int, size: Size) -> list[str]:
         pieces.append(line[:at])
         line = line[at:]
     return [*pieces, line]
+
+
+def rolled(text: str, new: str, *, overdue: bool) -> int | None:
+    """Where a growing text whose message has grown old goes on in another: an offset in `text + new`, after len(text).
+
+    None to wait on. A platform's stream ends by itself after some minutes; who begins another in time loses nothing.
+    Between two lines, outside code and tables. If `overdue`, also between two words, but for what is bold, and anywhere
+    in code and tables: the pages reopen those, and take no link and no code within a line apart.
+    """
+    whole = text + new
+    for end in re.finditer(r"\n+|[ \t]+" if overdue else r"\n+", new):
+        at = len(text) + end.end()
+        if not whole[:at].strip():
+            continue
+        line = whole[whole.rfind("\n", 0, at - len(end[0])) + 1 : at]
+        if overdue:
+            held = "\n" not in end[0] and any(line[-BOLD_CHARS:].count(mark) % 2 for mark in _BOLD)
+        else:
+            held = "|" in line or _inside_code(whole[:at])
+        if not held:
+            return at
+    return None
+
+
+def _inside_code(text: str) -> bool:
+    opened = ""
+    for found in _OPEN_CODE.finditer(text):
+        mark = found[1]
+        if not opened:
+            opened = mark
+        elif mark[0] == opened[0] and len(mark) >= len(opened):
+            opened = ""
+    return bool(opened)

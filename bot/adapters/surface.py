@@ -79,6 +79,11 @@ class Page(Protocol):
         """The names and contents of the files that come with it."""
         ...
 
+    @property
+    def wordless(self) -> bool:
+        """Whether it has nothing to read yet, though its stage has a text."""
+        ...
+
 
 AnyPage = TypeVar("AnyPage", bound=Page)
 PutPage = TypeVar("PutPage", bound=Page, contravariant=True)
@@ -89,7 +94,7 @@ class Surface(Protocol[PutPage]):
 
     @property
     def key(self) -> Hashable:
-        """Whose pen writes here."""
+        """Whose writer writes here."""
         ...
 
     async def post(self, page: PutPage, mark: Mark, form: Form) -> str:

@@ -1,4 +1,4 @@
-"""What the pen and the view are tested on: a clock that tests move, and a place that keeps what was written.
+"""What the writer and the composer are tested on: a clock that tests move, and a place that keeps what was written.
 
 Knows no platform: its messages have ids that are no numbers, and a page is read by whoever made it.
 """
@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic
 
+from bot.adapters.home import Amend
+from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import AnyPage, Form, Gone, Mark, Page, Refused, Shut, Surface
+from bot.events import Elsewhere, Link
 
 TURNS = 60
 """How often everybody else may run before the clock moves on."""
@@ -78,7 +81,7 @@ class Written(Generic[AnyPage]):
         return self.states[1:]
 
 
-@dataclass
+@dataclass(eq=False)
 class Paper(Generic[AnyPage]):
     """A surface in memory. `faults` are raised by the next calls, before (or `after`) they do anything."""
 
@@ -161,13 +164,15 @@ class PaperHome(Generic[AnyPage]):
     def __init__(self, *surfaces: Surface[AnyPage], why: str = "", hint: str = "") -> None:
         self._left = list(surfaces[1:])
         self._why = why
-        self._lost: list[Surface[AnyPage]] = []
+        self.lost: list[Surface[AnyPage]] = []
         self.surface: Surface[AnyPage] = surfaces[0]
         self.form = Form.LAYOUT
         self.messages: set[str] = set()
         self.response = None
         self.hint = hint
         self.no_files = ""
+        self.private = self.alone = False
+        self.share = "page.share"
         self.opened = asyncio.Event()
         self.opened.set()
         self.tell: Callable[[str], None] = lambda _: None
@@ -182,12 +187,19 @@ class PaperHome(Generic[AnyPage]):
         if surface is self.surface:
             if not self._left:
                 return False
-            self._lost.append(surface)
+            self.lost.append(surface)
             self.surface = self._left.pop(0)
             self.tell(self._why)
         return True
 
-    def lost(self, surface: Surface[AnyPage]) -> bool:
-        return any(one is surface for one in self._lost)
+    async def line(self, elsewhere: Elsewhere) -> str:
+        return elsewhere.title
+
+    async def link(self, link: Link) -> str:
+        return f"→ {link.title}"
+
+    async def overflow(self, sheets: Sequence[Sheet], facts: Facts, amend: Amend[AnyPage]) -> None: ...
 
     async def put_out(self, messages: Sequence[str], note: str) -> None: ...
+
+    def ended(self) -> None: ...

@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from bot.adapters.beside import Beside
-from bot.adapters.pen import Rank, urgency
 from bot.adapters.surface import Full, Gone, Later, Refused, Shut
+from bot.adapters.writer import Rank, urgency
 from storage.faults import StorageFault
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from bot.adapters.counting import Counts
-from bot.adapters.pen import Pace, Pens
 from bot.adapters.terminal.conversation import Conversation
 from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.markdown import Ink
 from bot.adapters.terminal.outputs import JsonLines, PlainOutput, PlainScreen
+from bot.adapters.writer import Pace, Writers
 from bot.app import Acknowledge, App, Ticket
 from bot.events import Changed, Choice, Choices, Event, Link, Request, Run, Stage, Text
 from bot.requests import request_from_json
@@ -84,8 +84,8 @@ async def ended(app: App, n: int) -> list[Request]:
 @pytest.fixture
 async def on(tmp_path: Path) -> AsyncIterator[Line]:
     async with line(tmp_path, Play()) as made:
-        made.client.pens = Pens(QUICK)
-        made.client.counts = Counts(made.client.pens)
+        made.client.writers = Writers(QUICK)
+        made.client.counts = Counts(made.client.writers)
         yield made
 
 
@@ -257,7 +257,7 @@ async def test_on_discord_a_crowd_is_counted_whole_in_few_edits(on: Line) -> Non
         on.guild.join(one)
     message = await offered(on, "vote", "Left")
     await ended(on.app, 1)
-    on.client.counts = Counts(Pens(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
+    on.client.counts = Counts(Writers(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
     before = len(message.edits)
     left = next(one.custom_id for one in message.buttons if one.label == "Left")
     await asyncio.gather(*(on.discord.press(one, message, str(left)) for one in people))
@@ -345,7 +345,7 @@ async def test_on_slack_a_crowd_is_counted_whole_in_few_edits(at: Table) -> None
     people = [at.team.user(f"Person {n}") for n in range(25)]
     message = await offered_on_slack(at, "vote")
     await ended(at.app, 1)
-    at.bot.intake.counts = Counts(Pens(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
+    at.bot.intake.counts = Counts(Writers(Pace(edit_every_s=0.3, posts=50, posts_in_s=1.0)))
     before = len(message.edits)
     await asyncio.gather(*(at.slack.press(one, message, "Left") for one in people))
     await at.slack.until(lambda: "Left · 25" in message.shown)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.pen import Pace, Pens
-from bot.adapters.rolling import cut
+from bot.adapters.composer import OVERDUE_S, Composer, Dialect
+from bot.adapters.draft import rolled
 from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.staged_view import OVERDUE_S, StagedView
 from bot.adapters.surface import Form, Mark, Shut
-from bot.events import Attachment, Author, Elsewhere, Failed, Link, Place, Request, Shown, Stage, Status, Text
+from bot.adapters.writer import Pace, Writers
+from bot.events import Attachment, Author, Failed, Place, Request, Shown, Stage, Status, Text
 from storage.db import Database
 from storage.offers import Offers
 from storage.outbox import Outbox
@@ -42,7 +42,7 @@ QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=4.0)
     ],
 )
 def test_it_is_cut_after_a_line_that_has_come_to_its_end(text: str, new: str, ends: str | None) -> None:
-    at = cut(text, new, overdue=False)
+    at = rolled(text, new, overdue=False)
     assert (text + new)[:at] == ends if ends is not None else at is None
 
 
@@ -60,7 +60,7 @@ def test_it_is_cut_after_a_line_that_has_come_to_its_end(text: str, new: str, en
     ],
 )
 def test_when_that_takes_too_long_between_two_words(text: str, new: str, ends: str | None) -> None:
-    at = cut(text, new, overdue=True)
+    at = rolled(text, new, overdue=True)
     assert (text + new)[:at] == ends if ends is not None else at is None
 
 
@@ -68,6 +68,7 @@ def test_when_that_takes_too_long_between_two_words(text: str, new: str, ends: s
 class Sheeted:
     text: str
     files: tuple[tuple[str, bytes], ...] = ()
+    wordless = False
 
     @property
     def shown(self) -> str:
@@ -98,16 +99,6 @@ class Whispers:
         return f"whispered-{len(self.told)}"
 
 
-class NoLinks:
-    async def line(self, elsewhere: Elsewhere) -> str:
-        return ""
-
-    async def link(self, link: Link) -> str:
-        return ""
-
-    def ended(self) -> None: ...
-
-
 class Desk:
     def __init__(self, database: Database) -> None:
         self.paper = Paper[Sheeted](lambda page, form: page.text)
@@ -116,25 +107,12 @@ class Desk:
 
     def view(
         self, whispers: Whispers | None = None, *, alone: bool = False, roll: float | None = None
-    ) -> StagedView[Sheeted]:
+    ) -> Composer[Sheeted]:
         self.home = PaperHome[Sheeted](self.paper)
         self.home.response = whispers  # type: ignore[assignment]
-        return StagedView(
-            RUN,
-            ASKED,
-            self.outbox,
-            self.offers,
-            self.home,
-            Pens(QUICK),
-            NoLinks(),
-            pages=pages,
-            folded=None,
-            spoken=str,
-            taken=(),
-            private=alone,
-            alone=alone,
-            roll_after_s=roll,
-        )
+        self.home.private = self.home.alone = alone
+        dialect = Dialect(pages, roll_after_s=roll)
+        return Composer(ASKED, self.outbox, self.offers, self.home, Writers(QUICK), dialect)
 
 
 @pytest.fixture
@@ -144,7 +122,7 @@ async def desk(tmp_path: Path) -> AsyncGenerator[Desk, None]:
     await database.close()
 
 
-async def show(view: StagedView[Sheeted], *events: Shown) -> None:
+async def show(view: Composer[Sheeted], *events: Shown) -> None:
     for event in events:
         await view.show(event)
 

@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.adapters.counting import Counts
-from bot.adapters.pen import Pens
 from bot.adapters.slack.installed import listening
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.http import Http
@@ -36,6 +35,7 @@ from bot.adapters.slack.received.intake import Intake
 from bot.adapters.slack.received.people import People
 from bot.adapters.slack.shown.view import view_factory
 from bot.adapters.surface import Shut
+from bot.adapters.writer import Writers
 from bot.platforms import Platform
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ class Slack:
         self.store = Store(app.house.database, credentials.client_id) if credentials.client_id else None
         self.workspaces = Workspaces(self.clients, credentials.bot, self.store)
         self.people = People(self.workspaces, settings.admins)
-        self.pens = Pens(PACE)
+        self.writers = Writers(PACE)
         self.intake = Intake(app, config, self.workspaces, self.people)
-        self.intake.counts = Counts(self.pens)
+        self.intake.counts = Counts(self.writers)
         self.bolt = listening.bolt_app(
             self.workspaces,
             self.clients.bare(),
@@ -104,7 +104,7 @@ class Slack:
         self.app.attach(
             Platform(
                 PLATFORM,
-                view_factory(self.app.house, self.workspaces, self.pens),
+                view_factory(self.app.house, self.workspaces, self.writers),
                 files.fetch,
                 Earlier(self.workspaces, self.people),
                 origin_at,
@@ -124,7 +124,7 @@ class Slack:
         await self.intake.close()
 
     async def close(self) -> None:
-        self.pens.close()
+        self.writers.close()
         await self.clients.close()
 
     def _installed(self, team: str, enterprise: str, user: str) -> None:

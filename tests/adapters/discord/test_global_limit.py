@@ -7,7 +7,7 @@ import asyncio
 from discord.http import Route
 
 from bot.adapters.discord.installed.limits import GlobalLimit
-from bot.adapters.pen import urgency
+from bot.adapters.writer import urgency
 
 
 def most_in_a_window(begun: list[float], window_s: float) -> int:

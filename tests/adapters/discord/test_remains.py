@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from bot.adapters.cooldown import _Count
-from bot.adapters.pen import Pen
+from bot.adapters.writer import Writer
 from bot.events import Event, Run, Stage, Status, Text
 from tests.adapters.discord.wire import bot
 from tests.fakes.discord import Channel, FakeDiscord, User
@@ -30,11 +30,11 @@ async def answer(run: Run) -> AsyncGenerator[Event, None]:
 def kept() -> Counter[str]:
     """How many objects there are of each of the bot's own classes, and of tasks.
 
-    Without pens: they go once the channel's limits are forgotten, which test_pen sees to. Nor with what each person
-    has asked of late, which test_cooldown sees to.
+    Without writers: they go once the channel's limits are forgotten, which test_writer sees to. Nor with what each
+    person has asked of late, which test_cooldown sees to.
     """
     gc.collect()
-    kinds = Counter(type(one) for one in gc.get_objects() if not isinstance(one, Pen | _Count))
+    kinds = Counter(type(one) for one in gc.get_objects() if not isinstance(one, Writer | _Count))
     named = {f"{kind.__module__}.{kind.__qualname__}": number for kind, number in kinds.items()}
     ours = Counter({name: number for name, number in named.items() if name.startswith(OURS)})
     return ours + Counter(tasks=len(asyncio.all_tasks()))

@@ -305,7 +305,12 @@ async def test_another_thread_is_named_and_archived_or_woken_up(
     (thread,) = channel.threads
     there = replace(opened.place, thread=str(thread.id))
     _, request = await desk.ask(ana, channel, "response")
-    await desk.run(request, Stage("s", "Sessions"), Elsewhere(there, "New name", archived=True))
+    view = desk.view(request)
+    for event in (Stage("s", "Sessions"), Elsewhere(there, "New name", archived=True)):
+        await view.show(event)
+    await desk.fake.until(lambda: any(f"<#{thread.id}>" in text for text in texts(channel)))
+    assert not thread.archived  # a message that comes after it would wake it up again
+    await view.flush("done")
     await desk.fake.until(lambda: thread.archived and thread.name == "New name")
     _, request = await desk.ask(ana, channel, "response")
     await desk.run(request, Stage("s", "Sessions"), Elsewhere(there, "New name"))

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.composer import Composer
 from bot.adapters.discord.received.placing import Origin
-from bot.adapters.discord.shown.view import discord_view
+from bot.adapters.discord.shown.view import dialect
 from bot.adapters.discord.text.page import Page
 from bot.adapters.offered import offered
-from bot.adapters.pen import Clock, Pace, Pens
-from bot.adapters.staged_view import StagedView
 from bot.adapters.surface import Form, Full, Later, Refused, Shut
+from bot.adapters.writer import Clock, Pace, Writers
 from bot.events import (
     Attachment,
     Author,
@@ -25,7 +25,6 @@ from bot.events import (
     Choice,
     Choices,
     Citation,
-    Elsewhere,
     Ended,
     Failed,
     Notice,
@@ -77,18 +76,7 @@ def custom_ids(message: Written[Page]) -> list[str]:
     return [button.custom_id for row in message.page.rows for button in row]
 
 
-class Home(PaperHome[Page]):
-    """A home among threads that are called by their numbers."""
-
-    def __init__(self, *surfaces: Paper[Page], why: str = "", hint: str = "") -> None:
-        super().__init__(*surfaces, why=why, hint=hint)
-        self.tidied: list[tuple[int, str, bool]] = []
-
-    async def real(self, place: Place) -> int | None:
-        return int(place.thread) if place.thread.isdecimal() else None
-
-    def tidy(self, thread: int, title: str, archived: bool) -> None:
-        self.tidied.append((thread, title, archived))
+Home = PaperHome[Page]
 
 
 class Desk:
@@ -107,9 +95,11 @@ class Desk:
         origin: Origin = HERE,
         asked: Request = ASKED,
         clock: Clock | None = None,
-    ) -> StagedView[Page]:
+    ) -> Composer[Page]:
         self.home = home or Home(self.paper)
-        return discord_view(RUN, asked, origin, self.outbox, self.offers, self.home, Pens(PACE, clock))
+        self.home.private = origin.private
+        spoken = dialect(origin, asked.locale)
+        return Composer(asked, self.outbox, self.offers, self.home, Writers(PACE, clock), spoken)
 
     async def noted(self, message: Written[Page]) -> None:
         """Wait until the outbox knows of the message: what is posted is noted beside."""
@@ -117,7 +107,7 @@ class Desk:
             while message.id not in await self.outbox.cut_off(PLACE.space, RUN):
                 pass
 
-    async def run(self, *events: Shown, status: Ended = "done", view: StagedView[Page] | None = None) -> None:
+    async def run(self, *events: Shown, status: Ended = "done", view: Composer[Page] | None = None) -> None:
         """Show a whole run."""
         view = view or self.view()
         await show(view, *events)
@@ -125,7 +115,7 @@ class Desk:
         await view.close(status)
 
 
-async def show(view: StagedView[Page], *events: Shown) -> None:
+async def show(view: Composer[Page], *events: Shown) -> None:
     for event in events:
         await view.show(event)
 
@@ -481,16 +471,6 @@ async def test_a_guests_many_files_leave_room_for_the_answers(desk: Desk) -> Non
     (message,) = desk.paper.messages
     assert message.files == [f"{RUN[:8]}.md", *(f"{n}.txt" for n in range(9))]
     assert "+ 5 more" in message.text
-
-
-async def test_another_conversation_is_linked_and_archived_last(desk: Desk) -> None:
-    there = Place("discord", "1", "2", "55")
-    view = desk.view()
-    await show(view, Stage("s", "Sessions"), Elsewhere(there, "Old talk", archived=True))
-    assert desk.home.tidied == []
-    await view.flush("done")
-    assert "<#55>" in desk.paper.texts[0]
-    assert desk.home.tidied == [(55, "Old talk", True)]
 
 
 async def test_a_hint_on_how_to_go_on_stands_under_the_last_stage(desk: Desk) -> None:

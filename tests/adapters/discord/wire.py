@@ -12,16 +12,16 @@ from typing import Any
 
 import discord
 
+from bot.adapters.composer import Composer
 from bot.adapters.discord.installed.client import intents_of
 from bot.adapters.discord.installed.connection import redirect
 from bot.adapters.discord.installed.limits import HANGS_S, PACE
 from bot.adapters.discord.received.placing import Home, Origin, origin_of
 from bot.adapters.discord.service import Sutradhar
 from bot.adapters.discord.shown.home import DiscordHome
-from bot.adapters.discord.shown.view import Overflow, discord_view
+from bot.adapters.discord.shown.view import dialect
 from bot.adapters.discord.text.page import Page
-from bot.adapters.pen import Pens
-from bot.adapters.staged_view import StagedView
+from bot.adapters.writer import Writers
 from bot.app import App
 from bot.config import DiscordConfig, load
 from bot.events import Author, Ended, Place, Request, Shown
@@ -70,7 +70,7 @@ async def bot(
             connecting.cancel()
             await asyncio.wait([connecting])
         await app.close()
-        client.pens.close()
+        client.writers.close()
         await client.close()
 
 
@@ -80,7 +80,7 @@ class Bench:
     def __init__(self, fake: FakeDiscord, database: Database) -> None:
         self.fake, self.database = fake, database
         self.outbox, self.offers, self.threads = Outbox(database), Offers(database), Threads(database)
-        self.pens = Pens(PACE)
+        self.writers = Writers(PACE)
         self.client = discord.Client(
             intents=intents_of(False), max_messages=None, guild_ready_timeout=READY_S
         )
@@ -122,7 +122,7 @@ class Bench:
             run, place, Author(str(user.id), user.name), "rules", "ask", text=question, origin=kept
         )
 
-    def view(self, request: Request, *, free_chat: bool = False) -> StagedView[Page]:
+    def view(self, request: Request, *, free_chat: bool = False) -> Composer[Page]:
         """A view as the factory makes it, also a second one as after a crash."""
         origin = origin_of(request.origin)
 
@@ -130,10 +130,8 @@ class Bench:
             return free_chat
 
         home = DiscordHome(self.client, request, origin, self.outbox, self.threads, free)
-        overflow = Overflow(self.client, request, origin, self.outbox, home.response)
-        return discord_view(
-            request.id, request, origin, self.outbox, self.offers, home, self.pens, overflow=overflow
-        )
+        spoken = dialect(origin, request.locale)
+        return Composer(request, self.outbox, self.offers, home, self.writers, spoken)
 
     async def run(self, request: Request, *events: Shown, status: Ended = "done") -> None:
         view = self.view(request)
@@ -157,7 +155,7 @@ async def bench(data: Path) -> AsyncIterator[Bench]:
         try:
             yield made
         finally:
-            made.pens.close()
+            made.writers.close()
             await made.client.close()
             await asyncio.wait([connecting])
     await database.close()

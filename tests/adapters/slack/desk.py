@@ -12,11 +12,11 @@ from typing import Any
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.pen import Pace, Pens
 from bot.adapters.slack.installed.workspaces import Me, Workspace, Workspaces
 from bot.adapters.slack.placing import Home, Origin, Spot, home, origin_of, place
 from bot.adapters.slack.shown.home import SlackHome
 from bot.adapters.slack.shown.view import slack_view
+from bot.adapters.writer import Pace, Writers
 from bot.events import Author, Ended, Request, Shown, View
 from bot.requests import event_id
 from storage.db import Database
@@ -27,7 +27,7 @@ from tests.fakes import migrated
 from tests.fakes.slack import Channel, FakeSlack, Message, Team, User
 
 QUICK = Pace(edit_every_s=0.01, posts=50, posts_in_s=4.0)
-"""So that no test waits; test_pen has the waiting."""
+"""So that no test waits; test_writer has the waiting."""
 
 
 class Known(Workspaces):
@@ -59,7 +59,7 @@ class Desk:
         self.workspace = Workspace(self.workspaces, self.team.id)
         self.database = database
         self.outbox, self.offers, self.threads = Outbox(database), Offers(database), Threads(database)
-        self.pens = Pens(QUICK)
+        self.writers = Writers(QUICK)
         self._asked = 0
 
     async def root(self, text: str = "Who?", channel: Channel | None = None) -> Message:
@@ -98,12 +98,14 @@ class Desk:
 
     def home(self, request: Request) -> SlackHome:
         origin = origin_of(request.origin)
-        return SlackHome(self.workspaces, request, origin, self.outbox, self.offers, self.threads, self.pens)
+        return SlackHome(
+            self.workspaces, request, origin, self.outbox, self.offers, self.threads, self.writers
+        )
 
     def view(self, request: Request, **told: Any) -> View:
         """A view as the factory makes it, also a second one as after a crash."""
         origin, there = origin_of(request.origin), self.home(request)
-        return slack_view(request.id, request, origin, self.outbox, self.offers, there, self.pens, **told)
+        return slack_view(request, origin, self.outbox, self.offers, there, self.writers, **told)
 
     async def noted(self, request: Request, message: Message) -> None:
         """Wait until the outbox knows of the message."""
@@ -122,7 +124,7 @@ class Desk:
             coroutine: Any = task.get_coro()
             if "/bot/adapters/" in coroutine.cr_code.co_filename:
                 task.cancel()
-        self.pens = Pens(QUICK)
+        self.writers = Writers(QUICK)
 
     async def run(self, request: Request, *events: Shown, status: Ended = "done") -> None:
         view = self.view(request)

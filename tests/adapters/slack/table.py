@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from bot.adapters.counting import Counts
-from bot.adapters.pen import Pace, Pens
 from bot.adapters.slack.installed.credentials import Credentials
 from bot.adapters.slack.placing import PLATFORM, Origin, origin_of, real
 from bot.adapters.slack.received.earlier import Earlier
 from bot.adapters.slack.received.files import Files
 from bot.adapters.slack.service import Slack, register
 from bot.adapters.slack.shown.view import view_factory
+from bot.adapters.writer import Pace, Writers
 from bot.app import App
 from bot.config import SlackConfig, load
 from bot.events import Changed, Event, Request, Run, Shown, Text, View
@@ -216,9 +216,9 @@ async def table(
         bot = Bot(app, config, Credentials(slack.bot_token, slack.app_token), words("en"))
         bot.record, bot.scripts, bot.plain = Record(), known, not record
         if pace is not None:
-            bot.pens = Pens(pace)
-            bot.intake.counts = Counts(bot.pens)
-            bot.real = view_factory(app.house, bot.workspaces, bot.pens)
+            bot.writers = Writers(pace)
+            bot.intake.counts = Counts(bot.writers)
+            bot.real = view_factory(app.house, bot.workspaces, bot.writers)
         running: asyncio.Task[None] | None = None
         try:
             await bot.prepare()

@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from bot.adapters.pen import Pace, Pens
 from bot.adapters.slack.placing import real
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.shown.whisper import WHISPERED
+from bot.adapters.writer import Pace, Writers
 from bot.events import Attachment, Failed, Notice, Stage, Text
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
@@ -322,7 +322,7 @@ async def test_a_sentence_of_a_failure_holds_no_response_url(
 
 
 async def test_the_roots_of_many_who_ask_at_once_keep_the_channels_pace(bench: Desk) -> None:
-    bench.pens = Pens(Pace(edit_every_s=0.01, posts=3, posts_in_s=0.3))
+    bench.writers = Writers(Pace(edit_every_s=0.01, posts=3, posts_in_s=0.3))
     limits = bench.fake.limits
     limits.on, limits.posts_a_second, limits.post_burst = True, 10.0, 3
     try:

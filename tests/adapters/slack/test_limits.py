@@ -12,10 +12,10 @@ import aiohttp
 import pytest
 from slack_sdk.errors import SlackApiError
 
-from bot.adapters.pen import Rank, urgency
 from bot.adapters.slack.installed.clients import REFUSED_S, REPEATABLE, Client, Clients, room
 from bot.adapters.slack.installed.limits import PER_MINUTE, Bucket, Limits
 from bot.adapters.surface import NotSent, Refused
+from bot.adapters.writer import Rank, urgency
 from bot.config import SlackConfig
 from tests.fakes.slack import (
     Channel,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.pen import Rank, urgency
 from bot.adapters.slack.text.page import Page
 from bot.adapters.surface import Form, Mark
+from bot.adapters.writer import Rank, urgency
 from tests.adapters.slack.desk import Desk, Known
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.adapters import message
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.limits import Limits
 from bot.adapters.slack.installed.workspaces import Workspace
 from bot.adapters.slack.shown.stream import LONGEST_S, Streams
 from bot.adapters.slack.shown.thread import EVENT, Thread
 from bot.adapters.slack.text.page import Page
-from bot.adapters.stage_message import StageMessage
 from bot.adapters.surface import Later, Mark, NotSent
 from bot.config import SlackConfig
 from tests.adapters.paper import PaperHome
@@ -50,7 +50,7 @@ class One:
         self.thread = Thread(access, self.root.channel.id, self.root.ts, streams=self.streams)
         self.spare = Thread(access, self.bench.dm.id)
         self.home = PaperHome[Page](self.thread, self.spare)
-        self.message = StageMessage(
+        self.message = message.Message(
             self.home,
             self.bench.outbox,
             self.bench.team.id,
@@ -59,7 +59,7 @@ class One:
         )
 
     async def show(self, page: Page) -> None:
-        """Bring the page to Slack, trying again as the pen does."""
+        """Bring the page to Slack, trying again as the writer does."""
         self.page = page
         for _ in range(9):
             try:

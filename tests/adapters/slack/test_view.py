@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.pen import Pens
 from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.limits import PACE
@@ -21,6 +20,7 @@ from bot.adapters.slack.shown.view import slack_view
 from bot.adapters.slack.text.page import Page
 from bot.adapters.slack.text.render import pages
 from bot.adapters.surface import Form
+from bot.adapters.writer import Writers
 from bot.config import SlackConfig
 from bot.events import (
     Attachment,
@@ -115,19 +115,17 @@ class ClockedHome(PaperHome[Page]):
         self.shown.append((self._clock.now, page.body))
         return page.body
 
-    def ended(self) -> None: ...
-
 
 async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) -> None:
     """At 50 ms a token, by the channel's clock: 150 ms. The search before it was slow, and is edited as it ends."""
     for tokens in (["It", " is", " Ana", " who"], ["It ", "is ", "Ana ", "who "]):
         for model_s in (0.0, 0.4, 0.97, 3.0):
             clock = Clock()
-            pens, home = Pens(PACE, clock), ClockedHome(clock)
+            writers, home = Writers(PACE, clock), ClockedHome(clock)
             request = bench.request(await bench.root())
             origin = origin_of(request.origin)
             there: Any = home  # as much of one as such a run needs
-            view = slack_view(request.id, request, origin, bench.outbox, bench.offers, there, pens)
+            view = slack_view(request, origin, bench.outbox, bench.offers, there, writers)
             await show(view, Stage("search", "Searching"), Status("Looking"))
             await clock.advance(0.6)
             await home.searching()
@@ -139,7 +137,7 @@ async def test_first_words_come_within_three_tokens_of_the_model(bench: Desk) ->
                 await clock.advance(0.05)
             first = min(at for at, body in home.shown if body.startswith("### Answer\nIt")) - asked
             assert first < 0.15, (tokens, model_s, first)
-            pens.close()
+            writers.close()
             await clock.settle()
 
 
@@ -239,7 +237,7 @@ async def test_an_answer_of_six_minutes_goes_on_in_another_stream(
 ) -> None:
     """By a clock of the test's. Slack ends a stream after some five minutes; then only updates would be left."""
     clock = Clock()
-    bench.pens = Pens(PACE, clock)
+    bench.writers = Writers(PACE, clock)
     root = await bench.root()
     view = bench.view(bench.request(root))
     await show(view, Stage("answer", "Answer"), Text(begun))

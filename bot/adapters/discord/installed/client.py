@@ -14,7 +14,7 @@ from yarl import URL
 from bot.adapters.counting import Counts
 from bot.adapters.discord.installed.connection import Plan, Turnstile, plan, redirect
 from bot.adapters.discord.installed.limits import HANGS_S, PACE, GlobalLimit, InvalidRequests
-from bot.adapters.pen import Pens
+from bot.adapters.writer import Writers
 
 if TYPE_CHECKING:
     from bot.adapters.discord.received.intake import Intake
@@ -56,8 +56,8 @@ class Client(commands.AutoShardedBot):
         self.app = app
         self.config = config
         self.settings = config.discord
-        self.pens = Pens(PACE)
-        self.counts = Counts(self.pens)
+        self.writers = Writers(PACE)
+        self.counts = Counts(self.writers)
         self.refused = InvalidRequests()
         self._on_first_ready = on_first_ready
         self._plan: Plan | None = None
@@ -130,5 +130,5 @@ class Client(commands.AutoShardedBot):
             _log.info("left the gateway without its goodbye")
 
     async def close(self) -> None:
-        self.pens.close()
+        self.writers.close()
         await super().close()

@@ -17,7 +17,7 @@ from typing import Any, Final
 import aiohttp
 import discord
 
-from bot.adapters.pen import Pace, urgency
+from bot.adapters.writer import Pace, urgency
 
 PACE: Final = Pace(edit_every_s=1.2, posts=4, posts_in_s=5.0)
 """Edits: Discord lets about 5 pass in 5 s, as the X-RateLimit headers of PATCH /channels/{id}/messages/{id} say;

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import discord
 
-from bot.adapters.backoff import patiently
-from bot.adapters.beside import Beside
+from bot.adapters.beside import Beside, patiently
+from bot.adapters.discord.received.placing import origin_of
+from bot.adapters.discord.shown.overflow import WHOLE, Overflow
 from bot.adapters.discord.shown.surface import (
     NO_ACCESS,
     NO_PERMISSION,
@@ -25,15 +26,22 @@ from bot.adapters.discord.shown.surface import (
     Response,
     direct,
 )
-from bot.adapters.discord.shown.threads import THREAD, Opening, Refusal, missing, tidy
-from bot.adapters.pen import Rank
+from bot.adapters.discord.shown.threads import ASKED, THREAD, Opening, Refusal, missing, tidy
+from bot.adapters.discord.text.markdown import literal
+from bot.adapters.draft import clean
+from bot.adapters.first_message import first_message
 from bot.adapters.surface import Form, Gone, Refused, Shut, Surface, SurfaceFault
+from bot.adapters.writer import Rank
 from bot.words import words
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.discord.received.placing import Origin
     from bot.adapters.discord.text.page import Page
-    from bot.events import Place, Request
+    from bot.adapters.home import Amend
+    from bot.adapters.sheet import Facts, Sheet
+    from bot.events import Elsewhere, Link, Place, Request
+    from storage.inbox import Inbox
     from storage.outbox import Outbox
     from storage.threads import Threads
 
@@ -44,10 +52,16 @@ INVITE_AFTER_S = 2.0
 """After a thread was opened: with one call more at once, half of ten who ask together waited .5 s for first words."""
 
 
+OWN = (ASKED, THREAD, WHOLE)
+"""The outbox's keys of what is no stage."""
+
+
 class DiscordHome:
-    """One run's. `tell` is how the run hears of a sentence to stand beside its answer."""
+    """See home.Home."""
 
     tell: Callable[[str], None]
+    alone = False
+    share = "page.share"
 
     def __init__(
         self,
@@ -57,8 +71,13 @@ class DiscordHome:
         outbox: Outbox,
         threads: Threads,
         free_chat: Callable[[Place], Awaitable[bool]],
+        inbox: Inbox | None = None,
     ) -> None:
-        """`free_chat`: whether plain text is for the bot in a thread that says nothing of it."""
+        """`free_chat`: whether plain text is for the bot in a thread that says nothing of it.
+
+        `inbox`: where runs are looked up that links lead to.
+        """
+        self._inbox = inbox
         self._client = client
         self._run = request.id
         self._place = request.place
@@ -74,15 +93,17 @@ class DiscordHome:
         self._moving = asyncio.Lock()
         self.response = Response(client, origin, request.id) if origin.token else None
         self._opening = Opening(client, request, origin, outbox, self.response, self._say)
+        self._overflow = Overflow(client, request, origin, outbox, self.response)
+        self._archive: list[tuple[int, str]] = []
+        self.private = origin.private
         here = Channel(client, origin.channel, origin.guild, reply_to=origin.message)
         self.surface: Surface[Page] = self.response if origin.home == "response" and self.response else here
-        self._lost: list[Surface[Page]] = []
+        self.lost: list[Surface[Page]] = []
         self.form = Form.LAYOUT
         self.messages: set[str] = set()
         self.hint = ""
 
     async def open(self) -> None:
-        """Find or make the place; whatever cannot be made, there is a surface afterwards."""
         if self._origin.home == "thread":
             await self._open_thread()
         elif self._origin.home == "here" and self.response is not None:
@@ -91,7 +112,6 @@ class DiscordHome:
             await self._find()
 
     async def put_out(self, messages: Sequence[str], note: str) -> None:
-        """End the messages that a crash cut off; `note` says why there is no more. What cannot be reached stays."""
         await self.open()
         surface = self.surface
         if not isinstance(surface, Channel):
@@ -103,7 +123,7 @@ class DiscordHome:
     async def _find(self) -> None:
         """Where the conversation is by now. What is private never stands where others read along."""
         if not self._origin.private:
-            if (real := await self.real(self._place)) is not None:
+            if (real := await self._real(self._place)) is not None:
                 self.surface = Channel(self._client, real, self._origin.guild)
             return
         try:
@@ -148,17 +168,12 @@ class DiscordHome:
         if self.response is not None:
             self.response.answered = True
 
-    def lost(self, surface: Surface[Page]) -> bool:
-        """Whether what stands on that surface can no longer be edited."""
-        return surface in self._lost
-
     async def _invite(self, opening: Opening, thread: int) -> None:
         """Once the answer's first words are out: the calls of a second are few."""
         await asyncio.sleep(INVITE_AFTER_S)
         await patiently(lambda: opening.invite(thread))
 
     async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
-        """Go on elsewhere, since `surface` is shut; False if there is nowhere else. Raises Gone."""
         async with self._moving:
             if surface is not self.surface:  # another message of the run has been here before
                 return True
@@ -188,7 +203,7 @@ class DiscordHome:
         return True
 
     def _move(self, surface: Surface[Page], why: str) -> None:
-        self._lost.append(self.surface)
+        self.lost.append(self.surface)
         self.surface = surface
         self.tell(why)
 
@@ -204,12 +219,24 @@ class DiscordHome:
 
     @property
     def no_files(self) -> str:
-        """The permission that the bot lacks to send files here, or ""."""
         at = self.surface
         lacks = missing(self._client, at.key, "attach_files") if isinstance(at, Channel) else None
         return self._say(f"discord_doctor.perm_{lacks}") if lacks else ""
 
-    async def real(self, place: Place) -> int | None:
+    async def line(self, elsewhere: Elsewhere) -> str:
+        """Its thread is named, and archived or woken up, by the way."""
+        thread = await self._real(elsewhere.place)
+        if thread is None:
+            return f"**{literal(clean(elsewhere.title), 100)}**"
+        if not elsewhere.place.thread:
+            pass  # a channel is not the bot's to name or archive
+        elif elsewhere.archived:  # after the last message, which would wake it up again
+            self._archive.append((thread, elsewhere.title))
+        else:
+            self._beside.do(tidy(self._client, thread, elsewhere.title, archived=False))
+        return f"<#{thread}>"
+
+    async def _real(self, place: Place) -> int | None:
         """The thread, or else the channel, that a conversation of the same space is in."""
         if (place.platform, place.space) != (self._place.platform, self._place.space):
             return None
@@ -217,6 +244,32 @@ class DiscordHome:
         real = real or place.thread or place.channel
         return int(real) if real.isdecimal() else None
 
-    def tidy(self, thread: int, title: str, archived: bool) -> None:
-        """Give a thread its name, and archive it or wake it up."""
-        self._beside.do(tidy(self._client, thread, title, archived))
+    async def link(self, link: Link) -> str:
+        title = literal(clean(link.title).replace("://", " "), 100)  # a link's words name no other address
+        url = await self._first(link.run)
+        return f"→ [{title}]({url})" if url and title else f"→ **{title}**"
+
+    async def _first(self, run: str) -> str:
+        """The address of a run's first message; "" where there is none for everybody."""
+        if self._inbox is None:
+            return ""
+        try:
+            found = await first_message(self._inbox, self._outbox, self._place.space, run, OWN)
+            thread = await self._outbox.get(self._place.space, run, THREAD)
+        except StorageFault as fault:
+            _log.info("run %s: a link was left out: %s", self._run, fault)
+            return ""
+        if found is None or found[0].place.platform != self._place.platform or not found[0].origin:
+            return ""
+        origin = origin_of(found[0].origin)
+        if origin.private:  # its messages are only for as long as somebody looks at them
+            return ""
+        channel = thread.message_id if thread is not None and thread.message_id else origin.channel
+        return f"https://discord.com/channels/{origin.guild or '@me'}/{channel}/{found[1]}"
+
+    async def overflow(self, sheets: Sequence[Sheet], facts: Facts, amend: Amend[Page]) -> None:
+        await self._overflow.bring(sheets, facts, amend)
+
+    def ended(self) -> None:
+        for thread, title in self._archive:
+            self._beside.do(tidy(self._client, thread, title, archived=True))

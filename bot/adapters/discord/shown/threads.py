@@ -6,6 +6,7 @@ Knows no events and no stages.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,45 +52,36 @@ class Refusal(Exception):
         self.key = key
 
 
+@dataclass(frozen=True, slots=True)
 class Opening:
     """Opens one run's thread. Every step may be taken again after a crash."""
 
-    def __init__(
-        self,
-        client: discord.Client,
-        request: Request,
-        origin: Origin,
-        outbox: Outbox,
-        response: Response | None,
-        say: Words,
-    ) -> None:
-        self._client = client
-        self._run = request.id
-        self._space = request.place.space
-        self._origin = origin
-        self._outbox = outbox
-        self._response = response
-        self._say = say
-        self._name = origin.title[:NAME_CHARS] or say("thread.untitled")
+    client: discord.Client
+    request: Request
+    origin: Origin
+    outbox: Outbox
+    response: Response | None
+    say: Words
 
     async def thread(self, since: datetime | None) -> int:
         """The thread's id. `since`: one may have been made since then.
 
         Raises Refusal where there can be none, and the faults of a surface.
         """
-        origin = self._origin
+        origin = self.origin
+        name = origin.title[:NAME_CHARS] or self.say("thread.untitled")
         with in_our_words():
-            channel = self._client.get_channel(origin.channel)
-            channel = channel or await self._client.fetch_channel(origin.channel)
+            channel = self.client.get_channel(origin.channel)
+            channel = channel or await self.client.fetch_channel(origin.channel)
         if isinstance(channel, discord.ForumChannel):
-            return await self._post(channel, since)
+            return await self._post(channel, name, since)
         asked = origin.message or await self.asked()
         if not isinstance(channel, discord.TextChannel):
             raise Refusal("thread.not_here")
         with in_our_words():
             try:
                 thread = await channel.get_partial_message(asked).create_thread(
-                    name=self._name, auto_archive_duration=ARCHIVE_MINUTES
+                    name=name, auto_archive_duration=ARCHIVE_MINUTES
                 )
             except discord.HTTPException as fault:
                 if fault.code == HAS_THREAD:  # made before a crash; it bears its message's id
@@ -97,21 +89,21 @@ class Opening:
                 raise _refusal(fault) from None
         return thread.id
 
-    async def _post(self, forum: discord.ForumChannel, since: datetime | None) -> int:
+    async def _post(self, forum: discord.ForumChannel, name: str, since: datetime | None) -> int:
         with in_our_words():
-            me = self._client.user.id if self._client.user else None
-            mark = Mark(self._run, THREAD)
+            me = self.client.user.id if self.client.user else None
+            mark = Mark(self.request.id, THREAD)
             for thread in await forum.guild.active_threads() if since is not None else ():
                 ours = thread.parent_id == forum.id and thread.owner_id == me
                 made = thread.created_at
-                if ours and thread.name == self._name and made and since and made > since - CLOCKS_APART:
+                if ours and thread.name == name and made and since and made > since - CLOCKS_APART:
                     with suppress(discord.NotFound):  # somebody may have asked the same just now
                         if component(mark) in named((await thread.fetch_message(thread.id)).components)[0]:
                             return thread.id
             said: dict[str, Any] = sent_as(self._page(None), mark, Form.LAYOUT)
             try:
                 post = await forum.create_thread(
-                    name=self._name,
+                    name=name,
                     auto_archive_duration=ARCHIVE_MINUTES,
                     allowed_mentions=discord.AllowedMentions.none(),
                     **said,
@@ -122,44 +114,44 @@ class Opening:
 
     async def asked(self) -> int:
         """The message that says who asked what: the interaction's response, else one of the bot's own."""
-        row = await self._outbox.claim(self._space, self._run, ASKED)
+        row = await self.outbox.claim(self.request.place.space, self.request.id, ASKED)
         if row.message_id is not None:
-            if self._response is not None:
-                self._response.answered = True
+            if self.response is not None:
+                self.response.answered = True
             return int(row.message_id)
-        mark, page = Mark(self._run, ASKED), self._page(None)
+        mark, page = Mark(self.request.id, ASKED), self._page(None)
         message = None
-        if self._response is not None:
+        if self.response is not None:
             with suppress(Shut, Refused, Gone):
-                message = await self._response.post(page, mark, Form.LAYOUT)
-        if message is None and self._origin.home == "thread":
-            own = Channel(self._client, self._origin.channel, self._origin.guild)
+                message = await self.response.post(page, mark, Form.LAYOUT)
+        if message is None and self.origin.home == "thread":
+            own = Channel(self.client, self.origin.channel, self.origin.guild)
             message = None if row.fresh else await own.find(mark, row.created_at, ())
             message = message or await own.post(page, mark, Form.LAYOUT)
         if message is None:
             raise Shut
-        await self._outbox.sent(self._space, self._run, ASKED, message, page.shown)
+        await self.outbox.sent(self.request.place.space, self.request.id, ASKED, message, page.shown)
         return int(message)
 
     async def point(self, thread: int) -> None:
         """Have the response say where it goes on."""
-        if self._response is not None:
-            self._response.answered = True
-            row = await self._outbox.get(self._space, self._run, ASKED)
+        if self.response is not None:
+            self.response.answered = True
+            row = await self.outbox.get(self.request.place.space, self.request.id, ASKED)
             # A forum has no line above its posts.
             message = (row.message_id if row is not None else None) or ORIGINAL
-            mark, page = Mark(self._run, ASKED), self._page(thread)
-            await self._response.edit(message, page, mark, Form.LAYOUT, files=False, reset=False)
+            mark, page = Mark(self.request.id, ASKED), self._page(thread)
+            await self.response.edit(message, page, mark, Form.LAYOUT, files=False, reset=False)
 
     async def invite(self, thread: int) -> None:
         """Have whoever asked among the thread's members, or their Discord would not list it for them."""
         with in_our_words():
-            found = self._client.get_channel(thread) or await self._client.fetch_channel(thread)
+            found = self.client.get_channel(thread) or await self.client.fetch_channel(thread)
             if isinstance(found, discord.Thread) and not found.archived:  # by somebody, meanwhile
-                await found.add_user(discord.Object(self._origin.user))
+                await found.add_user(discord.Object(self.origin.user))
 
     def _page(self, link: int | None) -> Page:
-        return render.asked(self._origin.asked, self._origin.user, link, self._say)
+        return render.asked(self.origin.asked, self.origin.user, link, self.say)
 
 
 async def tidy(client: discord.Client, thread_id: int, title: str, archived: bool) -> None:

@@ -67,6 +67,7 @@ class Page:
 
     cards: tuple[Card, ...]
     plain: str
+    wordless = False
 
     def layout(self) -> ui.LayoutView:
         view = ui.LayoutView(timeout=None)

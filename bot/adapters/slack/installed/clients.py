@@ -21,10 +21,10 @@ from slack_sdk.http_retry.state import RetryState
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.adapters.pen import Rank, urgency
 from bot.adapters.slack.installed.faults import code_of, fault_of, final
 from bot.adapters.slack.installed.limits import Limits
 from bot.adapters.surface import NotSent, Refused, Shut
+from bot.adapters.writer import Rank, urgency
 
 if TYPE_CHECKING:
     from bot.config import SlackConfig

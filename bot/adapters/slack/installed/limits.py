@@ -1,6 +1,6 @@
 """What Slack lets an app ask: how fast in one channel, and how often of each method in one workspace.
 
-Knows no message: whoever makes a call says in `bot.adapters.pen.urgency` how much somebody waits for it, and what
+Knows no message: whoever makes a call says in `bot.adapters.writer.urgency` how much somebody waits for it, and what
 somebody waits for goes first.
 """
 
@@ -10,7 +10,7 @@ import asyncio
 from heapq import heappop, heappush
 from typing import Final
 
-from bot.adapters.pen import Pace, Rank, urgency
+from bot.adapters.writer import Pace, Rank, urgency
 
 PACE: Final = Pace(edit_every_s=1.0, posts=4, posts_in_s=4.0)
 """Of one channel. New messages: Slack lets one a second pass, and short bursts (its documentation, "Rate limits").
@@ -18,7 +18,7 @@ PACE: Final = Pace(edit_every_s=1.0, posts=4, posts_in_s=4.0)
 Edits: chat.update is counted per workspace only, 50 a minute, and chat.appendStream 100.
 """
 SPECIAL: Final = 300
-"""Calls a minute of what Slack gives no tier: "several hundred" for chat.postMessage, which each channel's pen holds
+"""Calls a minute of what Slack gives no tier: "several hundred" for chat.postMessage, which each channel's writer holds
 to one a second.
 """
 # Calls a minute (Slack's documentation, "Rate limits"): tiers 2, 3 and 4.

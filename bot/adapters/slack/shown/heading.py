@@ -1,6 +1,6 @@
 """The message above a run's answers: who asked what, and by and by the plan of a run that has many stages.
 
-The plan follows the run's stages, written by the channel's pen like any other message. Knows no text of an answer.
+The plan follows the run's stages, written by the channel's writer like any other message. Knows no text of an answer.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bot.adapters.pen import Pen, Pens, Rank
 from bot.adapters.slack.text.elements import State, Task, plan_of, small
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.page import Page
 from bot.adapters.slack.text.render import asked
 from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused, Shut, Surface
+from bot.adapters.writer import Rank, Writer, Writers
 from bot.events import Ended, Stage
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.adapters.home import Home
     from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.shown.thread import Thread
-    from bot.adapters.stage_message import Home
     from bot.events import Request
     from bot.words import Words
     from storage.outbox import Outbox
@@ -43,11 +43,13 @@ class Heading:
     """One run's root message."""
 
     there = False
-    """To the pen it is a post."""
+    """To the writer it is a post."""
 
-    def __init__(self, request: Request, origin: Origin, outbox: Outbox, pens: Pens, say: Words) -> None:
+    def __init__(
+        self, request: Request, origin: Origin, outbox: Outbox, writers: Writers, say: Words
+    ) -> None:
         self._request = request
-        self._pens = pens
+        self._writers = writers
         self._origin = origin
         self._outbox = outbox
         self._say = say
@@ -62,11 +64,11 @@ class Heading:
         return asked(said, who, self._say, tasks=tasks, title=title)
 
     async def post(self, surface: Thread) -> str:
-        """Its ts, on this surface, when the channel's pen gets to it. Raises Later, and a surface's faults."""
+        """Its ts, on this surface, when the channel's writer gets to it. Raises Later, and a surface's faults."""
         self._surface, self._message, self._fault = surface, "", None
-        pen = self._pens.at(surface.key)
-        pen.put(self)
-        await pen.settled([self])
+        writer = self._writers.at(surface.key)
+        writer.put(self)
+        await writer.settled(self)
         if self._fault is not None:
             raise self._fault
         if not self._message:
@@ -74,27 +76,24 @@ class Heading:
         return self._message
 
     async def write(self) -> bool:
-        """For the pen. Every step may be taken again after a crash. Raises Later."""
+        """For the writer. Every step may be taken again after a crash. Raises Later."""
+        surface, space, run = self._surface, self._request.place.space, self._request.id
         try:
-            self._message = await self._post(self._surface)
+            row = await self._outbox.claim(space, run, ASKED)
+            if row.message_id is not None:
+                self.recalled, self._message = True, row.message_id
+                return True
+            page, mark = self.page(), Mark(run, ASKED)
+            message = None if row.fresh else await surface.find(mark, row.created_at, ())
+            try:
+                message = message or await surface.post(page, mark, Form.LAYOUT)
+            except Refused:
+                message = await surface.post(page, mark, Form.BARE)
+            await self._outbox.sent(space, run, ASKED, message, page.shown)
+            self._message = message
         except (Gone, Full, Refused, Shut, StorageFault) as fault:
             self._fault = fault
         return True
-
-    async def _post(self, surface: Thread) -> str:
-        space, run = self._request.place.space, self._request.id
-        row = await self._outbox.claim(space, run, ASKED)
-        if row.message_id is not None:
-            self.recalled = True
-            return row.message_id
-        page, mark = self.page(), Mark(run, ASKED)
-        message = None if row.fresh else await surface.find(mark, row.created_at, ())
-        try:
-            message = message or await surface.post(page, mark, Form.LAYOUT)
-        except Refused:
-            message = await surface.post(page, mark, Form.BARE)
-        await self._outbox.sent(space, run, ASKED, message, page.shown)
-        return message
 
 
 class Plan:
@@ -108,13 +107,13 @@ class Plan:
         request: Request,
         outbox: Outbox,
         home: Home[Page],
-        pens: Pens,
+        writers: Writers,
         heading: Heading | None,
         say: Words,
     ) -> None:
         self._outbox = outbox
         self._home = home
-        self._pens = pens
+        self._writers = writers
         self._heading = heading
         self._say = say
         self._space = request.place.space
@@ -122,7 +121,7 @@ class Plan:
         self._tasks: dict[str, Task] = {}
         self._ended: Ended | None = None
         self._surface: Surface[Page] | None = None
-        self._pen: Pen | None = None
+        self._writer: Writer | None = None
         self._id: str | None = None
         self._since: datetime | None = None
         self._shown = ""
@@ -158,13 +157,13 @@ class Plan:
         """Wait until it is on the screen, or given up; not for long."""
         try:
             async with asyncio.timeout(WAIT_S):
-                if self._pen is not None:
-                    await self._pen.settled([self])
+                if self._writer is not None:
+                    await self._writer.settled(self)
         except TimeoutError:
             _log.info("run %s: its plan is not on the screen yet", self._mark.run)
 
     async def write(self) -> bool:
-        """For the pen. Raises Later."""
+        """For the writer. Raises Later."""
         page = self._page()
         if self._surface is None or page.shown == self._shown:
             return False
@@ -207,8 +206,8 @@ class Plan:
 
     def _changed(self) -> None:
         if self._surface is not None and (len(self._tasks) >= LEAST or self._ended is not None):
-            self._pen = self._pens.at(self._surface.key)
-            self._pen.put(self, Rank.PASSING if self._ended is None else Rank.FINAL)
+            self._writer = self._writers.at(self._surface.key)
+            self._writer.put(self, Rank.PASSING if self._ended is None else Rank.FINAL)
 
     def _page(self) -> Page:
         tasks = [one for one in self._tasks.values() if one.title]

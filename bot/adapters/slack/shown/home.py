@@ -13,10 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import commands
-from bot.adapters.backoff import patiently
-from bot.adapters.beside import Beside
+from bot.adapters.beside import Beside, patiently
 from bot.adapters.first_message import first_message
-from bot.adapters.pen import Rank
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
@@ -26,13 +24,16 @@ from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.shown.whisper import Aside, Response, young
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface, SurfaceFault
+from bot.adapters.writer import Rank
 from bot.words import words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.adapters.pen import Pens
+    from bot.adapters.home import Amend
+    from bot.adapters.sheet import Facts, Sheet
     from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
+    from bot.adapters.writer import Writers
     from bot.events import Elsewhere, Link, Place, Request
     from storage.inbox import Inbox
     from storage.offers import Offers
@@ -51,10 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 class SlackHome:
-    """One run's. `tell` is how the run hears of a sentence to stand beside its answer.
-
-    `opened` is called once there is a place.
-    """
+    """See home.Home. `opened` is called once there is a place."""
 
     tell: Callable[[str], None]
     opened: Callable[[], None] | None
@@ -67,7 +65,7 @@ class SlackHome:
         outbox: Outbox,
         offers: Offers,
         threads: Threads,
-        pens: Pens,
+        writers: Writers,
         inbox: Inbox | None = None,
     ) -> None:
         """`inbox`: where runs are looked up that links lead to."""
@@ -80,15 +78,15 @@ class SlackHome:
         self._say = words(request.locale)
         self._ordered = commands.verb(request.work, request.verb).ordered
         self._workspace = Workspace(workspaces, origin.team, origin.enterprise)
-        self._clock = pens.clock
+        self._clock = writers.clock
         self._beside = Beside(request.id, Rank.PASSING)
         self._session = Session(self._workspace, self._beside, origin.user, origin.title)
         self._at: tuple[str, str] | None = None
         self._moving = asyncio.Lock()
-        self._lost: list[Surface[Page]] = []
+        self.lost: list[Surface[Page]] = []
         self._aside = Aside(self._workspace, origin, offers)
         makes_its_own = origin.home in ("thread", "direct")
-        self.heading = Heading(request, origin, outbox, pens, self._say) if makes_its_own else None
+        self.heading = Heading(request, origin, outbox, writers, self._say) if makes_its_own else None
         # Where it would stand if nothing could be opened. What is private goes to the person themselves.
         inside = origin.thread if origin.home in ("here", "there") else ""
         self.surface: Surface[Page] = (
@@ -100,6 +98,9 @@ class SlackHome:
         self.messages: set[str] = set()
         self.hint = ""
         self.no_files = ""
+        self.private = origin.private
+        self.alone = origin.home == "alone"
+        self.share = "page.share_there" if origin.home == "direct" else "page.share"
 
     @property
     def response(self) -> Aside | None:
@@ -109,7 +110,6 @@ class SlackHome:
         return None if nobody else self._aside
 
     async def open(self) -> None:
-        """Find or make the place; whatever cannot be made, there is a surface afterwards."""
         await self.find()
         if isinstance(self.surface, Thread) and self.surface.thread and self._ordered and self._origin.user:
             self._begin_session(self.surface.channel, self.surface.thread)
@@ -232,9 +232,11 @@ class SlackHome:
     def _sentence(self, key: str, **values: object) -> dict[str, object]:
         return {"text": self._say(f"slack_thread.{key}", **values), "blocks": []}
 
+    async def overflow(self, sheets: Sequence[Sheet], facts: Facts, amend: Amend[Page]) -> None:
+        """Nothing: a file that Slack does not take has been named by now."""
+
     def ended(self) -> None:
-        """The run's last message has been written, or is late."""
-        for surface in (self.surface, *self._lost):
+        for surface in (self.surface, *self.lost):
             if isinstance(surface, Thread):
                 surface.session_over()
         if self._at is not None:
@@ -243,19 +245,14 @@ class SlackHome:
     def recall(self, message: str) -> None:
         self.messages.add(message)
 
-    def lost(self, surface: Surface[Page]) -> bool:
-        """Whether what stands on that surface can no longer be edited."""
-        return surface in self._lost
-
     async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
-        """Go on elsewhere, since `surface` is shut; False if there is nowhere else."""
         async with self._moving:
             if surface is not self.surface:  # another message of the run has been here before
                 return True
             found = await self._elsewhere(surface, shut)
             if found is None:
                 return False
-            self._lost.append(surface)
+            self.lost.append(surface)
             self.surface, why = found
             if why:
                 self.tell(why)
@@ -284,7 +281,6 @@ class SlackHome:
         return self._say("slack_thread.not_in_channel" if away else "thread.closed")
 
     async def put_out(self, messages: Sequence[str], note: str) -> None:
-        """End the messages that a crash cut off; `note` says why there is no more. What cannot be reached stays."""
         await self.find()
         if isinstance(self.surface, Thread):
             for message in messages:

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot.adapters.backoff import patiently
+from bot.adapters.beside import patiently
 from bot.adapters.draft import clean
-from bot.adapters.pen import Clock, LoopClock, Rank, urgency
 from bot.adapters.slack.installed.clients import room
 from bot.adapters.slack.installed.faults import Unsure
 from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.surface import Full, Gone, Later, Refused, Shut, SurfaceFault
+from bot.adapters.writer import Clock, LoopClock, Rank, urgency
 
 if TYPE_CHECKING:
     from bot.adapters.beside import Beside

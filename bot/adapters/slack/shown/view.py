@@ -1,25 +1,24 @@
-"""How a run is shown on Slack: staged messages, with Slack's pages, the plan of a council, links to other threads."""
+"""How a run is shown on Slack: what it says as Slack's pages, and the plan of a council."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from bot import commands
+from bot.adapters.composer import Composer, Dialect
 from bot.adapters.slack.placing import Origin, origin_of
 from bot.adapters.slack.shown.heading import Plan
 from bot.adapters.slack.shown.home import OWN, SlackHome
 from bot.adapters.slack.text.help import as_typed
 from bot.adapters.slack.text.render import pages
-from bot.adapters.staged_view import StagedView
 from bot.events import Changed, Ended, Request, Shown, Stage, View
 from bot.words import words
 
 if TYPE_CHECKING:
-    from bot.adapters.pen import Pens
     from bot.adapters.slack.installed.workspaces import Workspaces
+    from bot.adapters.writer import Writers
     from bot.house import House
     from storage.offers import Offers
     from storage.outbox import Outbox
@@ -58,41 +57,27 @@ class Planned:
 
 
 def slack_view(
-    run: str,
     request: Request,
     origin: Origin,
     outbox: Outbox,
     offers: Offers,
     home: SlackHome,
-    pens: Pens,
+    writers: Writers,
     *,
     roll_after_s: float = ROLL_AFTER_S,
     votes: Votes | None = None,
 ) -> View:
     """One run's, on one home."""
-    say, in_thread = words(request.locale), _in_thread(origin)
-    view = StagedView(
-        run,
-        request,
-        outbox,
-        offers,
-        home,
-        pens,
-        home,
-        pages=pages,
-        folded=None,
-        spoken=partial(as_typed, thread=in_thread),
-        taken=OWN,
-        private=origin.private,
-        alone=origin.home == "alone",
-        share="page.share_there" if origin.home == "direct" else "page.share",
+    dialect = Dialect(
+        pages,
+        spoken=partial(as_typed, thread=_in_thread(origin)),
         roll_after_s=roll_after_s,
-        wordless=attrgetter("wordless"),
-        votes=votes,
+        own_keys=OWN,
     )
+    view = Composer(request, outbox, offers, home, writers, dialect, votes)
     if not commands.verb(request.work, request.verb).planned:
         return view
-    plan = Plan(request, outbox, home, pens, home.heading, say)
+    plan = Plan(request, outbox, home, writers, home.heading, words(request.locale))
     home.opened = plan.opened
     return Planned(view, plan, home)
 
@@ -104,12 +89,16 @@ def _in_thread(origin: Origin) -> bool:
     return origin.home != "channel"
 
 
-def view_factory(house: House, workspaces: Workspaces, pens: Pens) -> Callable[[str, Request, Outbox], View]:
+def view_factory(
+    house: House, workspaces: Workspaces, writers: Writers
+) -> Callable[[str, Request, Outbox], View]:
     """How a run on Slack is shown; made again from the stored request after a crash."""
 
-    def view(run: str, request: Request, outbox: Outbox) -> View:
+    def view(_run: str, request: Request, outbox: Outbox) -> View:
         origin = origin_of(request.origin)
-        home = SlackHome(workspaces, request, origin, outbox, house.offers, house.threads, pens, house.inbox)
-        return slack_view(run, request, origin, outbox, house.offers, home, pens, votes=house.votes)
+        home = SlackHome(
+            workspaces, request, origin, outbox, house.offers, house.threads, writers, house.inbox
+        )
+        return slack_view(request, origin, outbox, house.offers, home, writers, votes=house.votes)
 
     return view

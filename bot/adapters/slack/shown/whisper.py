@@ -10,6 +10,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,26 +68,23 @@ def young(origin: Origin, now: Callable[[], float] = time.time) -> bool:
     return bool(origin.response_url) and now() < origin.until - EARLY_S
 
 
+@dataclass(frozen=True, slots=True)
 class Aside:
     """To a run's asker alone, where they asked: an answer that is quickly done, or why there is none.
 
     By the action's response_url while that lives, else as a message that Slack shows to one person.
     """
 
+    workspace: Workspace
+    origin: Origin
+    offers: Offers
+    now: Callable[[], float] = time.time
     files = False
-
-    def __init__(
-        self, workspace: Workspace, origin: Origin, offers: Offers, *, now: Callable[[], float] = time.time
-    ) -> None:
-        self._workspace = workspace
-        self._origin = origin
-        self._offers = offers
-        self._now = now
 
     async def whisper(self, page: Page, mark: Mark, form: Form) -> str:
         """The message's id, or ANSWERED. Raises Shut where nobody can be told anything, and Refused."""
         said = sent_as(page, form)
-        if self._origin.private:
+        if self.origin.private:
             await self._keep(mark.run, said)
         try:
             return await self.say(said)
@@ -95,13 +93,13 @@ class Aside:
 
     async def say(self, said: Mapping[str, Any]) -> str:
         """Text and blocks as they are. Raises Later, and the faults of a surface."""
-        origin = self._origin
+        origin = self.origin
         # Under a message without replies Slack shows nothing to one person alone ("chat.postEphemeral").
         inside = bool(origin.thread) and (origin.thread != origin.message or origin.earlier)
         payload = {**ALONE, **said, **({"thread_ts": origin.thread} if inside else {})}
-        if young(origin, self._now) and await answer_action(origin.response_url, payload):
+        if young(origin, self.now) and await answer_action(origin.response_url, payload):
             return ANSWERED
-        async with self._workspace.calling() as client:
+        async with self.workspace.calling() as client:
             told = await client.chat_postEphemeral(
                 channel=origin.channel,
                 user=origin.user,
@@ -112,11 +110,11 @@ class Aside:
 
     async def _keep(self, run: str, said: Mapping[str, Any]) -> None:
         """What is shared, should they press that."""
-        space = self._workspace.space
-        kept = await self._offers.all(space, run, WHISPERED)
+        space = self.workspace.space
+        kept = await self.offers.all(space, run, WHISPERED)
         item = json.dumps(said, ensure_ascii=False)
         if item not in kept:
-            await self._offers.keep(space, run, WHISPERED, [*kept, item])
+            await self.offers.keep(space, run, WHISPERED, [*kept, item])
 
 
 class Response:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, Protocol
 
-from bot.adapters.backoff import BACKOFF_S
 from bot.adapters.discreet import traced
 from bot.adapters.surface import Later, NotSent
 
@@ -25,6 +24,8 @@ HOLD_S = 0.15
 """A message with nothing to read yet waits this long: a quick stage is then posted once, as it ends."""
 WORDS_S = 0.04
 """First words wait this long: often the stage is over with them, and is then written only once."""
+BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+"""What is waited before each further try."""
 PASSING_TRIES_S = 120.0
 FINAL_TRIES_S = 900.0
 """How long a state that the platform does not take is tried again."""
@@ -53,7 +54,7 @@ class Rank(IntEnum):
     PASSING = 2
 
 
-class Message(Protocol):
+class Writable(Protocol):
     @property
     def there(self) -> bool:
         """Whether the platform has it, so that writing it is an edit."""
@@ -107,13 +108,13 @@ class _Due:
 Lane = Literal["post", "edit"]
 
 
-class Pen:
+class Writer:
     """One channel's. Posts and edits have a lane each: an edit that hangs holds up no new message."""
 
     def __init__(self, pace: Pace, clock: Clock) -> None:
         self._pace = pace
         self._clock = clock
-        self._due: dict[Message, _Due] = {}
+        self._due: dict[Writable, _Due] = {}
         self._edited = float("-inf")
         self._posted: deque[float] = deque(maxlen=pace.posts)
         self._tasks: dict[Lane, asyncio.Task[None]] = {}
@@ -121,7 +122,7 @@ class Pen:
         self._written = asyncio.Event()
 
     def put(
-        self, message: Message, rank: Rank = Rank.PASSING, *, group: str = "", empty: bool = False
+        self, message: Writable, rank: Rank = Rank.PASSING, *, group: str = "", empty: bool = False
     ) -> None:
         """The message has something new. New messages of one group are posted in the order they were put."""
         due, now = self._due.get(message), self._clock.time()
@@ -136,10 +137,9 @@ class Pen:
             due.again = due.writing
         self._wake()
 
-    async def settled(self, messages: Iterable[Message]) -> None:
-        """Wait until none of the messages has anything left to write, or has been given up."""
-        mine = list(messages)
-        while any(message in self._due for message in mine):
+    async def settled(self, message: Writable) -> None:
+        """Wait until the message has nothing left to write, or has been given up."""
+        while message in self._due:
             self._written.clear()
             await self._written.wait()
 
@@ -156,14 +156,11 @@ class Pen:
         return not self._due and max(self._edited + self._pace.edit_every_s, free) <= now
 
     def _wake(self) -> None:
+        lanes = {"edit" if message.there else "post" for message in self._due}
         for lane, event in self._poked.items():
             event.set()
-            if lane not in self._tasks and any(self._lane(message) == lane for message in self._due):
+            if lane not in self._tasks and lane in lanes:
                 self._tasks[lane] = asyncio.create_task(self._work(lane))
-
-    @staticmethod
-    def _lane(message: Message) -> Lane:
-        return "edit" if message.there else "post"
 
     async def _work(self, lane: Lane) -> None:
         try:
@@ -178,11 +175,11 @@ class Pen:
             del self._tasks[lane]
         self._wake()  # of a message that has changed lanes meanwhile, only the other lane knows
 
-    def _next_post(self) -> tuple[Message, float] | None:
+    def _next_post(self) -> tuple[Writable, float] | None:
         """The new message to post next, and when."""
         full = len(self._posted) == self._pace.posts
         slot = self._posted[0] + self._pace.posts_in_s + MARGIN_S if full else 0.0
-        best: tuple[Message, float] | None = None
+        best: tuple[Writable, float] | None = None
         groups: set[str] = set()
         for message, due in self._due.items():
             if message.there or due.writing:
@@ -211,10 +208,10 @@ class Pen:
         free = latest if taken else min(self._edited + self._pace.edit_every_s, latest)
         return max(due.put + HOLD_S, free)
 
-    def _next_edit(self) -> tuple[Message, float] | None:
+    def _next_edit(self) -> tuple[Writable, float] | None:
         """The edit to make next, and when: of equal rank, the one that waits longest."""
         slot = self._edited + self._pace.edit_every_s
-        best: tuple[tuple[bool, Rank, float], Message, float] | None = None
+        best: tuple[tuple[bool, Rank, float], Writable, float] | None = None
         now = self._clock.time()
         for message, due in self._due.items():
             if not message.there or due.writing:
@@ -225,7 +222,7 @@ class Pen:
                 best = order, message, at
         return (best[1], best[2]) if best is not None else None
 
-    async def _write(self, message: Message, lane: Lane) -> None:
+    async def _write(self, message: Writable, lane: Lane) -> None:
         due = self._due[message]
         due.writing, due.again = True, False
         rank = due.rank
@@ -271,27 +268,29 @@ class Pen:
         return True
 
 
-class Pens:
-    """Every channel's pen, as long as it has something to do or to remember."""
+class Writers:
+    """Every channel's writer, as long as it has something to do or to remember."""
 
     def __init__(self, pace: Pace, clock: Clock | None = None) -> None:
         self._pace = pace
         self.clock = clock or LoopClock()
-        self._pens: dict[Hashable, Pen] = {}
+        self._writers: dict[Hashable, Writer] = {}
 
     def __len__(self) -> int:
-        return len(self._pens)
+        return len(self._writers)
 
-    def at(self, key: Hashable) -> Pen:
-        """The pen that all runs in a channel share."""
-        pen = self._pens.pop(key, None) or Pen(self._pace, self.clock)
-        for old, other in list(self._pens.items())[:2]:  # the longest unused; two a call keep up with one new
-            del self._pens[old]
+    def at(self, key: Hashable) -> Writer:
+        """The writer that all runs in a channel share."""
+        writer = self._writers.pop(key, None) or Writer(self._pace, self.clock)
+        for old, other in list(self._writers.items())[
+            :2
+        ]:  # the longest unused; two a call keep up with one new
+            del self._writers[old]
             if not other.idle:
-                self._pens[old] = other
-        self._pens[key] = pen
-        return pen
+                self._writers[old] = other
+        self._writers[key] = writer
+        return writer
 
     def close(self) -> None:
-        for pen in self._pens.values():
-            pen.close()
+        for writer in self._writers.values():
+            writer.close()

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from bot.adapters.pen import HOLD_S, Pace, Pens, Rank
 from bot.adapters.surface import Later, NotSent
+from bot.adapters.writer import HOLD_S, Pace, Rank, Writers
 from tests.adapters.paper import Clock
 
 PACE = Pace(edit_every_s=1.2, posts=4, posts_in_s=5.0)
@@ -62,21 +62,21 @@ def log() -> list[tuple[float, str]]:
 async def test_what_changed_while_it_waited_goes_out_in_one_piece(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen, note = Pens(PACE, clock).at("c"), Note("a", clock, log, "0")
-    pen.put(note)
+    writer, note = Writers(PACE, clock).at("c"), Note("a", clock, log, "0")
+    writer.put(note)
     await clock.advance(0)
     for n in range(1, 40):
         note.text = str(n)
-        pen.put(note)
+        writer.put(note)
         await clock.advance(0.1)
     await clock.advance(5)
     assert log == [(0, "a:0"), (0, "a:1"), (1.2, "a:12"), (2.4, "a:24"), (3.6, "a:36"), (4.8, "a:39")]
 
 
 async def test_a_state_that_says_nothing_new_is_not_sent(clock: Clock, log: list[tuple[float, str]]) -> None:
-    pen, note = Pens(PACE, clock).at("c"), Note("a", clock, log, "0")
+    writer, note = Writers(PACE, clock).at("c"), Note("a", clock, log, "0")
     for _ in range(3):
-        pen.put(note)
+        writer.put(note)
         await clock.advance(2)
     assert log == [(0, "a:0")]
 
@@ -84,12 +84,12 @@ async def test_a_state_that_says_nothing_new_is_not_sent(clock: Clock, log: list
 async def test_the_edits_of_a_channel_keep_apart_whoever_makes_them(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pens = Pens(PACE, clock)
+    writers = Writers(PACE, clock)
     notes = [Note(name, clock, log, "0", there=True) for name in "abc"]
     for n in range(100):
         for note in notes:
             note.text = str(n)
-            pens.at("c").put(note)
+            writers.at("c").put(note)
         await clock.advance(0.1)
     edits = [at for at, _ in log]
     assert all(b - a >= PACE.edit_every_s - 0.001 for a, b in pairwise(edits))
@@ -100,17 +100,17 @@ async def test_messages_from_before_a_crash_are_edited_at_the_pace_of_edits(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     """That they are there is only known when they are to be written."""
-    pen = Pens(PACE, clock).at("c")
+    writer = Writers(PACE, clock).at("c")
     for name in "abc":
-        pen.put(Note(name, clock, log, "0", recalled=True), Rank.FINAL)
+        writer.put(Note(name, clock, log, "0", recalled=True), Rank.FINAL)
     await clock.advance(5)
     assert log == [(0, "a:0"), (1.2, "b:0"), (2.4, "c:0")]
 
 
 async def test_channels_do_not_wait_for_one_another(clock: Clock, log: list[tuple[float, str]]) -> None:
-    pens = Pens(PACE, clock)
+    writers = Writers(PACE, clock)
     for name in "abcde":
-        pens.at(name).put(Note(name, clock, log, "0", there=True))
+        writers.at(name).put(Note(name, clock, log, "0", there=True))
     await clock.advance(0)
     assert len(log) == 5
 
@@ -118,9 +118,9 @@ async def test_channels_do_not_wait_for_one_another(clock: Clock, log: list[tupl
 async def test_new_messages_come_at_once_and_in_order_until_they_are_too_many(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen = Pens(PACE, clock).at("c")
+    writer = Writers(PACE, clock).at("c")
     for n in range(8):
-        pen.put(Note(str(n), clock, log, "x"), group="run")
+        writer.put(Note(str(n), clock, log, "x"), group="run")
     await clock.advance(12)
     assert [text for _, text in log] == [f"{n}:x" for n in range(8)]
     assert [at for at, _ in log] == [0] * 4 + [5.25] * 4
@@ -129,11 +129,11 @@ async def test_new_messages_come_at_once_and_in_order_until_they_are_too_many(
 async def test_a_message_without_words_waits_a_moment_for_how_it_ends(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen, note = Pens(PACE, clock).at("c"), Note("search", clock, log, "…")
-    pen.put(note, empty=True)
+    writer, note = Writers(PACE, clock).at("c"), Note("search", clock, log, "…")
+    writer.put(note, empty=True)
     await clock.advance(0.1)
     note.text = "found 3"
-    pen.put(note, Rank.FINAL)
+    writer.put(note, Rank.FINAL)
     await clock.advance(3)
     assert log == [(0.1, "search:found 3")]
 
@@ -141,8 +141,8 @@ async def test_a_message_without_words_waits_a_moment_for_how_it_ends(
 async def test_a_message_without_words_is_posted_after_all(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen, note = Pens(PACE, clock).at("c"), Note("search", clock, log, "…")
-    pen.put(note, empty=True)
+    writer, note = Writers(PACE, clock).at("c"), Note("search", clock, log, "…")
+    writer.put(note, empty=True)
     await clock.advance(1)
     assert log == [(HOLD_S, "search:…")]
 
@@ -151,14 +151,14 @@ async def test_first_words_do_not_wait_for_an_edit_made_just_before(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
     """The search's last edit falls together with the answer's stage; the words come half a second later."""
-    pen = Pens(PACE, clock).at("c")
+    writer = Writers(PACE, clock).at("c")
     search, answer = Note("search", clock, log, "…", there=True), Note("answer", clock, log, "…")
     search.text = "found 3"
-    pen.put(search, Rank.FINAL, group="run")
-    pen.put(answer, group="run", empty=True)
+    writer.put(search, Rank.FINAL, group="run")
+    writer.put(answer, group="run", empty=True)
     await clock.advance(0.5)
     answer.text = "A"
-    pen.put(answer, Rank.FIRST, group="run")
+    writer.put(answer, Rank.FIRST, group="run")
     await clock.advance(1)
     assert log == [(0, "search:found 3"), (0.54, "answer:A")]
 
@@ -166,12 +166,12 @@ async def test_first_words_do_not_wait_for_an_edit_made_just_before(
 async def test_a_stage_that_is_over_with_its_first_words_is_written_once(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen, search = Pens(PACE, clock).at("c"), Note("search", clock, log, "…", there=True)
+    writer, search = Writers(PACE, clock).at("c"), Note("search", clock, log, "…", there=True)
     search.text = "found 3"
-    pen.put(search, Rank.FIRST)
+    writer.put(search, Rank.FIRST)
     await clock.advance(0.02)
     search.text = "found 3 passages"
-    pen.put(search, Rank.FINAL)
+    writer.put(search, Rank.FINAL)
     await clock.advance(3)
     assert log == [(0.02, "search:found 3 passages")]
 
@@ -179,33 +179,33 @@ async def test_a_stage_that_is_over_with_its_first_words_is_written_once(
 async def test_a_message_that_is_held_holds_up_only_its_own_run(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen = Pens(PACE, clock).at("c")
-    pen.put(Note("a1", clock, log, "…"), group="a", empty=True)
-    pen.put(Note("a2", clock, log, "x"), group="a")
-    pen.put(Note("b1", clock, log, "x"), group="b")
+    writer = Writers(PACE, clock).at("c")
+    writer.put(Note("a1", clock, log, "…"), group="a", empty=True)
+    writer.put(Note("a2", clock, log, "x"), group="a")
+    writer.put(Note("b1", clock, log, "x"), group="b")
     await clock.advance(1)
     assert [text for _, text in log] == ["b1:x", "a1:…", "a2:x"]
 
 
 async def test_final_states_go_before_passing_ones(clock: Clock, log: list[tuple[float, str]]) -> None:
-    pen = Pens(PACE, clock).at("c")
+    writer = Writers(PACE, clock).at("c")
     passing, first, final = (
         Note(name, clock, log, "x", there=True) for name in ("passing", "first", "final")
     )
-    pen.put(Note("before", clock, log, "x", there=True))
+    writer.put(Note("before", clock, log, "x", there=True))
     await clock.advance(0)
-    pen.put(passing)
-    pen.put(first, Rank.FIRST)
-    pen.put(final, Rank.FINAL)
+    writer.put(passing)
+    writer.put(first, Rank.FIRST)
+    writer.put(final, Rank.FINAL)
     await clock.advance(5)
     assert [text for _, text in log] == ["before:x", "final:x", "first:x", "passing:x"]
 
 
 async def test_an_edit_that_hangs_holds_up_no_new_message(clock: Clock, log: list[tuple[float, str]]) -> None:
-    pen, gate = Pens(PACE, clock).at("c"), asyncio.Event()
-    pen.put(Note("hangs", clock, log, "x", there=True, gate=gate))
+    writer, gate = Writers(PACE, clock).at("c"), asyncio.Event()
+    writer.put(Note("hangs", clock, log, "x", there=True, gate=gate))
     await clock.advance(0)
-    pen.put(Note("new", clock, log, "x"))
+    writer.put(Note("new", clock, log, "x"))
     await clock.advance(0)
     assert log == [(0, "new:x")]
     gate.set()
@@ -215,8 +215,8 @@ async def test_an_edit_that_hangs_holds_up_no_new_message(clock: Clock, log: lis
 async def test_what_the_platform_does_not_take_is_tried_again_ever_more_slowly(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen, note = Pens(PACE, clock).at("c"), Note("a", clock, log, "x", faults=4)
-    pen.put(note, Rank.FINAL)
+    writer, note = Writers(PACE, clock).at("c"), Note("a", clock, log, "x", faults=4)
+    writer.put(note, Rank.FINAL)
     await clock.advance(60)
     assert [at - 1000 for at in note.times] == [0, 1, 3, 7, 15]
     assert log == [(15, "a:x")]
@@ -225,8 +225,8 @@ async def test_what_the_platform_does_not_take_is_tried_again_ever_more_slowly(
 async def test_what_is_not_even_asked_of_the_platform_is_tried_again_soon(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen = Pens(PACE, clock).at("c")
-    pen.put(Note("a", clock, log, "x", faults=4, fault=NotSent("no room")))
+    writer = Writers(PACE, clock).at("c")
+    writer.put(Note("a", clock, log, "x", faults=4, fault=NotSent("no room")))
     await clock.advance(60)
     assert log == [(4, "a:x")]
 
@@ -234,12 +234,12 @@ async def test_what_is_not_even_asked_of_the_platform_is_tried_again_soon(
 async def test_a_final_state_does_not_wait_for_the_passing_one_that_is_put_off_just_then(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pen, gate = Pens(PACE, clock).at("c"), asyncio.Event()
+    writer, gate = Writers(PACE, clock).at("c"), asyncio.Event()
     note = Note("a", clock, log, "on", there=True, faults=1, fault=NotSent("no room"), gate=gate)
-    pen.put(note)
+    writer.put(note)
     await clock.advance(0.1)
     note.text = "end"
-    pen.put(note, Rank.FINAL)
+    writer.put(note, Rank.FINAL)
     gate.set()
     await clock.advance(5)
     assert log == [(0.1, "a:end")]
@@ -248,22 +248,22 @@ async def test_a_final_state_does_not_wait_for_the_passing_one_that_is_put_off_j
 async def test_a_passing_state_is_given_up_long_before_a_final_one(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pens = Pens(PACE, clock)
+    writers = Writers(PACE, clock)
     passing = Note("passing", clock, log, "x", faults=10**6)
     final = Note("final", clock, log, "x", faults=10**6)
-    pens.at("c").put(passing)
-    pens.at("d").put(final, Rank.FINAL)
+    writers.at("c").put(passing)
+    writers.at("d").put(final, Rank.FINAL)
     await clock.advance(2000)
     assert passing.times[-1] - 1000 < 200 < 900 < final.times[-1] - 1000 < 1000
-    await asyncio.wait_for(pens.at("d").settled([final]), 1)
+    await asyncio.wait_for(writers.at("d").settled(final), 1)
 
 
 async def test_a_fault_of_our_own_is_logged_with_its_place_and_ends_nothing(
     clock: Clock, log: list[tuple[float, str]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    pen = Pens(PACE, clock).at("c")
-    pen.put(Note("a", clock, log, "x", faults=1, fault=ZeroDivisionError("xoxb-secret")))
-    pen.put(Note("b", clock, log, "x"))
+    writer = Writers(PACE, clock).at("c")
+    writer.put(Note("a", clock, log, "x", faults=1, fault=ZeroDivisionError("xoxb-secret")))
+    writer.put(Note("b", clock, log, "x"))
     await clock.advance(1)
     assert log == [(0, "b:x")]
     assert "ZeroDivisionError" in caplog.text
@@ -272,13 +272,13 @@ async def test_a_fault_of_our_own_is_logged_with_its_place_and_ends_nothing(
 
 
 async def test_settled_waits_for_what_changed_meanwhile(clock: Clock, log: list[tuple[float, str]]) -> None:
-    pen, gate = Pens(PACE, clock).at("c"), asyncio.Event()
+    writer, gate = Writers(PACE, clock).at("c"), asyncio.Event()
     note = Note("a", clock, log, "1", gate=gate)
-    pen.put(note)
+    writer.put(note)
     await clock.advance(0)
     note.text = "2"
-    pen.put(note, Rank.FINAL)
-    waiting = asyncio.create_task(pen.settled([note]))
+    writer.put(note, Rank.FINAL)
+    waiting = asyncio.create_task(writer.settled(note))
     gate.set()
     await clock.advance(5)
     assert waiting.done()
@@ -288,23 +288,23 @@ async def test_settled_waits_for_what_changed_meanwhile(clock: Clock, log: list[
 async def test_a_pen_with_nothing_to_do_leaves_nothing_behind(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pens = Pens(PACE, clock)
+    writers = Writers(PACE, clock)
     before = len(asyncio.all_tasks())
     for n in range(200):
-        pens.at(n).put(Note(str(n), clock, log, "x"))
+        writers.at(n).put(Note(str(n), clock, log, "x"))
         await clock.advance(1)
     assert len(asyncio.all_tasks()) == before
-    assert len(pens) < 10
+    assert len(writers) < 10
 
 
 async def test_a_pen_is_kept_as_long_as_the_platform_would_remember(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
-    pens = Pens(PACE, clock)
-    pens.at("c").put(Note("a", clock, log, "x", there=True))
+    writers = Writers(PACE, clock)
+    writers.at("c").put(Note("a", clock, log, "x", there=True))
     await clock.advance(0)
     for n in range(50):
-        pens.at(n)
-    pens.at("c").put(Note("b", clock, log, "x", there=True))
+        writers.at(n)
+    writers.at("c").put(Note("b", clock, log, "x", there=True))
     await clock.advance(5)
     assert log == [(0, "a:x"), (1.2, "b:x")]

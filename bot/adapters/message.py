@@ -10,43 +10,20 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Generic, Protocol
+from typing import TYPE_CHECKING, Generic
 
-from bot.adapters.pen import Clock, LoopClock
 from bot.adapters.surface import AnyPage, Form, Full, Gone, Later, Mark, NotSent, Refused, Shut, Surface
+from bot.adapters.writer import Clock, LoopClock
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.adapters.home import Home
     from storage.outbox import Outbox, OutboxRow
 
 _log = logging.getLogger(__name__)
 
 
-class Home(Protocol[AnyPage]):
-    """Where a run's messages stand by now."""
-
-    surface: Surface[AnyPage]
-    form: Form
-    messages: set[str]
-    """The ids of all messages of the run."""
-
-    def recall(self, message: str) -> None:
-        """A message of the run was there before this process."""
-        ...
-
-    async def beyond(self, surface: Surface[AnyPage], shut: Shut) -> bool:
-        """Go on elsewhere, since `surface` is shut; False if there is nowhere else.
-
-        Raises Gone where somebody deleted the place, who does not want to see it again.
-        """
-        ...
-
-    def lost(self, surface: Surface[AnyPage]) -> bool:
-        """Whether what stands on that surface can no longer be edited."""
-        ...
-
-
-class StageMessage(Generic[AnyPage]):
+class Message(Generic[AnyPage]):
     """`page` gives what it shows by now, and whether that is final; None while there is nothing to show.
 
     `instead_of`: the key of a message that this one takes over where it is not there yet itself.
@@ -100,7 +77,7 @@ class StageMessage(Generic[AnyPage]):
     def within_reach(self) -> bool:
         """Whether it is there, and can be edited still."""
         deleted = self.gone and not self.unshown
-        return self.there and not deleted and not (self._on is not None and self._home.lost(self._on))
+        return self.there and not deleted and self._on not in self._home.lost
 
     def take_over(self, mark: Mark, row: OutboxRow) -> None:
         """Be another stage's message from now on."""
@@ -113,27 +90,24 @@ class StageMessage(Generic[AnyPage]):
         self._page, self.gone, self.unshown = lambda: (page, True), False, False
 
     async def write(self) -> bool | None:
-        async with self._writing:  # where the run has moved, another pen may come for it already
-            return await self._write()
-
-    async def _write(self) -> bool | None:
-        found = self._page()
-        if found is None or self.gone:
-            return False
-        page, final = found
-        new = self.id is None
-        while not self._claimed:  # it may be taken over while the outbox is asked
-            self._claimed = True
-            await self._claim()
-        if new and self.there and page.shown != self._shown:
-            return None
-        shown: str | None = page.shown
-        wrote = shown != self._shown
-        if wrote:
-            shown = self._shown = page.shown if await self._bring(page) else None
-        # Beside the next message, which need not wait for the storage; one that a crash leaves out is found.
-        self._noting = asyncio.create_task(self._note(self._noting, shown if final else None))
-        return wrote
+        async with self._writing:  # where the run has moved, another writer may come for it already
+            found = self._page()
+            if found is None or self.gone:
+                return False
+            page, final = found
+            new = self.id is None
+            while not self._claimed:  # it may be taken over while the outbox is asked
+                self._claimed = True
+                await self._claim()
+            if new and self.there and page.shown != self._shown:
+                return None
+            shown: str | None = page.shown
+            wrote = shown != self._shown
+            if wrote:
+                shown = self._shown = page.shown if await self._bring(page) else None
+            # Beside the next message, which need not wait for the storage; one that a crash leaves out is found.
+            self._noting = asyncio.create_task(self._note(self._noting, shown if final else None))
+            return wrote
 
     async def noted(self) -> None:
         """Wait until the outbox knows what has been written."""
@@ -170,7 +144,7 @@ class StageMessage(Generic[AnyPage]):
         while not self.gone:
             surface = home.surface
             try:
-                if self._on is not None and home.lost(self._on):
+                if self._on in home.lost:
                     self._anew()
                 elif self.id is not None and self._form is not None and self._form < home.form:
                     self._stale = self.id  # a layout stays one: the plain form takes a new message
