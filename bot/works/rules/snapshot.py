@@ -13,6 +13,7 @@ from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies import SINGLE, strategy
 from bot.strategies.base import ROLE, Inquiry
+from bot.works.rules.question_pictures import picture_names
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
@@ -35,8 +36,8 @@ class Snapshot:
     `shelf` is "" where only the question's own texts are asked. `strategy` is how it is searched, `wanted` how it was
     to be. `prompts` holds each wording with its
     version. `earlier` is what people said in the thread before the first question. `cites` is whether the
-    answerer's citations can be trusted, `demo` whether it is the demo model, `introduced` whether people
-    were told so in this conversation.
+    answerer's citations can be trusted, `sees` whether it takes images, `demo` whether it is the demo model,
+    `introduced` whether people were told so in this conversation.
     """
 
     shelf: str
@@ -45,6 +46,7 @@ class Snapshot:
     session: str | None
     answerer: str | None
     cites: bool = False
+    sees: bool = False
     demo: bool = False
     introduced: bool = False
     strategy: str = SINGLE
@@ -55,6 +57,11 @@ class Snapshot:
     prompts: dict[str, PromptText] = field(default_factory=dict)
     history: list[tuple[str, str]] = field(default_factory=list)
     earlier: str = ""
+
+    @property
+    def reads(self) -> bool:
+        """Whether a model answers from what is found, rather than that being quoted."""
+        return self.answerer is not None and self.cites
 
     def inquiry(self, request: Request, locale: str) -> Inquiry:
         """What the strategy is asked."""
@@ -101,6 +108,8 @@ class Snapshots:
     async def take(self, request: Request, own: Own) -> Snapshot:
         """Raises Sorry where there is nothing to ask, or nothing to ask it of."""
         question = " ".join((str(request.options.get("question") or "") or request.text).split())
+        if not question and (pictures := picture_names(request)):
+            raise Sorry("rules.picture_words", files=", ".join(pictures), n=len(pictures))
         if not question:
             raise Sorry("rules.no_question")
         if len(question) > self._longest:
@@ -129,6 +138,7 @@ class Snapshots:
             answerer=self._models.describe("answerer"),
             # Whose settings cannot be read is asked all the same: the call says what is wrong with them.
             cites=answers is None or answers.cites,
+            sees=answers is None or answers.sees,
             demo=answers is not None and answers.demo,
             introduced=bool(past),
             strategy=chosen,
