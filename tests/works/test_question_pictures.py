@@ -78,6 +78,11 @@ async def test_where_no_model_answers_the_pictures_are_not_fetched_and_it_is_sai
         assert "four copper coins" in told
         assert "without a model that could look at map.png" in told
         assert files.fetched == ["ferry.md"]
+        add = replace(ask("r0", "", files.named("ferry.md"), shelf="rules"), work="library", verb="add")
+        assert await (await app.perform(add)).wait() == "done"
+        assert "not by map.png" in await said(
+            app, recorder, ask("r3", "What is this?", files.named("map.png"))
+        )
         nothing = await said(
             app, recorder, ask("r2", "Who painted Guernica?", files.named("ferry.md", "map.png"))
         )

@@ -21,7 +21,7 @@ from bot.adapters.discord.text.spoken import typed
 from bot.adapters.download import Downloads
 from bot.adapters.draft import clean, title
 from bot.command_line import Parsed, parse
-from bot.commands import FOLLOW_UP
+from bot.commands import FOLLOW_UP, NAME_FILES
 from bot.events import Author, File, OptionValue, Request, Sorry
 from bot.requests import event_id
 from bot.verb import Verb
@@ -142,7 +142,7 @@ def parsed_of(text: str, attached: Sequence[discord.Attachment]) -> Parsed:
     try:
         return parse(line)
     except Sorry as sorry:
-        if sorry.key != "commands.missing" or not attached:
+        if sorry.key != "commands.missing" or not attached or sorry.values["verb"] not in NAME_FILES:
             raise
     names = (re.sub(r"[^\w.-]", "_", one.filename) for one in attached)
     return parse(" ".join([line, *names]))
