@@ -77,8 +77,9 @@ async def test_a_model_that_takes_no_images_is_asked_without_them_and_known_for_
 
 
 @both
-async def test_one_bad_image_says_nothing_about_the_model(desk: Open, whole: bool) -> None:
-    lie = Image("image/png", FACE.data, 28, 28)
+@pytest.mark.parametrize("media", ["image/png", "image/bmp"])
+async def test_one_bad_image_says_nothing_about_the_model(desk: Open, whole: bool, media: Any) -> None:
+    lie = Image(media, FACE.data, 28, 28)
     at = await desk(Reply("A ford."), Reply("A ford."))
     _, completion = await at.ask(
         replace(SEEN, messages=(Message("user", "And?", images=(lie,)),)), whole=whole
