@@ -70,7 +70,8 @@ def prompt_tokens(prompt: Prompt) -> int:
     extra = [json.dumps([tool.name, tool.description, dict(tool.parameters)]) for tool in prompt.tools]
     if prompt.schema is not None:
         extra.append(json.dumps(prompt.schema))
-    return sum(text_tokens(text) + MESSAGE_TOKENS for text in texts if text) + sum(map(text_tokens, extra))
+    words = sum(text_tokens(text) + MESSAGE_TOKENS for text in texts if text) + sum(map(text_tokens, extra))
+    return words + sum(image.tokens for image in prompt.images)
 
 
 def dollars(amount: Decimal) -> str:

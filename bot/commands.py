@@ -34,6 +34,8 @@ JOBS: Final = tuple((verb.work, verb.name) for verb in TABLE if verb.background)
 """The work and verb of what goes on beside the conversation."""
 BARE: Final = tuple(verb for verb in TABLE if verb.bare)
 """The verbs that steer the conversation itself; they are typed without a work's name."""
+NAME_FILES: Final = frozenset(one.path for one in TABLE if one.argument is not None and one.argument.many)
+"""What asks for a list of files: those that come with a message stand for their names."""
 WORKS: Final = tuple(name for name, kind in KINDS.items() if not any(verb.bare for verb in kind.verbs))
 HELP: Final = next(verb for verb in BARE if verb.at_once)
 DEFAULT_WORK: Final = ALL[0]

@@ -269,7 +269,7 @@ class Completion:
     `calls` are the tools asked for ("tool"). `raw` is the turn as the service's own blocks (JSON), to be
     handed back to the same model in a tool loop. `passed_over` are the models of the role's chain that
     failed before this one, each as (model, fault). `reasoning` is what the service shows of the thinking,
-    if anything: not part of the answer.
+    if anything: not part of the answer. `unseen`: the prompt's images were left out, which the model does not take.
     """
 
     text: str
@@ -280,6 +280,7 @@ class Completion:
     raw: str = ""
     passed_over: tuple[tuple[str, str], ...] = ()
     reasoning: str = ""
+    unseen: bool = False
 
 
 class Run(Protocol):

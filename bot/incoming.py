@@ -41,11 +41,13 @@ class Incoming:
         *,
         files: Sequence[File] | None = None,
         copied: bool = False,
+        called: str = "file",
     ) -> tuple[list[Candidate], list[Refused]]:
         """The request's files, readable here, and why some are not. Raises StorageFault when the disk is full.
 
         Only names that end in one of `kinds` are fetched, and at most `max_bytes` of each. `files`: these instead of
         the request's own. `copied`: those of this machine, too, so that they stay as they are until the run's end.
+        `called`: the steps' name, and that of what is kept, another for each call of a run.
         """
         brought: list[Candidate] = []
         refused: list[Refused] = []
@@ -54,12 +56,13 @@ class Incoming:
             async def one(n: int = n, file: File = file) -> tuple[list[Candidate], list[Refused]]:
                 name = safe(file.name)
                 try:
-                    return [await self._one(run, n, name, file, kinds, max_bytes, copied=copied)], []
+                    kept = self._folder / run.id / f"{called}-{n}"
+                    return [await self._one(run, kept, name, file, kinds, max_bytes, copied=copied)], []
                 except Sorry as sorry:
                     values = {key: v if isinstance(v, int) else str(v) for key, v in sorry.values.items()}
                     return [], [Refused(name, sorry.key, {**values, "name": name})]
 
-            here, not_here = await run.step(f"file:{n}", one, tuple[list[Candidate], list[Refused]])
+            here, not_here = await run.step(f"{called}:{n}", one, tuple[list[Candidate], list[Refused]])
             brought += here
             refused += not_here
         return brought, refused
@@ -67,7 +70,7 @@ class Incoming:
     async def _one(
         self,
         run: Run,
-        n: int,
+        kept: Path,
         name: str,
         file: File,
         kinds: Sequence[str],
@@ -86,7 +89,7 @@ class Incoming:
         if not file.path and (fetch is None or not file.url):
             raise Sorry("library.not_fetched")
         # Numbered, so that no name of somebody else's making becomes a path of ours.
-        path = self._folder / run.id / f"{n}{suffix}"
+        path = kept.with_suffix(suffix)
         try:
             await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
             if file.path:

@@ -19,7 +19,7 @@ from bot import commands
 from bot.adapters.cooldown import ASKS, LOOKS, SLIPS, Cooldowns
 from bot.adapters.draft import clean, title
 from bot.command_line import Parsed, parse
-from bot.commands import FOLLOW_UP
+from bot.commands import FOLLOW_UP, NAME_FILES
 from bot.events import Author, File, OptionValue, Place, Request, Sorry
 from bot.faults import in_words
 from bot.prompts import as_yaml
@@ -237,7 +237,7 @@ def parsed_of(line: str, files: Sequence[File]) -> Parsed:
     try:
         return parse(line)
     except Sorry as sorry:
-        if sorry.key != "commands.missing" or not files:
+        if sorry.key != "commands.missing" or not files or sorry.values["verb"] not in NAME_FILES:
             raise
     return parse(" ".join([line, *(_UNSAFE.sub("_", one.name) for one in files)]))
 

@@ -46,7 +46,7 @@ def like(default: tuple[str, ...], pattern: str, otherwise: str) -> Any:
 class ProviderConfig:
     """Where models are asked. `api_key_env` names an environment variable, None for no key at all.
 
-    `tools`, `json_schema` and `cites` are what its models can do (see `bot.llm.base.Capabilities`).
+    `tools`, `json_schema`, `cites` and `sees` are what its models can do (see `bot.llm.base.Capabilities`).
     """
 
     name: str
@@ -56,6 +56,7 @@ class ProviderConfig:
     tools: bool = True
     json_schema: bool = True
     cites: bool = True
+    sees: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ KEYED: Final = ("anthropic", "openai")
 BUILT_IN: Final = {
     "anthropic": ProviderConfig("anthropic", "anthropic", None, "ANTHROPIC_API_KEY"),
     "openai": ProviderConfig("openai", "openai", None, "OPENAI_API_KEY"),
-    "demo": ProviderConfig("demo", "demo", tools=False, cites=False),
+    "demo": ProviderConfig("demo", "demo", tools=False, cites=False, sees=False),
 }
 
 

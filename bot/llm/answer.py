@@ -28,7 +28,7 @@ HIDDEN = 4
 class Answer:
     """`begun` once the service answers, `over` when nothing more should be read.
 
-    `finish` is None until the service considers the answer whole.
+    `finish` is None until the service considers the answer whole. `unseen`: see Completion.
     """
 
     def __init__(self, model: str, prompt: Prompt, meter: Meter) -> None:
@@ -38,6 +38,7 @@ class Answer:
         self.finish: str | None = None
         self.calls: tuple[ToolCall, ...] = ()
         self.raw = ""
+        self.unseen = False
         self._model = model
         self._meter = meter
         self._cap = max(SHORTEST_CAP, prompt.max_tokens * CHARS_PER_TOKEN)
@@ -150,6 +151,7 @@ class Answer:
             tuple(calls),
             self.raw,
             reasoning=characters("".join(self._thinking)).strip()[:REASONING_CHARS],
+            unseen=self.unseen,
         )
 
     def _count(self) -> None:

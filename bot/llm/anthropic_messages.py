@@ -213,6 +213,10 @@ def _content(message: Message, *, thoughts: bool) -> list[dict[str, Any]]:
         }
         for result in message.results
     ]
+    blocks += [
+        {"type": "image", "source": {"type": "base64", "media_type": image.media, "data": image.base64}}
+        for image in message.images
+    ]
     if message.text.strip():
         blocks.append({"type": "text", "text": message.text})
     blocks += [

@@ -6,9 +6,10 @@ this package ever sees an SDK's exception or a secret inside one.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from bot.config.members import Effort
 from bot.events import Completion, Sorry, ToolCall, Usage
@@ -17,6 +18,8 @@ __all__ = [
     "FINISHES",
     "Capabilities",
     "Completion",
+    "Image",
+    "MediaType",
     "Message",
     "Meter",
     "ModelError",
@@ -29,6 +32,7 @@ __all__ = [
     "Usage",
     "more_room",
     "room",
+    "without_images",
 ]
 
 FINISHES = ("end", "length", "refusal", "tool", "cut")
@@ -77,10 +81,56 @@ class ToolResult:
     failed: bool = False
 
 
+MediaType: TypeAlias = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+"""Those that all three services take (Anthropic, "Vision"; OpenAI, "Images and vision")."""
+
+IMAGE_BYTES: Final = 5_000_000
+"""The most of one picture: 6.7 MB as it is sent, and Anthropic takes 10 MB so (Vision, "General limits")."""
+
+IMAGES_BYTES: Final = 20_000_000
+"""… and of all pictures of a prompt: Anthropic takes requests of 32 MB (API overview, "Request size limits")."""
+
+IMAGE_SIDE: Final = 8_000
+"""Pixels: Anthropic takes no longer side (Vision, "General limits")."""
+
+_PATCH: Final = 28
+_MOST_PATCHES: Final = 4_784
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture in a prompt; `width` and `height` are pixels. Its bytes have no repr, so that they stand in no log."""
+
+    media: MediaType
+    data: bytes = field(repr=False)
+    width: int
+    height: int
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens it takes: one for each 28 × 28 pixels, at most 4,784, as Anthropic counts them (Vision,
+        "Image costs"; width × height / 750 is its older, rougher figure).
+
+        OpenAI counts fewer at the detail that we ask for: 32 × 32 pixels, times 1.2, at most 2,500 of them.
+        """
+        patches = -(-self.width // _PATCH) * -(-self.height // _PATCH)
+        return max(1, min(patches, _MOST_PATCHES))
+
+    @property
+    def base64(self) -> str:
+        return base64.b64encode(self.data).decode("ascii")
+
+    @property
+    def url(self) -> str:
+        """As a data URL (RFC 2397)."""
+        return f"data:{self.media};base64,{self.base64}"
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One turn. An assistant's turn may hold `calls` (and `raw`, see Completion); the user turn that
-    follows it then holds one of `results` for each, before its text.
+    follows it then holds one of `results` for each, before its text. A user's turn may hold `images`, which stand
+    before its text: services advise that order.
 
     `cache`: the prompt up to the end of this message comes again, so the service may keep it.
     """
@@ -91,6 +141,7 @@ class Message:
     results: tuple[ToolResult, ...] = ()
     raw: str = ""
     cache: bool = False
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +166,26 @@ class Prompt:
     reasoning: bool = False
     patience: float | None = None
 
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """Those of all turns."""
+        return tuple(image for message in self.messages for image in message.images)
+
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """What a model can do. A work takes the path that the model can walk.
 
     `cites`: it can be trusted to put [n] after what it takes from passage n, and to judge passages.
-    `demo`: it is the small model that comes along, and people are told so.
+    `demo`: it is the small model that comes along, and people are told so. `sees`: it takes images, as far as
+    is known: one that turns out to refuse them is asked without.
     """
 
     tools: bool = True
     json_schema: bool = True
     cites: bool = True
     demo: bool = False
+    sees: bool = True
 
 
 @dataclass(slots=True)
@@ -177,7 +235,8 @@ class Provider(Protocol):
 
         `whole` asks for the answer in one piece instead of a stream. `meter` is kept current throughout.
         Closing the generator closes the connection. Raises ModelError; "cut" once text has been
-        yielded, with the text so far as `partial`.
+        yielded, with the text so far as `partial`. Images that the service refuses are left out, and the
+        Completion is `unseen`.
         """
         ...
 
@@ -188,6 +247,11 @@ class Provider(Protocol):
     def capabilities(self, model: str) -> Capabilities: ...
 
     async def close(self) -> None: ...
+
+
+def without_images(prompt: Prompt) -> Prompt:
+    """The same from its words alone."""
+    return replace(prompt, messages=tuple(replace(one, images=()) for one in prompt.messages))
 
 
 def room(words: int, effort: Effort | None) -> int:

@@ -26,7 +26,7 @@ MODEL = "smollm2"
 CONTEXT = 4096
 """Tokens of prompt and answer together: 96 MB of cache. The model knows 8,192, ever more slowly."""
 
-CAPABILITIES = Capabilities(tools=False, json_schema=True, cites=False, demo=True)
+CAPABILITIES = Capabilities(tools=False, json_schema=True, cites=False, demo=True, sees=False)
 
 LONGEST_TEXT, LONGEST_LIST, LARGEST = 240, 5, 999_999
 """Characters, items, numbers (either way) in an answer by a schema that sets no bounds of its own."""

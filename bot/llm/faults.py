@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from bot.events import Sorry
 from bot.llm.base import ModelError, ModelFault
@@ -47,6 +47,26 @@ _MOST = re.compile(
     r"[\s`'\"]*(?P<most>\d+)",
     re.I,
 )
+_NO_IMAGES = re.compile(
+    r"(?:not|n['’]t) (?:currently )?(?:support|accept|take) (?:any )?"
+    r"(?:images?|vision|multi-?modal|image_url|input_image)"
+    r"|(?:images?|vision|multi-?modal)(?: (?:inputs?|contents?))? (?:is|are) not (?:supported|enabled|available)"
+    r"|image_url is only supported by|that support image input|not a multi-?modal model"
+    r"|data required for image input|unsupported content (?:part )?type|unknown variant \W?image_url"
+    r"|allowed values: \[\W?text\W?\]|content must be a string",
+    re.I,
+)
+"""How services say that a model takes no images at all: OpenAI ("Invalid content type. image_url is only supported by
+certain models."), OpenRouter ("No endpoints found that support image input"), vLLM ("… is not a multimodal model"),
+llama.cpp ("image input is not supported", with status 500), Ollama ("this model is missing data required for image
+input"), DeepSeek ("unknown variant `image_url`, expected `text`"), and servers that take texts alone."""
+_THESE_IMAGES = re.compile(
+    r"(?<![\w-])(?:images?|image_url|input_image)(?![\w-])|image_(?:parse|format|too)", re.I
+)
+_ONE_OF_THEM = re.compile(r"\bformats?\b|animated|media.?type|mime|corrupt|decod|pixels|bytes", re.I)
+"""In what is said of one image, and not of images; llama.cpp repeats the whole prompt behind it."""
+_DATA = re.compile(r"data:[\w/+.-]+;base64,|[A-Za-z0-9+/=]{80,}")
+"""What a service repeats of an image."""
 _KEYS = re.compile(r"\b(?:sk|pk|rk|key|gsk|xai)[-_][\w*.\-]{4,}|Bearer\s+\S+", re.I)
 
 _STATUS = {
@@ -101,6 +121,10 @@ class FaultError(Exception):
         self.wait = wait
 
 
+class ImageFault(FaultError):
+    """What is wrong are the prompt's images: it may be asked again without them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Complaint:
     """An error as the service put it. `status` is 0 where there was none."""
@@ -149,6 +173,16 @@ class Complaint:
         most -= "(exclusive)" in said
         least = min(asked, LEAST_LEFT) if window else LEAST_OUTPUT
         return most if least <= most < asked else None
+
+    @property
+    def images(self) -> Literal["", "none", "these"]:
+        """Of a request with images: whether it is refused because the model takes none, or because of these."""
+        words = f"{self.code} {self.param} {self.message}"
+        about_one = _ONE_OF_THEM.search(self.message.partition("messages = ")[0]) is not None
+        if self.status in (400, 404, 415, 422, 500, 501) and _NO_IMAGES.search(words) and not about_one:
+            return "none"
+        large = self.status == 413
+        return "these" if large or (self.status in (400, 422) and _THESE_IMAGES.search(words)) else ""
 
     def refuses(self, parameter: str) -> bool:
         """Whether the service complains about this parameter of the request."""
@@ -208,17 +242,18 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def safe(text: str, key: str | None) -> str:
-    """`text` on one short line without the key, anything that looks like one, or what does not print."""
+    """`text` on one short line without the key, anything that looks like one, an image, or what does not print."""
     if key:
         text = text.replace(key, "***")
-    shown = "".join(one if one.isprintable() else " " for one in _KEYS.sub("***", text))
+    text = _KEYS.sub("***", _DATA.sub("…", text))
+    shown = "".join(one if one.isprintable() else " " for one in text)
     return " ".join(shown.split())[:200]
 
 
 @dataclass(slots=True)
 class Manners:
     """`optional` parameters may be left out; those of `other_names` may be called otherwise, and `limits` are the
-    names of the one that bounds the answer.
+    names of the one that bounds the answer. `sees`: nothing has said as yet that the model takes no images.
 
     Each lesson is learnt once.
     """
@@ -227,6 +262,7 @@ class Manners:
     other_names: dict[str, str] = field(default_factory=dict)
     limits: tuple[str, ...] = ("max_tokens", "max_completion_tokens", "max_output_tokens")
     left_out: set[str] = field(default_factory=set)
+    sees: bool = True
     _renamed: dict[str, str] = field(default_factory=dict)
     _most: int | None = None
 

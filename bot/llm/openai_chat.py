@@ -106,9 +106,19 @@ def _messages(message: Message) -> list[dict[str, Any]]:
     if message.calls:
         calls = [{"id": call.id, "type": "function", "function": _function(call)} for call in message.calls]
         made.append({"role": message.role, "content": message.text or None, "tool_calls": calls})
-    elif message.text or not message.results:
-        made.append({"role": message.role, "content": message.text})
+    elif message.text or message.images or not message.results:
+        made.append({"role": message.role, "content": _content(message)})
     return made
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    """The text alone where there is no image: some servers take nothing else."""
+    if not message.images:
+        return message.text
+    parts: list[dict[str, Any]] = [
+        {"type": "image_url", "image_url": {"url": image.url}} for image in message.images
+    ]
+    return parts + ([{"type": "text", "text": message.text}] if message.text else [])
 
 
 def _function(call: ToolCall) -> dict[str, str]:

@@ -123,7 +123,7 @@ class Responses(Service):
         for message in prompt.messages:
             items = _items(message, raw="raw" not in left_out)
             if message.cache and explicit and message.role == "user" and message.text:
-                items[-1] = items[-1] | {"content": _marked(message.text)}
+                items[-1] = items[-1] | {"content": [*_images(message), *_marked(message.text)]}
             sent["input"] += items
         if prompt.cache or any(message.cache for message in prompt.messages):
             sent["prompt_cache_key"] = _cache_key(prompt)
@@ -201,13 +201,21 @@ def _items(message: Message, *, raw: bool) -> list[dict[str, Any]]:
         {"type": "function_call_output", "call_id": _id(result.call), "output": result.text}
         for result in message.results
     ]
-    if message.text or not (message.results or message.calls):
+    if message.images:
+        said = [{"type": "input_text", "text": message.text}] if message.text else []
+        made.append({"role": message.role, "content": [*_images(message), *said]})
+    elif message.text or not (message.results or message.calls):
         made.append({"role": message.role, "content": message.text})
     made += [
         {"type": "function_call", "call_id": _id(call.id), "name": call.name, "arguments": call.arguments}
         for call in message.calls
     ]
     return made
+
+
+def _images(message: Message) -> list[dict[str, Any]]:
+    """The detail is named, since it bounds what an image costs: see `Image.tokens`."""
+    return [{"type": "input_image", "image_url": image.url, "detail": "high"} for image in message.images]
 
 
 def _marked(text: str) -> list[dict[str, Any]]:

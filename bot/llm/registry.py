@@ -21,7 +21,7 @@ from bot.budget import Budget
 from bot.config import members
 from bot.events import Completion, Run, Sorry, Usage
 from bot.llm import json_answers, prices
-from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider, more_room
+from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider, more_room, without_images
 from bot.llm.faults import Resting
 from bot.llm.prices import CacheWatch
 from bot.tracing import gen_ai
@@ -99,7 +99,9 @@ class Models:
             from bot.llm.demo import CAPABILITIES
 
             return CAPABILITIES
-        return Capabilities(settings.tools, settings.json_schema, settings.cites)
+        if (made := self._providers.get(settings.name)) is not None:
+            return made.capabilities(members.parse(named).short)  # and what it has learnt since
+        return _capabilities(settings)
 
     def stream(
         self, run: Run, role: str, step: str, prompt: Prompt, *, chain: Sequence[str] | None = None
@@ -257,7 +259,8 @@ class Models:
         provider = self.provider(role, named)
         seat = members.parse(named)
         model = seat.short
-        sent = _as_seat(prompt, named, seat)
+        unseen = bool(prompt.images) and not self._can(role, named).sees
+        sent = _as_seat(without_images(prompt) if unseen else prompt, named, seat)
 
         def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
             pieces = provider.stream(model, sent, meter)
@@ -273,7 +276,7 @@ class Models:
                 if isinstance(piece, Completion):
                     self._watch.note(seat.model, settings.kind, sent, piece.usage)
                     mine = f"{named}\n{piece.raw}" if piece.raw or piece.calls else ""
-                    yield replace(piece, raw=mine)
+                    yield replace(piece, raw=mine, unseen=unseen or piece.unseen)
                 else:
                     yield piece
 
@@ -319,6 +322,10 @@ def _as_seat(prompt: Prompt, named: str, seat: members.Member) -> Prompt:
     )
 
 
+def _capabilities(settings: ProviderConfig) -> Capabilities:
+    return Capabilities(settings.tools, settings.json_schema, settings.cites, sees=settings.sees)
+
+
 def provider_of(
     settings: ProviderConfig,
     config: Config,
@@ -341,6 +348,6 @@ def provider_of(
         name=settings.name,
         timeouts=timeouts,
         sleep=sleep,
-        capabilities=Capabilities(settings.tools, settings.json_schema, settings.cites),
+        capabilities=_capabilities(settings),
     )
     return made

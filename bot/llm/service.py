@@ -15,15 +15,16 @@ import random
 import traceback
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Set
+from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from bot.budget import prompt_tokens
 from bot.config.text import address
 from bot.llm.answer import Answer
-from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt
+from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt, without_images
 from bot.llm.deadlines import Deadlines, Timeouts
-from bot.llm.faults import RETRIED, Complaint, FaultError, Manners, complaint, safe
+from bot.llm.faults import RETRIED, Complaint, FaultError, ImageFault, Manners, complaint, safe
 
 if TYPE_CHECKING:
     import ssl
@@ -118,8 +119,10 @@ class Service:
         return counted if isinstance(counted, int) else None
 
     def capabilities(self, model: str) -> Capabilities:
-        """See Provider.capabilities."""
-        return self._capabilities
+        """See Provider.capabilities: as the config has them, but for what the model has refused since."""
+        manners = self._manners.get(model)
+        blind = manners is not None and not manners.sees
+        return replace(self._capabilities, sees=False) if blind else self._capabilities
 
     async def close(self) -> None:
         if self._client is not None:
@@ -134,8 +137,10 @@ class Service:
         meter = meter or Meter()
         deadlines = Deadlines(self._timeouts, prompt.patience)
         attempt = 0
+        unseen = False
         while True:
             answer = self._answer(label, prompt, meter)
+            answer.unseen = unseen
             asked: Prompt | None = prompt
             try:
                 while asked is not None:
@@ -156,6 +161,9 @@ class Service:
                     asked = answer.go_on(asked)
                 failed = None if answer.finish else FaultError("server", "the answer broke off")
             except FaultError as fault:
+                if isinstance(fault, ImageFault) and not answer.text:
+                    prompt, unseen = without_images(prompt), True
+                    continue
                 failed = fault
             if failed is None:
                 break
@@ -229,7 +237,12 @@ class Service:
                 if not self._theirs(error):
                     raise
                 refusal = self._complaint(error)
-                if refusal is None or not manners.learn(refusal, sent, once):
+                if refusal is not None and prompt.images and (why := refusal.images):
+                    manners.sees = manners.sees and why != "none"
+                    log.info("%s: %s refuses the images; asking without them", self.name, model)
+                    fault = self._fault(error, refusal)
+                    fault = ImageFault(fault.fault, fault.detail, fault.wait)
+                elif refusal is None or not manners.learn(refusal, sent, once):
                     fault = self._fault(error, refusal)
                 else:
                     log.info("%s: %s refuses a parameter; asking otherwise", self.name, model)

@@ -23,6 +23,9 @@ PARSED: Final = {
 SUFFIXES: Final = (*PLAIN, *PARSED)
 """All, in the order in which people are told of them."""
 
+PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+"""Not read, but looked at by a model that sees (see `pictures`)."""
+
 
 def suffix_of(name: str) -> str:
     return PurePath(name).suffix.lower()

@@ -110,6 +110,8 @@ class MessagesService(ModelService):
             return bad(
                 "thinking: Input tag 'adaptive' does not match any of the expected tags: 'disabled', 'enabled'"
             )
+        if refused is None and not self.sees and any(one["type"] == "image" for one in _said(body)):
+            return bad(f"'{body['model']}' does not support image input.")
         return refused or self._length(body) or self._prefill(body) or self._signed(body)
 
     def _length(self, body: Body) -> Refused | None:
@@ -270,6 +272,11 @@ class MessagesService(ModelService):
         self._thoughts |= {call.id: thoughts for call in turn.calls}
         if turn.finish == "pause_turn":
             self._paused.append(blocks)
+
+
+def _said(body: Body) -> Iterator[Block]:
+    for message in body["messages"]:
+        yield from content_of(message)
 
 
 def _reason(turn: Turn) -> str | None:

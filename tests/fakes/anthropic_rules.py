@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from tests.fakes.anthropic_blocks import Block, blocks_of, content_of, turns
+from tests.fakes.images import fault, sides
 from tests.fakes.reply import Body, Refused
 from tests.fakes.schemas import bad_name
 
@@ -28,14 +29,18 @@ KNOWN = {
 
 FIELDS = {
     "text": ({"text"}, {"citations"}),
+    "image": ({"source"}, {"transformations"}),
     "thinking": ({"thinking", "signature"}, set()),
     "redacted_thinking": ({"data"}, set()),
     "tool_use": ({"id", "name", "input"}, {"caller", "toolset_name"}),
     "server_tool_use": ({"id", "name", "input"}, {"caller"}),
     "tool_result": ({"tool_use_id"}, {"content", "is_error", "toolset_name"}),
 }
-MARKABLE = {"text", "tool_use", "server_tool_use", "tool_result"}
-OF_USER = {"text", "tool_result"}
+MARKABLE = {"text", "image", "tool_use", "server_tool_use", "tool_result"}
+OF_USER = {"text", "image", "tool_result"}
+MOST_BYTES = 10 * 2**20
+"""Of an image as it is sent; and no side may be longer than so many pixels (Vision, "General limits")."""
+MOST_PIXELS = 8_000
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 NEVER = {
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"),
@@ -124,14 +129,16 @@ def _block(block: object, at: str, role: str) -> Refused | None:
     kind = block["type"]
     if role == "user" and kind not in OF_USER:
         return bad(f"{at}: `{kind}` blocks can only be in `assistant` messages", "messages")
-    if role == "assistant" and kind == "tool_result":
-        return bad(f"{at}: `tool_result` blocks can only be in `user` messages", "messages")
+    if role == "assistant" and kind in ("image", "tool_result"):
+        return bad(f"{at}: `{kind}` blocks can only be in `user` messages", "messages")
     needed, allowed = FIELDS[kind]
     allowed = allowed | ({"cache_control"} if kind in MARKABLE else set())
     for name in set(block) - {"type"} - needed - allowed:
         return bad(f"{at}.{kind}.{name}: Extra inputs are not permitted", "messages")
     for name in needed - set(block):
         return bad(f"{at}.{kind}.{name}: Field required", "messages")
+    if kind == "image":
+        return _image(block["source"], f"{at}.image.source")
     if kind == "text":
         if not isinstance(block["text"], str) or not block["text"]:
             return bad("messages: text content blocks must be non-empty", "messages")
@@ -146,6 +153,27 @@ def _block(block: object, at: str, role: str) -> Refused | None:
         return bad(f"{at}.tool_result.content: Input should be a valid list", "messages")
     if kind == "tool_result" and block.get("is_error") and not block.get("content"):
         return bad(f"{at}.tool_result: content cannot be empty if `is_error` is true", "messages")
+    return None
+
+
+def _image(source: object, at: str) -> Refused | None:
+    if not isinstance(source, dict) or set(source) != {"type", "media_type", "data"}:
+        return bad(f"{at}: Input should be a base64 source", "messages")
+    why = fault(source["media_type"], source["data"])
+    if source["type"] != "base64" or why == "media":
+        kinds = "'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
+        return bad(f"{at}.base64.media_type: Input should be {kinds}", "messages")
+    if why == "base64":
+        return bad(f"{at}.base64.data: invalid base64 data", "messages")
+    if len(source["data"]) > MOST_BYTES:
+        said = f"image exceeds 10 MB maximum: {len(source['data'])} bytes > {MOST_BYTES} bytes"
+        return bad(f"{at}.base64: {said}", "messages")
+    if why == "mismatch":
+        said = f"Image does not match the provided media type {source['media_type']}"
+        return bad(f"{at}.base64.data: {said}", "messages")
+    if max(sides(source["data"])) > MOST_PIXELS:
+        said = f"At least one of the image dimensions exceed max allowed size: {MOST_PIXELS} pixels"
+        return bad(f"{at}.base64.data: {said}", "messages")
     return None
 
 

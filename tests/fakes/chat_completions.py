@@ -69,7 +69,7 @@ class ChatService(ModelService):
             said = f"The model '{body['model']}' does not exist."
             return Refused(404, said, "model", "model_not_found")
         return (
-            messages_refusal(body["messages"])
+            messages_refusal(body["messages"], sees=self.sees)
             or self._numbers(body)
             or self._options(body)
             or tools_refusal(body)
@@ -132,14 +132,14 @@ class ChatService(ModelService):
 
     def texts(self, body: Body) -> Iterator[str]:
         for message in body["messages"]:
-            yield message.get("content") or ""
+            yield _text(message)
             for call in message.get("tool_calls", []):
                 yield f"{call['function']['name']} {call['function']['arguments']}"
         for tool in body.get("tools", []):
             yield json.dumps(tool["function"])
 
     def last(self, body: Body) -> str:
-        return str(body["messages"][-1]["content"])
+        return _text(body["messages"][-1])
 
     def frames(self, turn: Turn) -> Iterator[Frame]:
         def chunk(delta: dict[str, Any] | None, kind: str = "", finish: str | None = None) -> Frame:
@@ -193,6 +193,11 @@ class ChatService(ModelService):
         about = {"id": turn.id, "object": "chat.completion", "created": 1, "model": turn.model}
         usage = {} if turn.reply.usage == "none" else {"usage": _usage(turn)}
         return {**about, "choices": [choice], **usage}
+
+
+def _text(message: Body) -> str:
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
 
 
 def _usage(turn: Turn) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.fakes.images import fault, parts_of
 from tests.fakes.model_service import Body, Refused
 from tests.fakes.schemas import bad_name, schema_fault
 
@@ -17,18 +18,21 @@ FIELDS = {
 }
 
 
-def messages_refusal(messages: list[Any]) -> Refused | None:
+def messages_refusal(messages: list[Any], *, sees: bool) -> Refused | None:
     if not messages:
         return Refused(400, "'messages' is too short.", "messages", "empty_array")
     owed: list[str] = []  # tool calls without their answer as yet
-    for message in messages:
+    for at, message in enumerate(messages):
         if not isinstance(message, dict) or message.get("role") not in FIELDS:
             return Refused(400, "A message has a role that is known.", "messages.role", "invalid_value")
         needed, allowed = FIELDS[message["role"]]
         if not needed <= set(message) <= needed | allowed:
             return Refused(400, "A message has a role and a content.", "messages", "invalid_type")
         calls = message.get("tool_calls")
-        if not isinstance(message.get("content"), str) and not (calls and message.get("content") is None):
+        if message["role"] == "user" and isinstance(message["content"], list):
+            if refused := _parts(message["content"], f"messages.[{at}].content", sees=sees):
+                return refused
+        elif not isinstance(message.get("content"), str) and not (calls and message.get("content") is None):
             return Refused(400, "Invalid type for 'content'.", "messages.content", "invalid_type")
         if message["role"] == "tool":
             if message["tool_call_id"] not in owed:
@@ -47,6 +51,39 @@ def messages_refusal(messages: list[Any]) -> Refused | None:
     if owed:
         said = f"The following tool_call_ids did not have response messages: {', '.join(owed)}"
         return Refused(400, said, "messages", "invalid_value")
+    return None
+
+
+def _parts(parts: list[Any], where: str, *, sees: bool) -> Refused | None:
+    """Texts and images of a user's message, in OpenAI's words."""
+    if not parts:
+        return Refused(400, "Invalid 'content': empty array.", where, "empty_array")
+    for place, part in enumerate(parts):
+        name = f"{where}.[{place}]"
+        kind = part.get("type") if isinstance(part, dict) else None
+        if (
+            kind == "text"
+            and set(part) == {"type", "text"}
+            and isinstance(part["text"], str)
+            and part["text"]
+        ):
+            continue
+        if kind != "image_url" or set(part) != {"type", "image_url"}:
+            said = f"Invalid value: '{kind}'. Supported values are: 'text' and 'image_url'."
+            return Refused(400, said, f"{name}.type", "invalid_value")
+        if not sees:
+            said = "Invalid content type. image_url is only supported by certain models."
+            return Refused(400, said, f"{name}.type")
+        image = part["image_url"]
+        if not isinstance(image, dict) or not {"url"} <= set(image) <= {"url", "detail"}:
+            said = f"Invalid type for '{name}.image_url': expected an object."
+            return Refused(400, said, f"{name}.image_url", "invalid_type")
+        if fault(*parts_of(image["url"])):
+            said = (
+                "You uploaded an unsupported image. Please make sure your image has of one the following formats: "
+                "['png', 'jpeg', 'gif', 'webp']."
+            )
+            return Refused(400, said, "", "invalid_image_format")
     return None
 
 

@@ -61,7 +61,8 @@ S = TypeVar("S", bound="ModelService")
 
 @dataclass
 class ModelService:
-    """See the module's first lines. `most_output`: more than this may not be asked for."""
+    """See the module's first lines. `most_output`: more than this may not be asked for. `sees`: its models take
+    images."""
 
     PATH: ClassVar[str]
     BASE: ClassVar[str] = "/v1"
@@ -72,6 +73,7 @@ class ModelService:
     key: str | None = None
     models: tuple[str, ...] = ("small",)
     most_output: int = 64_000
+    sees: bool = True
     thinks: int = (
         0  # tokens of thinking, which nobody sees, before anything is said: they count into the limit
     )

@@ -84,6 +84,11 @@ class ResponsesService(ModelService):
         if body.get("max_output_tokens", 0) > self.most_output:
             said = f"Invalid 'max_output_tokens': this model supports at most {self.most_output}."
             return bad(said, "max_output_tokens", "integer_above_max_value")
+        parts = [
+            part for item in items_of(body) for part in item.get("content") or () if isinstance(part, dict)
+        ]
+        if not self.sees and any(part.get("type") == "input_image" for part in parts):
+            return bad("This model does not support image inputs.", "input", "unsupported_value")
         for name in ("temperature", "top_p"):
             if self.reasons and name in body:
                 return bad(f"Unsupported parameter: '{name}' is not supported with this model.", name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tests.fakes.images import fault, parts_of
 from tests.fakes.reply import Body, Refused
 from tests.fakes.schemas import bad_name, schema_fault
 
@@ -51,7 +52,7 @@ _FIELDS = {
 }
 _PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fc", "reasoning": "rs"}
 _PARTS = {
-    "user": ({"input_text"}),
+    "user": ({"input_text", "input_image"}),
     "system": ({"input_text"}),
     "developer": ({"input_text"}),
     "assistant": ({"output_text", "refusal"}),
@@ -168,6 +169,10 @@ def _message_refusal(item: Mapping[str, Any], where: str) -> Refused | None:
         if not isinstance(part, dict) or part.get("type") not in _PARTS[role]:
             known = " and ".join(sorted(_PARTS[role]))
             return bad(f"Invalid value. Supported values are: {known}.", name, "invalid_value")
+        if part["type"] == "input_image":
+            if refused := _image_refusal(part, name):
+                return refused
+            continue
         word = "refusal" if part["type"] == "refusal" else "text"
         if not isinstance(part.get(word), str):
             return bad(f"Missing required parameter: '{name}.{word}'.", name, "missing_required_parameter")
@@ -176,6 +181,27 @@ def _message_refusal(item: Mapping[str, Any], where: str) -> Refused | None:
             return bad("Invalid value.", f"{name}.prompt_cache_breakpoint", "invalid_value")
         if unknown := set(part) - {"type", word, "annotations", "logprobs"} - marks:
             return bad(f"Unknown parameter: '{name}.{min(unknown)}'.", name, "unknown_parameter")
+    return None
+
+
+def _image_refusal(part: Mapping[str, Any], name: str) -> Refused | None:
+    if unknown := set(part) - {"type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"}:
+        return bad(f"Unknown parameter: '{name}.{min(unknown)}'.", name, "unknown_parameter")
+    if part.get("detail", "auto") not in ("low", "high", "auto", "original"):
+        return bad(f"Invalid value: '{part['detail']}'.", f"{name}.detail", "invalid_value")
+    if not isinstance(part.get("image_url"), str):
+        said = f"Invalid type for '{name}.image_url': expected an image URL."
+        return bad(said, f"{name}.image_url", "invalid_type")
+    why = fault(*parts_of(part["image_url"]))
+    if why in ("media", "mismatch"):
+        said = (
+            "You uploaded an unsupported image. Please make sure your image has of one the following formats: "
+            "['png', 'jpeg', 'gif', 'webp']."
+        )
+        return bad(said, "", "invalid_image_format")
+    if why:
+        said = "Invalid 'input': expected a base64-encoded data URL with an image MIME type."
+        return bad(said, f"{name}.image_url", "invalid_value")
     return None
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from bot.events import Event, Stage, Text
 from bot.works.rules.answering import rag
 from bot.works.rules.question_files import Own, QuestionFiles
+from bot.works.rules.question_pictures import Pictures, QuestionPictures
 from bot.works.rules.snapshot import Snapshots
 from bot.works.rules.work import Asking
 from tests.fakes.run import MemoryRun
@@ -33,7 +34,8 @@ async def asked(bench: Bench, question: str) -> list[Event]:
     house, run = bench.house, MemoryRun()
     run.request = replace(run.request, text=question)
     files = QuestionFiles(house.incoming, house.intake, house.library)
-    asking = Asking(files, house.models, house.sessions, snapshots(bench))
+    pictures = QuestionPictures(house.incoming)
+    asking = Asking(files, pictures, house.models, house.sessions, snapshots(bench))
     return [event async for event in asking.run(run)]
 
 
@@ -69,6 +71,6 @@ async def test_a_question_in_any_language_is_put_into_the_books_by_a_model(tmp_p
                 replace(run.request, text=question), Own(bench.house.library)
             )
             assert snapshot.language == language
-            told = rag(snapshot, [])
+            told = rag(snapshot, [], Pictures())
             assert "the language of the question" in told.system + told.messages[0].text
         assert bench.service.calls == len(questions)

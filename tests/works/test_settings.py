@@ -17,6 +17,7 @@ from bot.events import Attachment, Author, Event, Failed, Place, Request, Text
 from bot.platforms import Platform
 from bot.retrieval.intake import Item
 from bot.works.rules.question_files import QuestionFiles
+from bot.works.rules.question_pictures import QuestionPictures
 from bot.works.rules.work import Asking
 from storage.db import new_id
 from tests.fakes import migrated
@@ -328,7 +329,9 @@ async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) 
             def __init__(self) -> None:
                 self.house = house
 
-        asking = Asking(files, house.models, house.sessions, snapshots(Bench()))  # type: ignore[arg-type]
+        pictures = QuestionPictures(house.incoming)
+        taken = snapshots(Bench())  # type: ignore[arg-type]
+        asking = Asking(files, pictures, house.models, house.sessions, taken)
         assert [one async for one in asking.run(run)]
         assert service.requests[-1]["model"] == "two"
         await ask("reset", "model.answerer", to="channel", author=BIA)

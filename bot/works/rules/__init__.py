@@ -64,6 +64,7 @@ VERBS: tuple[Verb, ...] = (
 
 def make(house: House, runs: Runs) -> Work:
     from bot.works.rules.question_files import QuestionFiles
+    from bot.works.rules.question_pictures import QuestionPictures
     from bot.works.rules.snapshot import Snapshots
     from bot.works.rules.work import Asking, Rules
 
@@ -78,7 +79,9 @@ def make(house: House, runs: Runs) -> Work:
         longest=QUESTION_CHARS,
     )
     files = QuestionFiles(house.incoming, house.intake, house.library)
-    return Rules(Asking(files, house.models, house.sessions, snapshots), house.library, house.sessions)
+    pictures = QuestionPictures(house.incoming)
+    asking = Asking(files, pictures, house.models, house.sessions, snapshots)
+    return Rules(asking, house.library, house.sessions)
 
 
 KIND = Kind("rules", VERBS, make, suggests=("slack_home.prompt_ask",))

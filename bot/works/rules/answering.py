@@ -5,7 +5,7 @@ Knows no library and no session; what was shown and cited stays behind for whoev
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from bot.retrieval.found import Found, Passage
 from bot.retrieval.lexical import content_terms
 from bot.strategies.base import LANGUAGES
 from bot.words import Words
+from bot.works.rules.question_pictures import Pictures
 from bot.works.rules.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -44,19 +45,28 @@ SHOWN_CHARS = 80
 class Answer:
     """One answer. `shown` is its text so far, `cited` what its markers stand for."""
 
-    def __init__(self, run: Run, snapshot: Snapshot, found: Found, say: Words, models: Models) -> None:
+    def __init__(
+        self,
+        run: Run,
+        snapshot: Snapshot,
+        found: Found,
+        say: Words,
+        models: Models,
+        pictures: Pictures,
+    ) -> None:
         self._run = run
         self._snapshot = snapshot
         self._found = found
         self._say = say
         self._models = models
+        self._pictures = pictures
         self._terms = partial(content_terms, language=snapshot.language)
         self.shown: list[str] = []
         self.cited: list[Citation] = []
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """The answer, its citations, and where to read on."""
-        if self._snapshot.answerer is not None and self._snapshot.cites:
+        if self._snapshot.reads:
             async with aclosing(self._by_model()) as events:
                 async for event in events:
                     yield event
@@ -78,7 +88,7 @@ class Answer:
             abroad=self._snapshot.language not in self._snapshot.languages,
         )
         yield Status(self._say("rules.asking", model=self._snapshot.answerer))
-        prompt = rag(self._snapshot, passages)
+        prompt = rag(self._snapshot, passages, self._pictures)
         try:
             async with aclosing(self._models.stream(self._run, "answerer", "answer", prompt)) as pieces:
                 async for piece in pieces:
@@ -110,6 +120,8 @@ class Answer:
         if answer.passed_over:
             failed = ", ".join(model for model, _ in answer.passed_over)
             said.append(Notice(self._say("rules.answered_instead", answered=answer.model, failed=failed)))
+        if answer.unseen:
+            said.append(unseen(self._say, answer.model, self._pictures.names))
         return said
 
     def _why_quoted(self) -> str:
@@ -150,15 +162,24 @@ class Answer:
         ]
 
 
-def rag(snapshot: Snapshot, passages: list[Passage]) -> Prompt:
-    """What the answerer is told, the passages numbered from 1."""
+def unseen(say: Words, model: str | None, names: Sequence[str]) -> Notice:
+    """That a question's pictures were not looked at, by this model or for want of one, and what to do."""
+    key = "rules.picture_quoted" if model is None else "rules.picture_unseen"
+    return Notice(say(key, model=model, files=", ".join(names), n=len(names)))
+
+
+def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prompt:
+    """What the answerer is told, the passages numbered from 1, and what came with the question for it to look at."""
+    before = fence.exchanges(snapshot.history) or fence.thread(snapshot.earlier)
     system, user = snapshot.prompts["rag"].fill(
         language=LANGUAGES.get(snapshot.language, "the language of the question"),
         passages=fence.passages(passages),
-        history=fence.exchanges(snapshot.history) or fence.thread(snapshot.earlier),
+        # Here, after the passages, since a space's own wording has a place for it, and none for pictures.
+        history="\n".join(one for one in (fence.pictures(pictures.names), before) if one),
         question=fence.data(snapshot.question),
     )
-    return Prompt(system=system, messages=(Message("user", user),), max_tokens=MAX_TOKENS)
+    turn = Message("user", user, images=pictures.images)
+    return Prompt(system=system, messages=(turn,), max_tokens=MAX_TOKENS)
 
 
 def _near_the_best(passages: list[Passage]) -> list[Passage]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.events import File, Notice, Request, Run, Sorry
-from bot.readers.kinds import SUFFIXES
+from bot.readers.kinds import PICTURES, SUFFIXES, suffix_of
 from bot.retrieval.attached import Attached
 from bot.retrieval.found import Found
 from bot.retrieval.intake import Item
@@ -98,13 +98,13 @@ class QuestionFiles:
     async def of(self, run: Run) -> Own:
         """Fetch what the request brings, a step for each file. Raises Sorry where that leaves nothing to answer from.
 
-        A picture beside a question is only said to be left out: the question goes to the shelf, as without it.
+        Beside a question a file of no use is only said to be left out: the question goes to the shelf, as without it.
         """
-        files = _brought(run.request)
+        files = [one for one in brought_by(run.request) if not is_picture(one)]
         if not files:
             return Own(self._library)
         brought, refused = await self._incoming.bring(
-            run, SUFFIXES, self._intake.max_bytes, files=files, copied=True
+            run, (*SUFFIXES, *PICTURES), self._intake.max_bytes, files=files, copied=True
         )
         other = [one for one in refused if one.key != "library.file_kind"]
         if not brought and (other or run.request.options.get("file")):
@@ -115,7 +115,13 @@ class QuestionFiles:
         return Own(self._library, attached, tuple(one.name for one in brought), tuple(refused))
 
 
-def _brought(request: Request) -> Sequence[File]:
+def is_picture(file: File) -> bool:
+    """Whether it is to be looked at, by its name (see `question_pictures`)."""
+    return suffix_of(file.name) in PICTURES
+
+
+def brought_by(request: Request) -> Sequence[File]:
+    """The files of the question, with the one that it names. Raises Sorry where it names one, and there is none."""
     named = request.options.get("file")
     if not isinstance(named, str):
         return request.files

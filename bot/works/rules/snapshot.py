@@ -14,6 +14,7 @@ from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies import SINGLE, strategy
 from bot.strategies.base import ROLE, Inquiry
+from bot.works.rules.question_pictures import picture_names
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
@@ -36,8 +37,9 @@ class Snapshot:
     `shelf` is "" where only the question's own texts are asked. `strategy` is how it is searched, `wanted` how it was
     to be. `prompts` holds each wording with its
     version. `earlier` is what people said in the thread before the first question. `cites` is whether the
-    answerer's citations can be trusted, `demo` whether it is the demo model, `introduced` whether people
-    were told so in this conversation. `roles` are the models that the place itself has chosen to play them.
+    answerer's citations can be trusted, `sees` whether it takes images, `demo` whether it is the demo model,
+    `introduced` whether people were told so in this conversation. `roles` are the models that the place itself has
+    chosen to play them.
     """
 
     shelf: str
@@ -46,6 +48,7 @@ class Snapshot:
     session: str | None
     answerer: str | None
     cites: bool = False
+    sees: bool = False
     demo: bool = False
     introduced: bool = False
     strategy: str = SINGLE
@@ -57,6 +60,11 @@ class Snapshot:
     history: list[tuple[str, str]] = field(default_factory=list)
     earlier: str = ""
     roles: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def reads(self) -> bool:
+        """Whether a model answers from what is found, rather than that being quoted."""
+        return self.answerer is not None and self.cites
 
     def inquiry(self, request: Request, locale: str) -> Inquiry:
         """What the strategy is asked."""
@@ -105,6 +113,8 @@ class Snapshots:
     async def take(self, request: Request, own: Own) -> Snapshot:
         """Raises Sorry where there is nothing to ask, or nothing to ask it of."""
         question = " ".join((str(request.options.get("question") or "") or request.text).split())
+        if not question and (pictures := picture_names(request)):
+            raise Sorry("rules.picture_words", files=", ".join(pictures), n=len(pictures))
         if not question:
             raise Sorry("rules.no_question")
         if len(question) > self._longest:
@@ -135,6 +145,7 @@ class Snapshots:
             answerer=models.describe("answerer"),
             # Whose settings cannot be read is asked all the same: the call says what is wrong with them.
             cites=answers is None or answers.cites,
+            sees=answers is None or answers.sees,
             demo=answers is not None and answers.demo,
             introduced=bool(past),
             strategy=chosen,

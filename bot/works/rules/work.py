@@ -18,12 +18,14 @@ from bot.retrieval.found import Book, Found, Passage, SectionText
 from bot.retrieval.library import Library
 from bot.strategies import strategy
 from bot.words import Words, words
-from bot.works.rules.answering import Answer
+from bot.works.rules.answering import Answer, unseen
+from bot.works.rules.question_pictures import Pictures, picture_names
 from bot.works.rules.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.works.rules.question_files import QuestionFiles
+    from bot.works.rules.question_pictures import QuestionPictures
     from bot.works.rules.snapshot import Snapshots
     from storage.sessions import Sessions
 
@@ -180,12 +182,18 @@ def _shortened(text: str, say: Words) -> str:
 
 
 class Asking:
-    """Answers one question from one shelf, or from the texts that it brings along."""
+    """Answers one question from one shelf, or from the texts that it brings along, with a look at its pictures."""
 
     def __init__(
-        self, files: QuestionFiles, models: Models, sessions: Sessions, snapshots: Snapshots
+        self,
+        files: QuestionFiles,
+        pictures: QuestionPictures,
+        models: Models,
+        sessions: Sessions,
+        snapshots: Snapshots,
     ) -> None:
         self._files = files
+        self._pictures = pictures
         self._models = models
         self._sessions = sessions
         self._snapshots = snapshots
@@ -205,8 +213,7 @@ class Asking:
             yield Notice(say("strategies.needs_model", strategy=snapshot.wanted))
         found, said = None, set[Notice]()
         # Searches that follow one another read the same editions, whatever is replaced meanwhile.
-        reads = snapshot.answerer is not None and snapshot.cites
-        searched = own.searched(shelf=bool(snapshot.shelf), whole=reads)
+        searched = own.searched(shelf=bool(snapshot.shelf), whole=snapshot.reads)
         models = self._models.given(snapshot.roles)
         chosen = strategy(snapshot.strategy, searched, models)
         async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as told:
@@ -225,6 +232,8 @@ class Asking:
             yield Notice(say(key))
         if not found.confident:
             yield Text(say("rules.nothing_in_file", files=where) if own else say("rules.nothing_found"))
+            if shown := picture_names(request):
+                yield Notice(say("rules.picture_search", files=", ".join(shown), n=len(shown)))
             if found.nearest:
                 yield Choices(
                     say("rules.nearest"),
@@ -233,7 +242,14 @@ class Asking:
             return
         yield Text(_headings(found.passages))
         yield Stage("answer", say("rules.answer"))
-        answer = Answer(run, snapshot, found, say, models)
+        pictures = Pictures()
+        if snapshot.reads and snapshot.sees:
+            pictures = await self._pictures.of(run)
+        elif shown := picture_names(request):
+            yield unseen(say, snapshot.answerer if snapshot.reads else None, shown)
+        for notice in pictures.notices(say):
+            yield notice
+        answer = Answer(run, snapshot, found, say, models, pictures)
         try:
             async with aclosing(answer.events()) as events:
                 async for event in events:

@@ -17,6 +17,7 @@ from bot.adapters.discord.received.messages import Listener
 from bot.config import DiscordConfig
 from bot.events import Event, Place, Run, Text
 from tests.adapters.discord.table import Table, table
+from tests.fakes.images import png
 
 
 async def hello(run: Run) -> AsyncGenerator[Event, None]:
@@ -200,6 +201,18 @@ async def test_a_book_beside_a_question_goes_with_it(at: Table) -> None:
     assert at.said()[1:] == []
     await at.ana.send(at.channel, f"{me(at)} /rules books", attachments=[("srd.md", b"# Grappled")])
     assert "/library add" in at.said()[-1]
+
+
+async def test_a_picture_comes_with_a_question_and_is_none_by_itself(at: Table) -> None:
+    for line in ("", " /rules ask"):
+        await at.ana.send(at.channel, me(at) + line, attachments=[("rune.png", png())])
+        assert await at.asked() == []
+        assert "example" in at.said()[-1]
+    await at.ana.send(at.channel, f"{me(at)} what does it do?", attachments=[("rune.png", png())])
+    (run,) = at.recorder.events
+    request = await at.app.past(at.space, run)
+    assert request is not None
+    assert (request.text, [one.name for one in request.files]) == ("what does it do?", ["rune.png"])
 
 
 async def test_a_book_beside_a_line_that_adds_it_is_passed_on(at: Table) -> None:

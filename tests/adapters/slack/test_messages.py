@@ -15,6 +15,7 @@ from bot.adapters.slack.received.line import command_of
 from bot.commands import FOLLOW_UP
 from bot.events import Event, Place, Run, Text
 from tests.adapters.slack.table import Table
+from tests.fakes.images import png
 from tests.fakes.slack import Message
 
 SLOW = "A slow one"
@@ -260,6 +261,19 @@ async def test_who_adds_no_file_or_names_no_shelf_is_told_how_it_is_done_here(
     assert "Attach the files to a message" in told
     assert "handbook.md notes/" not in told, "no paths are typed here"
     assert at.requests == []
+
+
+async def test_a_picture_comes_with_a_question_and_is_none_by_itself(at: Table) -> None:
+    rune = ("rune.png", png())
+    await at.slack.say(at.ana, at.channel, "What does it do?", mention=True, files=[rune])
+    await at.ended()
+    assert (at.asked.text, [one.name for one in at.asked.files]) == ("What does it do?", ["rune.png"])
+    await at.slack.say(at.ana, at.channel, "", mention=True, files=[rune])
+    await at.slack.until(lambda: len(at.whispers(at.ana)) == 1)
+    await at.slack.say(at.ana, at.channel, "rules ask", mention=True, files=[rune])
+    await at.slack.until(lambda: len(at.whispers(at.ana)) == 2)
+    assert all("example" in one for one in at.whispers(at.ana))
+    assert len(at.requests) == 1
 
 
 async def test_files_without_a_command_get_a_hint(at: Table) -> None:

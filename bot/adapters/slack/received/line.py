@@ -15,7 +15,7 @@ from typing import Final
 from bot.adapters import intake
 from bot.adapters.slack.text.help import COMMAND
 from bot.command_line import Parsed, parse, tokens
-from bot.commands import BARE, MAX_LINE, TABLE, WORKS, find
+from bot.commands import BARE, MAX_LINE, NAME_FILES, TABLE, WORKS, find
 from bot.events import File, Sorry
 from bot.verb import Verb
 from bot.words import LOCALES, words
@@ -104,8 +104,7 @@ def parsed_of(text: str, files: Sequence[File] = ()) -> Parsed:
 
 def _in_our_words(sorry: Sorry) -> Sorry:
     """What names files needs them with a message; the table's example, which has paths, would lead astray."""
-    brings = {row.path for row in TABLE if row.argument is not None and row.argument.many}
-    if sorry.key == "commands.missing" and sorry.values["verb"] in brings:
+    if sorry.key == "commands.missing" and sorry.values["verb"] in NAME_FILES:
         return Sorry("slack.attach", verb=sorry.values["verb"])
     return sorry
 

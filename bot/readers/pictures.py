@@ -1,0 +1,93 @@
+"""What a picture is and how large, by its first bytes: PNG, JPEG, GIF or WebP.
+
+Decodes nothing, so it is safe for any file, and cannot tell whether the rest of it is whole.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+PictureKind: TypeAlias = Literal["png", "jpeg", "gif", "webp"]
+
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+_FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+"""JPEG's markers of a frame, which say its size (ITU-T T.81, table B.1)."""
+_BARE: Final = frozenset({0x01, *range(0xD0, 0xD8)})
+"""… and those that nothing belongs to."""
+
+
+class Picture(NamedTuple):
+    """`width` and `height` are pixels, each at least 1."""
+
+    kind: PictureKind
+    width: int
+    height: int
+
+
+def picture_of(data: bytes) -> Picture | None:
+    """What picture `data` is; None for anything else, and for one that is cut off before its size."""
+    found: tuple[PictureKind, tuple[int, int] | None] | None = None
+    if data.startswith(_PNG):
+        found = "png", _png(data)
+    elif data.startswith(b"\xff\xd8\xff"):
+        found = "jpeg", _jpeg(data)
+    elif data.startswith((b"GIF87a", b"GIF89a")):
+        found = "gif", _little(data, 6, 2)
+    elif data.startswith(b"RIFF") and data.startswith(b"WEBP", 8):
+        found = "webp", _webp(data)
+    if found is None or found[1] is None or 0 in found[1]:
+        return None
+    return Picture(found[0], *found[1])
+
+
+def _big(data: bytes, at: int, bytes_each: int) -> tuple[int, int] | None:
+    """Two numbers, the greater byte first."""
+    part = data[at : at + 2 * bytes_each]
+    if len(part) < 2 * bytes_each:
+        return None
+    return int.from_bytes(part[:bytes_each], "big"), int.from_bytes(part[bytes_each:], "big")
+
+
+def _little(data: bytes, at: int, bytes_each: int) -> tuple[int, int] | None:
+    """Two numbers, the lesser byte first."""
+    part = data[at : at + 2 * bytes_each]
+    if len(part) < 2 * bytes_each:
+        return None
+    return int.from_bytes(part[:bytes_each], "little"), int.from_bytes(part[bytes_each:], "little")
+
+
+def _png(data: bytes) -> tuple[int, int] | None:
+    """The header comes first, always (PNG, third edition, 11.2.1)."""
+    return _big(data, 16, 4) if data[12:16] == b"IHDR" else None
+
+
+def _jpeg(data: bytes) -> tuple[int, int] | None:
+    """The first frame's, which stands after segments of any length (ITU-T T.81, B.1 and B.2.2)."""
+    at = 2
+    while at + 4 <= len(data) and data[at] == 0xFF:
+        marker = data[at + 1]
+        if marker == 0xFF:  # filled up
+            at += 1
+        elif marker in _BARE:
+            at += 2
+        elif marker in _FRAMES:
+            size = _big(data, at + 5, 2)
+            return (size[1], size[0]) if size else None
+        elif marker in (0xD9, 0xDA):  # the end, or the picture itself, and no frame before it
+            return None
+        else:
+            at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return None
+
+
+def _webp(data: bytes) -> tuple[int, int] | None:
+    """By the first chunk: lossy, lossless or extended (RFC 9649, 2.5 to 2.7; of lossy ones RFC 6386, 9.1)."""
+    chunk, size = data[12:16], None
+    if chunk == b"VP8 " and data[23:26] == b"\x9d\x01\x2a" and (size := _little(data, 26, 2)):
+        return size[0] & 0x3FFF, size[1] & 0x3FFF
+    if chunk == b"VP8L" and data[20:21] == b"\x2f" and len(data) >= 25:
+        bits = int.from_bytes(data[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if chunk == b"VP8X" and (size := _little(data, 24, 3)):
+        return size[0] + 1, size[1] + 1
+    return None
