@@ -234,16 +234,9 @@ class Intake(intake.Intake):
         person = await self.people.of(here, fresh=for_admins)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
-        called_in = bool(row.plain and here.thread and here.message)
-        request = request_of(
-            asked,
-            here,
-            run,
-            person,
-            held=await self.held(here),
-            earlier=called_in and not await self.holds(here),
-            response_url=response_url,
-        )
+        held, called_in = await self.held(here), bool(row.plain and here.thread and here.message)
+        earlier = called_in and not await self.holds(here)
+        request = request_of(asked, here, run, person, held, earlier=earlier, response_url=response_url)
         kept = asyncio.get_running_loop().create_future()
 
         async def acknowledge() -> None:
@@ -292,8 +285,8 @@ def request_of(
     here: Spot,
     run: str,
     person: Person,
-    *,
     held: ThreadRow | None = None,
+    *,
     earlier: bool = False,
     response_url: str = "",
 ) -> Request:
