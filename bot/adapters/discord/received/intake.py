@@ -109,16 +109,21 @@ class Intake(intake.Intake):
         async with self._told(interaction):
             here = placing.spot(interaction)
             manages = placing.manages(interaction, here)
-            window = Window(
-                await self.keep(here, str(interaction.id), asked, admin=manages),
-                title,
-                label,
-                filled=filled,
+            kept = await self.keep(here, str(interaction.id), asked, admin=manages)
+            long = asked.row.plain or filled != ""
+            field: ui.TextInput[ui.Modal] = ui.TextInput(
+                custom_id=TYPED,
+                style=discord.TextStyle.paragraph if long else discord.TextStyle.short,
+                default=filled or None,
+                placeholder=hint[:100] or None,
                 required=required,
-                hint=hint,
-                long=asked.row.plain or bool(filled),
-                most=CHARS - len(asked.after),  # which is a part of the question, too
+                max_length=CHARS - len(asked.after),  # which is a part of the question, too
             )
+            # What is sent comes to `finish`, not to this object, which a restart loses.
+            window = ui.Modal(
+                title=title[:LABEL_CHARS], custom_id=custom_ids.modal(kept), timeout=float(TOKEN_SECONDS)
+            )
+            window.add_item(ui.Label(text=label[:LABEL_CHARS], component=field))
             await interaction.response.send_modal(window)
 
     async def about(self, interaction: discord.Interaction, message: discord.Message) -> None:
@@ -216,38 +221,6 @@ class Intake(intake.Intake):
                 await interaction.response.defer()
 
         await self.app.perform(made, acknowledge)
-
-
-class Window(ui.Modal):
-    """One field to type into. Its answer is taken by `Intake.finish`, not by this object, which a restart loses."""
-
-    def __init__(
-        self,
-        run: str,
-        title: str,
-        label: str,
-        *,
-        filled: str = "",
-        required: bool = True,
-        hint: str = "",
-        long: bool = True,
-        most: int = CHARS,
-    ) -> None:
-        super().__init__(
-            title=title[:LABEL_CHARS], custom_id=custom_ids.modal(run), timeout=float(TOKEN_SECONDS)
-        )
-        typed: ui.TextInput[Window] = ui.TextInput(
-            custom_id=TYPED,
-            style=discord.TextStyle.paragraph if long else discord.TextStyle.short,
-            default=filled or None,
-            placeholder=hint[:100] or None,
-            required=required,
-            max_length=most,
-        )
-        self.add_item(ui.Label(text=label[:LABEL_CHARS], component=typed))
-
-    async def on_submit(self, interaction: discord.Interaction) -> None:
-        """Nothing: every submission comes to the listener, whether or not this object is still there."""
 
 
 def _window_of(interaction: discord.Interaction) -> str | None:
