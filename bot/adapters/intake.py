@@ -40,6 +40,7 @@ QUOTED_CHARS = 1_500
 RUN_DIGITS = 8
 """Of a run's id, as people are told it: enough to find it in the log."""
 
+_READS_FILES = re.compile(r"/\s*((library\s+)?add|(rules\s+)?ask)\b", re.IGNORECASE)
 _UNSAFE = re.compile(r"[^\w.-]")
 
 
@@ -181,6 +182,15 @@ class Intake:
         """What the bot holds in the thread that this is, which is called as it was opened. Raises StorageFault."""
         return await self.app.house.threads.held(here.space, here.real) if here.real else None
 
+    async def gone(self, place: Place, real: str) -> None:
+        """A thread is no more: its conversation goes to the archive, and what still runs there stops. Raises Sorry."""
+        await self.app.stop(place)
+        house, at = self.app.house, (place.space, place.platform, place.channel, place.thread)
+        with in_words():
+            if session := await house.sessions.active(*at):
+                await house.owned.archive(place.space, session.author_id, session.id)
+            await house.threads.forget(place.space, real)
+
     async def meant(self, parsed: Parsed, files: tuple[File, ...], place: Place) -> Asked:
         """What a message asks for: plain text goes to the work of the place's session. Raises Sorry."""
         row = parsed.verb or commands.verb(*await self.app.plain(place))
@@ -240,6 +250,11 @@ def parsed_of(line: str, files: Sequence[File]) -> Parsed:
         if sorry.key != "commands.missing" or not files or sorry.values["verb"] not in NAME_FILES:
             raise
     return parse(" ".join([line, *(_UNSAFE.sub("_", one.name) for one in files)]))
+
+
+def reads_files(line: str) -> bool:
+    """Whether it is a question, which the files with it may answer, or the command that puts them on a shelf."""
+    return bool(line) and (not line.startswith("/") or _READS_FILES.match(line) is not None)
 
 
 def chosen(command: str, run: str, *, private: bool = False) -> Asked:

@@ -131,10 +131,13 @@ async def test_on_discord_a_window_that_is_sent_twice_counts_once(on: Line) -> N
 
 
 async def test_on_discord_a_long_question_stands_below_its_beginning() -> None:
-    from bot.adapters.discord.received.intake import Window
+    from discord import ui
+
+    from bot.adapters.discord.received.intake import labelled
 
     question = "What do you do now that the mill is burning and nobody listens to you?"
-    (made,) = Window("0" * 32, "x" * 60, question).to_dict()["components"]
+    field: ui.TextInput[ui.Modal] = ui.TextInput(custom_id="text")
+    made = labelled(question, field).to_component_dict()
     assert len(made["label"]) <= 45
     assert made["description"] == question
 

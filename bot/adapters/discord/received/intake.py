@@ -117,16 +117,23 @@ class Intake(intake.Intake):
         async with self._told(interaction):
             here = placing.spot(interaction)
             manages = placing.manages(interaction, here)
-            window = Window(
-                await self.keep(here, str(interaction.id), asked, admin=manages),
-                title,
-                label,
-                filled=filled,
+            kept = await self.keep(here, str(interaction.id), asked, admin=manages)
+            long = asked.row.plain or filled != "" or asked.answers != ""
+            field: ui.TextInput[ui.Modal] = ui.TextInput(
+                custom_id=TYPED,
+                style=discord.TextStyle.paragraph if long else discord.TextStyle.short,
+                default=filled or None,
+                placeholder=hint[:HINT_CHARS] or None,
                 required=required,
-                hint=hint,
-                long=asked.row.plain or bool(filled),
-                most=CHARS - len(asked.after),  # which is a part of the question, too
+                max_length=CHARS - len(asked.after),  # which is a part of the question, too
             )
+            # What is sent comes to `finish`, not to this object, which a restart loses.
+            window = ui.Modal(
+                title=label_of(title, LABEL_CHARS),
+                custom_id=custom_ids.modal(kept),
+                timeout=float(TOKEN_SECONDS),
+            )
+            window.add_item(labelled(label, field))
             await interaction.response.send_modal(window)
 
     async def about(self, interaction: discord.Interaction, message: discord.Message) -> None:
@@ -233,38 +240,10 @@ class Intake(intake.Intake):
         await self.app.perform(made, acknowledge)
 
 
-class Window(ui.Modal):
-    """One field to type into. Its answer is taken by `Intake.finish`, not by this object, which a restart loses."""
-
-    def __init__(
-        self,
-        run: str,
-        title: str,
-        label: str,
-        *,
-        filled: str = "",
-        required: bool = True,
-        hint: str = "",
-        long: bool = True,
-        most: int = CHARS,
-    ) -> None:
-        super().__init__(
-            title=label_of(title, LABEL_CHARS), custom_id=custom_ids.modal(run), timeout=float(TOKEN_SECONDS)
-        )
-        typed: ui.TextInput[Window] = ui.TextInput(
-            custom_id=TYPED,
-            style=discord.TextStyle.paragraph if long else discord.TextStyle.short,
-            default=filled or None,
-            placeholder=hint[:HINT_CHARS] or None,
-            required=required,
-            max_length=most,
-        )
-        # A question may be longer than a label: then it stands below.
-        more = label_of(label, HINT_CHARS) if len(label) > LABEL_CHARS else None
-        self.add_item(ui.Label(text=label_of(label, LABEL_CHARS), description=more, component=typed))
-
-    async def on_submit(self, interaction: discord.Interaction) -> None:
-        """Nothing: every submission comes to the listener, whether or not this object is still there."""
+def labelled(question: str, field: ui.TextInput[ui.Modal]) -> ui.Label[ui.Modal]:
+    """The field under its question, which stands below in full where it is longer than a label."""
+    more = label_of(question, HINT_CHARS) if len(question) > LABEL_CHARS else None
+    return ui.Label(text=label_of(question, LABEL_CHARS), description=more, component=field)
 
 
 def _sent(window: str) -> str:

@@ -19,6 +19,7 @@ from bot.adapters.discord.received.placing import PLATFORM, spot_of
 from bot.adapters.discord.received.request import heard
 from bot.adapters.discord.shown import telling
 from bot.adapters.discord.text.spoken import typed
+from bot.adapters.intake import reads_files
 from bot.adapters.turns import Turns
 from bot.command_line import parse
 from bot.events import Place, Sorry
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 ASIDE = ("//", "((")
 """What a message in a thread with free chat begins with that is not meant for the bot."""
 EVERYBODY = re.compile(r"@(everyone|here)\b")
-READS_FILES = re.compile(r"/\s*((library\s+)?add|(rules\s+)?ask)\b", re.IGNORECASE)
 TYPING_S = 8.0
 """How often people are shown that the bot is at it; Discord shows it for 10 s ("Trigger Typing Indicator")."""
 _SPOKEN = (discord.MessageType.default, discord.MessageType.reply)
@@ -92,24 +92,19 @@ class Listener:
             await self._client.app.reword(space, event_id(PLATFORM, space, str(message.id)), text)
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
-        """Its conversation goes to the archive, and what still runs there stops: nobody could read it."""
+        """Nobody could read what is said there."""
         house, space, real = self._client.app.house, str(payload.guild_id), str(payload.thread_id)
         held = await house.threads.held(space, real)
         # A thread that somebody else opened is its conversation's name itself.
         channel, thread = (held.channel, held.thread) if held else (str(payload.parent_id), real)
-        await self._client.app.stop(Place(PLATFORM, space, channel, thread))
-        if session := await house.sessions.active(space, PLATFORM, channel, thread):
-            await house.owned.archive(space, session.author_id, session.id)
-        await house.threads.forget(space, real)
+        await self._client.intake.gone(Place(PLATFORM, space, channel, thread), real)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         await welcome(self._client.app.house.marks, guild)
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """What runs for a server that has put the bot out stops. Its data stays: it may come back."""
-        space, app = str(guild.id), self._client.app
-        for row in await app.house.inbox.unfinished():
-            await app.stop_run(space, row.id)  # which leaves other spaces' alone
+        await self._client.app.stop_where(lambda request: request.place.space == str(guild.id))
 
     async def _listen(self, message: discord.Message) -> None:
         if message.guild is None:
@@ -161,7 +156,7 @@ class Listener:
         text, books = heard(message, self._me), _books(message)
         intake = self._client.intake
         say = intake.words_of(message)
-        hint = "books" if books and not _reads_files(text) else "" if text else "short"
+        hint = "books" if books and not reads_files(typed(text)) else "" if text else "short"
         if hint and intake.spoken_enough(spot_of(message)):
             hint = ""
         if hint == "books":
@@ -230,12 +225,6 @@ def _answers(message: discord.Message) -> int | None:
         return None
     replied = message.reference.resolved
     return replied.author.id if isinstance(replied, discord.Message) else None
-
-
-def _reads_files(text: str) -> bool:
-    """Whether the message is a question, which its files may answer, or the command that puts them on a shelf."""
-    line = typed(text)
-    return bool(text) and (not line.startswith("/") or READS_FILES.match(line) is not None)
 
 
 def _books(message: discord.Message) -> list[str]:

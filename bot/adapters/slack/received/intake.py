@@ -12,7 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -36,7 +36,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from bot.adapters.counting import Counts
     from bot.adapters.slack.installed.workspaces import Workspaces
-    from bot.app import App, Ticket
+    from bot.app import App
     from bot.config import Config
     from storage.threads import ThreadRow
 
@@ -52,10 +52,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Begun:
-    """The run that an event has become, once it has. Bolt answers with what the last acknowledgement carried, so there
-    is one.
+    """An event that is taken in: whose it is, and the run that it has become, once it has.
+
+    Bolt answers with what the last acknowledgement carried, so there is one. `response_url` is a secret.
     """
 
+    here: Spot
+    response_url: str = field(repr=False)
     run: str = ""
     acknowledged: bool = False
 
@@ -180,13 +183,12 @@ class Intake(intake.Intake):
     @asynccontextmanager
     async def told(self, here: Spot, *, response_url: str = "") -> AsyncGenerator[Begun, None]:
         """Whatever goes wrong inside is told to the person, but not waited for: so is the acknowledgement."""
-        begun = Begun()
-
-        async def tell(error: Exception) -> None:
-            self.later(self._tell_of(error, here, begun.run, response_url))
-
-        async with intake.told(tell):
+        begun = Begun(here, response_url)
+        async with intake.told(partial(self._failed, begun)):
             yield begun
+
+    async def _failed(self, begun: Begun, error: Exception) -> None:
+        self.later(self._tell_of(begun, error))
 
     def later(self, doing: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Go on with something that no acknowledgement waits for, or not for long."""
@@ -219,7 +221,7 @@ class Intake(intake.Intake):
         async with self._taking.of(run):  # whoever comes meanwhile waits for what comes of it
             if (became := self._became.get(run)) is None:
                 async with self.told(here, response_url=response_url) as begun:
-                    await self._take(here, run, await asked(), ack, begun, response_url)
+                    await self._take(begun, run, await asked(), ack)
                 became, acknowledged = begun.run, begun.acknowledged
                 # Of what was refused, only a message comes as two events; a window may be sent once more.
                 if became or here.message:
@@ -228,10 +230,9 @@ class Intake(intake.Intake):
             await ack()
         return became
 
-    async def _take(
-        self, here: Spot, run: str, asked: Asked, ack: Ack, begun: Begun, response_url: str
-    ) -> None:
+    async def _take(self, begun: Begun, run: str, asked: Asked, ack: Ack) -> None:
         """From something that says everything to a run; returns once it is kept and acknowledged."""
+        here, response_url = begun.here, begun.response_url
         row = asked.row
         self.count(here, row)
         if row.at_once:
@@ -242,16 +243,9 @@ class Intake(intake.Intake):
         person = await self.people.of(here, fresh=asked.admin)
         if not person.name:
             person = replace(person, name=words(person.locale)("slack.somebody"))
-        called_in = bool(row.plain and here.thread and here.message)
-        request = request_of(
-            asked,
-            here,
-            run,
-            person,
-            held=await self.held(here),
-            earlier=called_in and not await self.holds(here),
-            response_url=response_url,
-        )
+        held, called_in = await self.held(here), bool(row.plain and here.thread and here.message)
+        earlier = called_in and not await self.holds(here)
+        request = request_of(asked, here, run, person, held, earlier=earlier, response_url=response_url)
         kept = asyncio.get_running_loop().create_future()
 
         async def acknowledge() -> None:
@@ -259,19 +253,12 @@ class Intake(intake.Intake):
             await ack()
             kept.set_result(None)
 
-        going = self.later(self.app.perform(request, acknowledge))
-        await asyncio.wait({going, kept}, return_when=asyncio.FIRST_COMPLETED)
-        if going.done():
-            begun.run = going.result().run
-        else:
-            self.later(self._see_through(going, here, request.id, response_url))
+        async def perform() -> None:
+            async with intake.told(partial(self._failed, begun)):
+                begun.run = (await self.app.perform(request, acknowledge)).run
 
-    async def _see_through(
-        self, going: asyncio.Task[Ticket], here: Spot, run: str, response_url: str
-    ) -> None:
-        async with self.told(here, response_url=response_url) as begun:
-            begun.run = run
-            await going
+        going = self.later(perform())
+        await asyncio.wait({going, kept}, return_when=asyncio.FIRST_COMPLETED)
 
     async def _help(self, here: Spot, topic: str, response_url: str) -> None:
         async with self.told(here, response_url=response_url):
@@ -279,11 +266,12 @@ class Intake(intake.Intake):
             page = help_page(await self.words(here), topic, me.name)
             await show(self.workspaces, here, page, response_url)
 
-    async def _tell_of(self, error: Exception, here: Spot, run: str, response_url: str) -> None:
+    async def _tell_of(self, begun: Begun, error: Exception) -> None:
+        here = begun.here
         typed = partial(as_typed, thread=bool(here.thread))
-        said = intake.sentence(await self.words(here), error, run, spoken=typed)
+        said = intake.sentence(await self.words(here), error, begun.run, spoken=typed)
         if not (here.message and self.spoken_enough(here)):
-            await self.tell(here, said, response_url)
+            await self.tell(here, said, begun.response_url)
 
 
 def called_in(asked: Asked, here: Spot) -> str:
@@ -300,8 +288,8 @@ def request_of(
     here: Spot,
     run: str,
     person: Person,
-    *,
     held: ThreadRow | None = None,
+    *,
     earlier: bool = False,
     response_url: str = "",
 ) -> Request:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from bot.adapters.intake import reads_files
 from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, place, spot_of_event, text_of
 from bot.adapters.slack.received import setup
 from bot.adapters.slack.received.line import (
@@ -108,7 +109,7 @@ class Listener:
         raw, files = text_of(event, "text"), files_of(event)
         text = await heard(raw, me.user, partial(self._intake.people.name, here))
         books = [one.name for one in files if readable(one.name)]
-        if books and not _reads_files(text):
+        if books and not reads_files(command_of(text) or text):
             await intake.hint(here, id, "slack.books", file=books[0], name=me.name)
         elif not text and (here.direct or mentions(raw, me.user)):
             await intake.hint(here, id, "slack.short", name=me.name)
@@ -152,12 +153,6 @@ async def _lacks_files(event: Body, me: Me) -> bool:
     return _adds(await heard(text_of(event, "text"), me.user, as_it_is))
 
 
-def _reads_files(text: str) -> bool:
-    """Whether the message is a question, which its files may answer, or the command that puts them on a shelf."""
-    line = (command_of(text) or "").lower().split()
-    return bool(text) and (not line or _adds(text) or line[:2] == ["/rules", "ask"] or line[0] == "/ask")
-
-
 def _adds(text: str) -> bool:
     """Whether the message is itself the command that puts files on a shelf."""
     line = command_of(text) or ""
@@ -169,7 +164,6 @@ class Deletions:
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
-        self._going: set[asyncio.Task[bool]] = set()
 
     async def on_changed(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
         """Other words for what was asked. Slack also reports links that it has unfolded, and replies that came."""
@@ -188,12 +182,9 @@ class Deletions:
 
     async def on_gone(self, body: dict[str, Any], context: AsyncBoltContext) -> None:
         """What runs in a channel that is no more stops."""
-        here, app = spot_of_event(body, context.team_id, context.enterprise_id), self._intake.app
-        with in_words():
-            rows = await app.house.inbox.unfinished()
-        for row in rows:
-            if (row.platform, row.space, row.channel) == (PLATFORM, here.space, here.channel):
-                await app.stop_run(here.space, row.id)
+        here = spot_of_event(body, context.team_id, context.enterprise_id)
+        there = (here.space, here.channel)
+        await self._intake.app.stop_where(lambda one: (one.place.space, one.place.channel) == there)
 
     async def _reword(self, here: Spot, message: Body) -> None:
         if not (ts := text_of(message, "ts")):
@@ -218,9 +209,7 @@ class Deletions:
         async with self._turn(here, message):
             # Of the message itself Slack may tell only now, as after a connection that broke.
             self._intake.never(here, event_of("message", here.channel, ts))
-            forgetting = asyncio.create_task(self._intake.app.forget(here.space, _run(here, ts)))
-            self._going.add(forgetting)
-            forgetting.add_done_callback(self._going.discard)
+            forgetting = self._intake.later(self._intake.app.forget(here.space, _run(here, ts)))
             # It is kept at once; that a run has ended is no reason to keep Slack waiting.
             await asyncio.wait({forgetting}, timeout=WAIT_S)
             if forgetting.done():
@@ -234,15 +223,10 @@ class Deletions:
 
     async def _close(self, thread: Spot) -> None:
         """Was it a root that the bot had posted, what still runs under it stops; its conversation is put away."""
-        house = self._intake.app.house
         with in_words():
             if (held := await self._intake.held(thread)) is None:
                 return
-        await self._intake.app.stop(Place(PLATFORM, thread.space, held.channel, held.thread))
-        with in_words():
-            if session := await house.sessions.active(thread.space, PLATFORM, held.channel, held.thread):
-                await house.owned.archive(thread.space, session.author_id, session.id)
-            await house.threads.forget(thread.space, thread.real)
+        await self._intake.gone(Place(PLATFORM, thread.space, held.channel, held.thread), thread.real)
 
 
 def _reworded(now: Body, before: Body) -> bool:
