@@ -15,7 +15,7 @@ from bot import budget
 from bot.commands import WORKS
 from bot.config import MOST_DAYS
 from bot.events import Request
-from bot.requests import request_from_json
+from bot.runs.requests import request_from_json
 from bot.words import Words, words
 from storage.ledger import Totals
 

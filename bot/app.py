@@ -15,20 +15,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from bot import commands
-from bot.arrivals import Arrivals
-from bot.doorway import Doorway
-from bot.engine import Engine
 from bot.events import Ended, Place, Request, Sorry, Work
-from bot.execution import VIEW_S, Execution
 from bot.faults import in_words
 from bot.holding import held
 from bot.kind import Runs, Typed
-from bot.live import LiveRuns
-from bot.order import Order
-from bot.past import Past
 from bot.patience import wait_a_while
 from bot.platforms import Platform
-from bot.requests import WATCH, event_id, line_of, ordered, request_from_json
+from bot.runs.arrivals import Arrivals, Doorway
+from bot.runs.engine import Engine
+from bot.runs.execution import VIEW_S, Execution
+from bot.runs.live import LiveRuns
+from bot.runs.order import Order
+from bot.runs.past import Past
+from bot.runs.requests import WATCH, event_id, line_of, ordered, request_from_json
 from bot.watch import Watch, logged
 from storage.faults import StorageFault
 from storage.inbox import Inbox

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from bot.commands import TABLE
 from bot.events import Author, Changed, Ended, Failed, Notice, Place, Request, Shown, Sorry, Text, View
 from bot.patience import aside
-from bot.requests import ONLY, WATCH
 from bot.retrieval.files import sayable, walk
+from bot.runs.requests import ONLY, WATCH
 from bot.words import locale_from
 from storage.faults import StorageFault
 

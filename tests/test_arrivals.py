@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from bot.app import App
-from bot.arrivals import Arrivals
-from bot.doorway import PATIENCE_S, Doorway
 from bot.events import Author, Event, Request, Run, Sorry, Text
-from bot.requests import event_id
+from bot.runs.arrivals import PATIENCE_S, Arrivals, Doorway
+from bot.runs.requests import event_id
 from storage.db import Database
 from storage.inbox import Inbox
 from tests.fakes import migrated

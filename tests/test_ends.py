@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from bot import execution
 from bot.app import App
-from bot.engine import RECOVERIES
 from bot.events import Changed, Ended, Event, Failed, Request, Run, Shown, Text, View
 from bot.patience import wait_a_while
 from bot.platforms import Platform
-from bot.requests import row_of
+from bot.runs import execution
+from bot.runs.engine import RECOVERIES
+from bot.runs.requests import row_of
 from storage.outbox import Outbox
 from tests.fakes.house import Recorder, Script, asked, open_scripted
 

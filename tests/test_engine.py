@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.engine import DurableRun, Engine
 from bot.events import Author, Completion, Place, Request, Sorry, Usage
+from bot.runs.engine import DurableRun, Engine
 
 
 def request(run_id: str) -> Request:
@@ -83,7 +83,7 @@ async def test_a_step_that_is_sorry_is_sorry_again(tmp_path: Path) -> None:
 
 PROGRAM = """
 import asyncio, json, os, sys
-from bot.engine import DurableRun, Engine
+from bot.runs.engine import DurableRun, Engine
 from bot.events import *
 
 log = open(sys.argv[2], "a", buffering=1)

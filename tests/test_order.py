@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.order import Order
+from bot.runs.order import Order
 
 
 async def test_the_first_to_enter_goes_at_once_and_the_next_waits() -> None:

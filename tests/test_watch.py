@@ -20,7 +20,7 @@ from bot.config import load
 from bot.events import Author, Place, Request, Sorry, Text
 from bot.house import House
 from bot.platforms import Platform
-from bot.requests import ONLY, WATCH
+from bot.runs.requests import ONLY, WATCH
 from bot.watch import Stamp, Watch, logged, look
 from storage.documents import Documents
 from storage.inbox import Inbox

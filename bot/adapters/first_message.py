@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from bot.requests import request_from_json
+from bot.runs.requests import request_from_json
 
 if TYPE_CHECKING:
     from bot.events import Request

@@ -23,7 +23,7 @@ from bot.commands import FOLLOW_UP, NAME_FILES
 from bot.events import Author, File, OptionValue, Place, Request, Sorry
 from bot.faults import in_words
 from bot.prompts import as_yaml
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from bot.verb import FOR, ME, Verb
 from bot.words import Words
 

@@ -21,7 +21,7 @@ from bot.adapters.terminal.outputs import JsonLines, PlainOutput, PlainScreen
 from bot.adapters.writer import Pace, Writers
 from bot.app import Acknowledge, App, Ticket
 from bot.events import Changed, Choice, Choices, Event, Link, Request, Run, Stage, Text
-from bot.requests import request_from_json
+from bot.runs.requests import request_from_json
 from tests.adapters.discord.line import Line, line
 from tests.adapters.slack.table import Scripts, Table, table
 from tests.fakes.discord import Message

@@ -10,7 +10,7 @@ import pytest
 from simcord.enums import InteractionType
 
 from bot.adapters.cooldown import LOOKS
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from tests.cogs.table import Table, command, said
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

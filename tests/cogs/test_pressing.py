@@ -12,7 +12,7 @@ from bot.adapters import custom_ids
 from bot.adapters.cooldown import LOOKS
 from bot.adapters.discord.received.placing import origin_of
 from bot.commands import FOLLOW_UP
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from tests.cogs.table import Table, said
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

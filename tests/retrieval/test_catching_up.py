@@ -10,8 +10,8 @@ import pytest
 
 from bot.events import Sorry
 from bot.house import House
-from bot.requests import row_of
 from bot.retrieval.intake import Item
+from bot.runs.requests import row_of
 from bot.words import words
 from bot.works.rules.work import book_table
 from tests.fakes.embedder import Letters

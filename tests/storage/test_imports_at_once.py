@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 BOTH = """
 import asyncio, importlib, importlib.abc, sys, threading
-from bot.engine import Engine
+from bot.runs.engine import Engine
 from storage.db import Database
 
 begun = threading.Event()

@@ -14,8 +14,8 @@ from sqlalchemy import create_engine
 
 from bot.app import App
 from bot.config import Config, load
-from bot.engine import Engine
 from bot.events import Sorry
+from bot.runs.engine import Engine
 from storage.db import new_id
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +54,7 @@ async def test_a_second_process_is_told_so_and_may_still_look(server: str, tmp_p
 
 CUT = """
 import asyncio, sys
-from bot.engine import Engine
+from bot.runs.engine import Engine
 
 async def main():
     async def body(run_id):

@@ -16,7 +16,7 @@ from bot.app import App
 from bot.config import load
 from bot.events import Author, OptionValue, Place, Request
 from bot.platforms import Platform
-from bot.requests import line_of
+from bot.runs.requests import line_of
 from storage.document_rows import NewDocument
 from tests.fakes import migrated
 from tests.fakes.embedder import Letters

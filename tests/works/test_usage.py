@@ -14,7 +14,7 @@ from bot.app import App
 from bot.config import Config, load
 from bot.events import Author, OptionValue, Place, Request, Stage, Text
 from bot.platforms import Platform
-from bot.requests import row_of
+from bot.runs.requests import row_of
 from tests.fakes import migrated
 from tests.fakes.house import Recorder, asked
 

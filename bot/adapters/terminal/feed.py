@@ -17,7 +17,7 @@ from bot.adapters.terminal.conversation import Application, Conversation, House,
 from bot.adapters.terminal.view import Claims
 from bot.events import Request, Sorry, Speak, View
 from bot.platforms import Platform
-from bot.requests import WATCH
+from bot.runs.requests import WATCH
 
 
 class Output(Protocol):

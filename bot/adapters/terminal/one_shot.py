@@ -24,7 +24,7 @@ from bot.adapters.terminal.outputs import JsonLines, PlainOutput, PlainScreen
 from bot.commands import made
 from bot.events import Answered, Changed, Completion, Ended, Failed, OptionValue, Request, Sorry, Speak
 from bot.platforms import Platform
-from bot.requests import WATCH
+from bot.runs.requests import WATCH
 from bot.words import Words
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from bot.adapters.terminal.view import Claims, Stages, TerminalView
 from bot.commands import verb
 from bot.events import Request, Sorry, View
 from bot.platforms import Platform
-from bot.requests import WATCH
+from bot.runs.requests import WATCH
 
 _SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _WIDEST = 100

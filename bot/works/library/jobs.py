@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.commands import JOBS
 from bot.events import Event, OptionValue, Request, Run, Sorry, Stage, Text
-from bot.requests import request_from_json
+from bot.runs.requests import request_from_json
 from bot.words import Words, words
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from bot.events import Event, Failed, Request, Run, Sorry, Stage, Status, Text
 from bot.readers.kinds import SUFFIXES
-from bot.requests import ONLY, WATCH
 from bot.retrieval.files import Candidate, Refused, gather
 from bot.retrieval.found import Book
 from bot.retrieval.intake import Item
+from bot.runs.requests import ONLY, WATCH
 from bot.words import words
 from bot.works.library.intake_job import IntakeJob
 from bot.works.library.jobs import JobBoard, Stop

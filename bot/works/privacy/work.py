@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.engine import KEEP_DAYS
 from bot.events import Attachment, Author, Choice, Choices, Event, Place, Request, Run, Stage, Status, Text
-from bot.requests import request_from_json, request_to_json
+from bot.runs.engine import KEEP_DAYS
+from bot.runs.requests import request_from_json, request_to_json
 from bot.words import Words, words
 
 if TYPE_CHECKING:

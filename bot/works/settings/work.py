@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.commands import SETTINGS
 from bot.events import Event, Request, Run, Sorry, Stage, Text
-from bot.requests import request_from_json
+from bot.runs.requests import request_from_json
 from bot.words import Words, words
 
 if TYPE_CHECKING:

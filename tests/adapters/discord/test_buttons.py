@@ -16,7 +16,7 @@ from bot.adapters import custom_ids
 from bot.adapters.discord.received.placing import Origin
 from bot.adapters.discord.received.presses import said
 from bot.events import Author, Choice, Citation, Event, Place, Request, Run, Text
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from tests.adapters.discord.table import Table, labels, table, told
 
 

@@ -11,7 +11,7 @@ import discord
 import pytest
 
 from bot.events import Author, Event, Place, Request, Run, Text
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from tests.adapters.discord.table import Table, table
 
 

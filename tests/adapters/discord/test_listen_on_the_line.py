@@ -13,7 +13,7 @@ import pytest
 
 from bot.adapters import custom_ids
 from bot.events import Citation, Event, Run, Stage, Text
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from tests.adapters.discord.line import Line, line
 from tests.adapters.discord.table import answer
 from tests.fakes.discord import Channel, Message

@@ -25,7 +25,7 @@ from bot.adapters.writer import Writers
 from bot.app import App
 from bot.config import DiscordConfig, load
 from bot.events import Author, Ended, Place, Request, Shown
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from storage.db import Database
 from storage.offers import Offers
 from storage.outbox import Outbox

@@ -18,7 +18,7 @@ from bot.adapters.slack.shown.home import SlackHome
 from bot.adapters.slack.shown.view import slack_view
 from bot.adapters.writer import Pace, Writers
 from bot.events import Author, Ended, Request, Shown, View
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from storage.db import Database
 from storage.offers import Offers
 from storage.outbox import Outbox

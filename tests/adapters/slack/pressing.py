@@ -9,7 +9,7 @@ from bot.adapters.buttons_row import Button
 from bot.adapters.slack.placing import PLATFORM, Home, Origin
 from bot.adapters.slack.text.elements import actions_of, feedback_of
 from bot.events import Author, Place, Request, Text
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from bot.words import words
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Message, User

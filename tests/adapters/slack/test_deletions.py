@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from bot.adapters.slack.placing import PLATFORM, real
 from bot.events import Event, Request, Run, Text
-from bot.requests import request_from_json
+from bot.runs.requests import request_from_json
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Message
 

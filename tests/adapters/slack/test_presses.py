@@ -13,7 +13,7 @@ import pytest_asyncio
 from bot.adapters import custom_ids
 from bot.adapters.slack.placing import PLATFORM, Home, event_of_press, spot_of_interaction
 from bot.events import Choice, Citation, Event, Request, Run, Text
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from tests.adapters.slack.pressing import FEEDBACK, done, live, press, shown, told
 from tests.adapters.slack.table import Table, table
 from tests.fakes.slack import Message

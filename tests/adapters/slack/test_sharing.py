@@ -20,7 +20,7 @@ from bot.adapters.slack.text.elements import actions_of
 from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.adapters.surface import Mark
 from bot.events import Author, Place, Request
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from bot.words import words
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Message

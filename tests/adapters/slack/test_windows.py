@@ -14,7 +14,7 @@ from bot.adapters.slack.received import windows
 from bot.adapters.slack.received.windows import PART_CHARS, block_id, parts
 from bot.commands import verb
 from bot.prompts import as_yaml
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import User
 from tests.fakes.slack.views import View

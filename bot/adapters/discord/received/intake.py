@@ -34,7 +34,7 @@ from bot.adapters.intake import Asked, Unfinished, quotation
 from bot.adapters.offered import Offered
 from bot.command_line import parse
 from bot.events import Sorry
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from bot.verb import Verb
 from bot.words import Words, locale_of, words
 

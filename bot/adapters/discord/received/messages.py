@@ -24,7 +24,7 @@ from bot.adapters.turns import Turns
 from bot.command_line import parse
 from bot.events import Place, Sorry
 from bot.readers.kinds import readable
-from bot.requests import event_id
+from bot.runs.requests import event_id
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client

@@ -20,7 +20,7 @@ from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, Origi
 from bot.adapters.download import Downloads
 from bot.adapters.draft import clean
 from bot.events import Author, File, Request, Sorry
-from bot.requests import event_id
+from bot.runs.requests import event_id
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse

@@ -28,7 +28,7 @@ from bot.adapters.slack.text.help import as_typed, help_page
 from bot.adapters.surface import SurfaceFault
 from bot.adapters.turns import Turns
 from bot.events import Author, File, OptionValue, Request
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from bot.verb import Verb
 from bot.words import Words, words
 from storage.faults import StorageFault

@@ -28,7 +28,7 @@ from bot.adapters.slack.text.help import SETUP
 from bot.events import File, Place, Sorry
 from bot.faults import in_words
 from bot.readers.kinds import readable
-from bot.requests import event_id
+from bot.runs.requests import event_id
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext

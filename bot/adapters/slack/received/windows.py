@@ -23,7 +23,7 @@ from bot.adapters.slack.text.page import Block
 from bot.adapters.surface import SurfaceFault
 from bot.command_line import parse
 from bot.events import Sorry
-from bot.requests import event_id
+from bot.runs.requests import event_id
 from bot.verb import Verb
 from bot.words import Words
 

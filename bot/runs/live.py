@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bot import commands
 from bot.events import Ended, Place, Request
-from bot.requests import ended_as
+from bot.runs.requests import ended_as
 from storage.faults import StorageFault
 from storage.inbox import UNFINISHED
 

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING
 
 from bot import tracing
 from bot.commands import KINDS
-from bot.engine import Begin, DurableRun
 from bot.events import Answered, Changed, Ended, Failed, Request, Speak, Status, View, Work
 from bot.faults import failure
-from bot.live import Live, LiveRuns
 from bot.patience import wait_a_while
-from bot.requests import ended_as, line_of, ordered, request_from_json
+from bot.runs.engine import Begin, DurableRun
+from bot.runs.live import Live, LiveRuns
+from bot.runs.requests import ended_as, line_of, ordered, request_from_json
 from bot.words import words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.doorway import Doorway
     from bot.house import House
-    from bot.order import Order
-    from bot.past import Past
     from bot.platforms import Platform
+    from bot.runs.arrivals import Doorway
+    from bot.runs.order import Order
+    from bot.runs.past import Past
 
 ENDED = ("done", "failed", "stopped")
 VIEW_S = 30.0

@@ -1,16 +1,18 @@
 """Requests on their way into the inbox: whoever comes while one commit is made shares the next.
 
 A commit takes hardly longer for a hundred requests than for one, and a platform waits three seconds.
-Knows no platform.
+Who has not been acknowledged yet stands at the door: what takes longer begins once nobody waits there, for starting a
+run takes as long as ten acknowledgements. Knows no platform.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from bot.requests import row_of
+from bot.runs.requests import row_of
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 MOST = 250
 """Requests of one commit, well below the number of values that any SQLite takes in one statement."""
+
+PATIENCE_S = 1.0
+"""How long a run lets others go first."""
 
 
 class Arrivals:
@@ -57,3 +62,29 @@ class Arrivals:
                 if seq is not None:
                     self._arrived(request, seq)
                 kept.set_result(seq)
+
+
+class Doorway:
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        self._patience_s = patience_s
+        self._waiting = 0
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Somebody stands at the door meanwhile."""
+        self._waiting += 1
+        self._empty.clear()
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._empty.set()
+
+    async def clear(self) -> None:
+        """Wait until nobody does, but not for ever: people may keep coming."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience_s):
+                await self._empty.wait()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bot.events import Request
 from bot.holding import titled
-from bot.requests import request_from_json, request_to_json
+from bot.runs.requests import request_from_json, request_to_json
 
 if TYPE_CHECKING:
     from storage.inbox import Inbox

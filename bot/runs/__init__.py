@@ -1,0 +1,1 @@
+"""What lies between a request and its end: kept, put in line, run durably, stopped, asked for again."""
