@@ -64,6 +64,14 @@ class Spot(Protocol):
         ...
 
 
+class Origin(Protocol):
+    """Where a request came from."""
+
+    def kept(self, *, title: str, asked: str) -> str:
+        """As it is kept with the request; `title` is what a conversation that begins with it is called."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What somebody wants done.
@@ -85,18 +93,10 @@ class Asked:
         mine = self.options.get(FOR.name) == ME
         return self.row.admin or (self.row.sets and self.text.strip() != "" and not mine)
 
-    @property
-    def title(self) -> str:
-        """What a conversation that begins with it is called."""
-        return title(self.text) or self.row.path
-
-    @property
-    def line(self) -> str:
-        """What was asked, as it is shown to others."""
-        return self.text if self.row.plain else f"/{self.row.path} {self.text}".strip()
-
-    def request(self, run: str, place: Place, author: Author, locale: str, origin: str) -> Request:
+    def request(self, run: str, place: Place, author: Author, locale: str, origin: Origin) -> Request:
         row, options = self.row, dict(self.options) | ({FOLLOW_UP: True} if self.plain else {})
+        shown = self.text if row.plain else f"/{row.path} {self.text}".strip()
+        kept = origin.kept(title=title(self.text) or row.path, asked=shown)
         files = () if row.bare else self.files
         return Request(
             run,
@@ -108,7 +108,7 @@ class Asked:
             self.text,
             files,
             locale,
-            origin,
+            kept,
             answers=self.answers,
         )
 

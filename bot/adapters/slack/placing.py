@@ -99,8 +99,9 @@ class Origin:
     def private(self) -> bool:
         return self.home in ("alone", "direct") or (self.home == "there" and self.user != "")
 
-    def kept(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+    def kept(self, **more: str) -> str:
+        """As JSON, with `more` of its fields."""
+        return json.dumps(asdict(self) | more, ensure_ascii=False, separators=(",", ":"))
 
 
 def origin_of(kept: str) -> Origin:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -64,7 +63,7 @@ class Intake(intake.Intake):
 
     async def slash(self, interaction: discord.Interaction, row: Verb, given: Mapping[str, Any]) -> None:
         """Do what a command asks for. Without the text that its verb needs, a window asks for it."""
-        async with self._told(interaction):
+        async with intake.told(partial(self.failed, interaction)):
             text, options, attached = read(row, given)
             if row.at_once:
                 # Answered on the spot, to the person alone: there is nothing in it to keep or to lose.
@@ -90,12 +89,12 @@ class Intake(intake.Intake):
 
     async def again(self, interaction: discord.Interaction, run: str) -> None:
         """Ask a run's question once more, here, as whoever pressed the button."""
-        async with self._told(interaction):
+        async with intake.told(partial(self.failed, interaction)):
             await self._take(interaction, await self.same_again(placing.spot(interaction), run))
 
     async def choose(self, interaction: discord.Interaction, chosen: Offered, run: str) -> None:
         """Do what the line of one of the run's choices says, or ask for the words that it lacks."""
-        async with self._told(interaction):
+        async with intake.told(partial(self.failed, interaction)):
             if not chosen.asks:
                 await self._take(interaction, intake.chosen(chosen.command, run))
                 return
@@ -114,7 +113,7 @@ class Intake(intake.Intake):
         hint: str = "",
     ) -> None:
         """Open a window for the text that a request lacks; `finish` takes it up."""
-        async with self._told(interaction):
+        async with intake.told(partial(self.failed, interaction)):
             here = placing.spot(interaction)
             manages = placing.manages(interaction, here)
             kept = await self.keep(here, str(interaction.id), asked, admin=manages)
@@ -166,7 +165,7 @@ class Intake(intake.Intake):
         window = _window_of(interaction)
         if window is None:
             return
-        async with self._told(interaction):
+        async with intake.told(partial(self.failed, interaction)):
             here = placing.spot(interaction)
             asked = await self.kept(here, window)
             if asked is None:
@@ -217,9 +216,6 @@ class Intake(intake.Intake):
         """Tell the person what went wrong, in one sentence; what nobody foresaw also goes to the log."""
         run = interaction.extras.get(_RUN, "")
         await telling.tell(interaction, telling.sentence(self.words(interaction), error, run))
-
-    def _told(self, interaction: discord.Interaction) -> AbstractAsyncContextManager[None]:
-        return intake.told(partial(self.failed, interaction))
 
     async def _take(self, interaction: discord.Interaction, asked: Asked, *, window: str = "") -> None:
         """From an interaction that says everything to a run. Of a `window` it is one, however often that is sent."""

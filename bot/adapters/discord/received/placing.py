@@ -98,8 +98,9 @@ class Origin:
     title: str = ""
     asked: str = ""
 
-    def kept(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+    def kept(self, **more: str) -> str:
+        """As JSON, with `more` of its fields."""
+        return json.dumps(asdict(self) | more, ensure_ascii=False, separators=(",", ":"))
 
 
 def origin_of(kept: str) -> Origin:

@@ -75,8 +75,6 @@ def request_of(
         until=time.time() + TOKEN_SECONDS if token else 0.0,
         member=here.member,
         private=alone,
-        title=asked.title,
-        asked=asked.line,
     )
     who = event.user if isinstance(event, discord.Interaction) else event.author
     request = replace(asked, options=options).request(
@@ -84,7 +82,7 @@ def request_of(
         placing.place(here, event=event.id, goes=goes, held=held, private=private),
         Author(str(here.user), clean(who.display_name), admin=placing.manages(event, here)),
         locale,
-        origin.kept(),
+        origin,
     )
     return request, origin
 

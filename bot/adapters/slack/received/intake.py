@@ -109,9 +109,7 @@ class Intake(intake.Intake):
     ) -> str:
         """Do what a row of the table does: the run's id, "" if it was refused, and told why."""
 
-        async def asked() -> Asked:
-            return Asked(row, text, options, answers=answers)
-
+        asked = Asked(row, text, options, answers=answers)
         return await self._once(here, event, ack, response_url, asked)
 
     async def choose(
@@ -213,7 +211,7 @@ class Intake(intake.Intake):
         event: str,
         ack: Ack,
         response_url: str,
-        asked: Callable[[], Awaitable[Asked]],
+        asked: Asked | Callable[[], Awaitable[Asked]],
     ) -> str:
         """Take in an event that Slack may tell of more than once, or as two: what it became."""
         run = event_id(PLATFORM, here.space, event)
@@ -221,7 +219,8 @@ class Intake(intake.Intake):
         async with self._taking.of(run):  # whoever comes meanwhile waits for what comes of it
             if (became := self._became.get(run)) is None:
                 async with self.told(here, response_url=response_url) as begun:
-                    await self._take(begun, run, await asked(), ack)
+                    found = asked if isinstance(asked, Asked) else await asked()
+                    await self._take(begun, run, found, ack)
                 became, acknowledged = begun.run, begun.acknowledged
                 # Of what was refused, only a message comes as two events; a window may be sent once more.
                 if became or here.message:
@@ -274,11 +273,11 @@ class Intake(intake.Intake):
             await self.tell(here, said, begun.response_url)
 
 
-def called_in(asked: Asked, here: Spot) -> str:
+def called_in(past: Request, here: Spot) -> str:
     """Of what is asked again in its thread: the ts of the message that called the bot into others' talk, or ""."""
-    if asked.again is None or not asked.again.origin:
+    if not past.origin:
         return ""
-    origin = origin_of(asked.again.origin)
+    origin = origin_of(past.origin)
     there = origin.earlier and (origin.channel, origin.thread) == (here.channel, here.thread)
     return origin.message if there else ""
 
@@ -297,7 +296,7 @@ def request_of(
 
     `response_url` is a secret, "" where there is none.
     """
-    row, before = asked.row, called_in(asked, here)
+    row, before = asked.row, called_in(asked.again, here) if asked.again is not None else ""
     earlier = earlier or before != ""
     private = bool(asked.options.get("private")) or row.personal
     goes = placing.home(here, ordered=row.ordered, private=private)
@@ -316,13 +315,9 @@ def request_of(
         response_url=response_url,
         until=time.time() + RESPONSE_SECONDS if response_url else 0.0,
         earlier=earlier,
-        title=asked.title,
-        asked=asked.line,
     )
     author = Author(here.user, person.name, admin=person.admin)
-    return replace(asked, plain=asked.plain or earlier).request(
-        run, place, author, person.locale, origin.kept()
-    )
+    return replace(asked, plain=asked.plain or earlier).request(run, place, author, person.locale, origin)
 
 
 async def unattended(what: str, doing: Coroutine[Any, Any, None]) -> None:
