@@ -58,12 +58,13 @@ class CatchingUp:
         self._intake = intake
         self._embedding = embedding
         self._damage = damage
-        self._busy: Callable[[str], Awaitable[bool]] = _never
+        self.busy: Callable[[str], Awaitable[bool]] = _never
+        """Whether jobs of a space's library run: they make vectors themselves."""
         self._task: asyncio.Task[None] | None = None
 
     def start(self, busy: Callable[[str], Awaitable[bool]]) -> None:
-        """`busy` says whether jobs of a space's library run: they make vectors themselves."""
-        self._busy = busy
+        """`busy`: see there."""
+        self.busy = busy
         self._task = asyncio.create_task(self._on())
 
     async def close(self) -> None:
@@ -109,12 +110,12 @@ class CatchingUp:
 
     async def _make(self, row: DocumentRow) -> None:
         taken = Taken(row.source, row.id, row.chunk_count, language=row.language)
-        if await self._busy(row.space) or not await self._intake.do_without_vectors(row.space, [taken]):
+        if await self.busy(row.space) or not await self._intake.do_without_vectors(row.space, [taken]):
             return
         embedder = await self._embedding.get()
         begun = row.embedded if embedder is not None and row.embedder == embedder.name else 0
         for first in range(begun, row.chunk_count, BATCH):
-            if await self._busy(row.space):
+            if await self.busy(row.space):
                 return
             span = (row.id, first, min(first + BATCH, row.chunk_count))
             await self._intake.embed(row.space, row.shelf, [span])

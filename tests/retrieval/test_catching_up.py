@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.commands import JOBS
 from bot.events import Sorry
 from bot.house import House
 from bot.retrieval.intake import Item
@@ -62,6 +63,10 @@ async def test_books_that_a_job_left_without_vectors_get_them(
     assert "| by words only |" in table
     assert not await house.catching_up.round()
 
+    async def busy(space: str) -> bool:
+        return bool(await house.jobs.runs(space, JOBS))
+
+    house.catching_up.busy = busy
     house.embedding.load = letters.load
     job = asked("job", "", work="library", verb="add")
     await house.inbox.receive([row_of(job)])
