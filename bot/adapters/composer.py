@@ -25,6 +25,7 @@ from bot import commands
 from bot.adapters import offered
 from bot.adapters.discreet import traced
 from bot.adapters.draft import rolled
+from bot.adapters.first_message import SHARED
 from bot.adapters.home import Home
 from bot.adapters.message import Message
 from bot.adapters.sheet import Facts, Sheet
@@ -153,7 +154,8 @@ class Composer(Generic[AnyPage]):
         before = await self._offers.all(self._space, self._run, offered.KIND)
         self._sources = await self._offers.all(self._space, self._run, "source")
         shown = await self._outbox.stages(self._space, self._run)
-        self._changes_last = [key for key in shown if key not in self._dialect.own_keys][-1] == changed.stage
+        stages = [key for key in shown if key not in self._dialect.own_keys and not key.startswith(SHARED)]
+        self._changes_last = stages[-1] == changed.stage
         self._ended = "done"
         sheet = Sheet(changed.stage, changed.title, growing=False)
         staged = self._begin(sheet, row)
@@ -303,6 +305,8 @@ class Composer(Generic[AnyPage]):
 
     def _tell(self, sentence: str) -> None:
         """A sentence of the home's: beside the first stage if it is about the place as it was opened."""
+        if not self._stages:  # it was stopped before a crash, and has nothing to say beside it
+            return
         staged = self._stages[-1 if self._open else 0]
         staged.sheet.notices.append(sentence)
         self._changed(staged)

@@ -582,3 +582,18 @@ async def test_what_somebody_has_deleted_stays_so(desk: Desk) -> None:
     desk.paper.messages[1].deleted = True
     await desk.view().change(changed(Text("It is Bia.")))
     assert desk.paper.texts == [SEARCHED]
+
+
+async def test_of_an_answer_that_was_shared_the_last_stage_is_still_the_last(desk: Desk) -> None:
+    await desk.run(*WHOLE)
+    await desk.outbox.claim(PLACE.space, RUN, "share:1")
+    await desk.outbox.sent(PLACE.space, RUN, "share:1", "1718.9", "shared")
+    await desk.view().change(changed(Text("It is Bia.")))
+    assert f"feedback:{RUN}:up" in custom_ids(desk.paper.messages[1])
+
+
+async def test_a_place_may_have_something_to_say_before_there_is_a_stage(desk: Desk) -> None:
+    """As where a run was stopped before a crash, and its thread could not be opened."""
+    desk.view()
+    desk.home.tell("I may not open a thread here.")
+    assert desk.paper.messages == []
