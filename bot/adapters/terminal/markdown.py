@@ -56,6 +56,10 @@ class Ink:
         open_code = ""
         for word in text.split(" "):
             size = width_of(word)
+            if (
+                not word and used > self.width
+            ):  # a line of blanks, which would be looked through for each one more
+                continue
             if used + size > self.width and line.strip() and _MARK.sub("", line) != rest:
                 lines.append(line.rstrip(" ") + ("\x1b[0m" if open_code else ""))
                 line, used = rest + open_code, width_of(rest)
