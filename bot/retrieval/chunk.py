@@ -249,9 +249,10 @@ def _named(head: str, rows: list[str]) -> list[str]:
     made: list[str] = []
     group, inner = "", False
     indents = [len(row) - len(row.lstrip(" |")) for row in rows]
+    least = min(indents, default=0)
     for row, indent in zip(rows, indents, strict=True):
         cells = [cell for cell in _CELL.split(row.strip().strip("|")) if _WORD.search(cell)]
-        outer = indent == min(indents)
+        outer = indent == least
         alone = outer and len(cells) == 1
         if outer and (inner or alone):  # what stood indented under the last one is over
             group, inner = "", False
