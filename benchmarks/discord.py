@@ -13,7 +13,7 @@ import itertools
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
@@ -57,15 +57,21 @@ class Bench:
 
     async def answers(self, at_once: int) -> list[Answered]:
         """Ask in so many channels at the same moment; wait until all is said."""
-        tables = zip(next(self.crowds), self.channels[:at_once], strict=False)
-        return list(await asyncio.gather(*(self._answer(who, where) for who, where in tables)))
+        return await self.answered("rules ask", "question", self.channels[:at_once])
 
-    async def _answer(self, who: Any, channel: Any) -> Answered:
+    async def answered(self, verb: str, option: str, places: Sequence[Any]) -> list[Answered]:
+        """The same of a verb whose `option` takes a person's words, in channels or threads."""
+        tables = zip(next(self.crowds), places, strict=False)
+        return list(await asyncio.gather(*(self._answer(who, verb, option, where) for who, where in tables)))
+
+    async def _answer(self, who: Any, verb: str, option: str, where: Any) -> Answered:
         self._asked += 1
-        number, driver = self._asked, self.driver
-        question = f"How many hours of walking does a candle burn, question {number}?"
-        asked = await self.discord.slash(who, channel, "rules ask", question=question)
-        talk = driver.talk(asked, channel)
+        number, before = self._asked, {message.id for message in where.messages}
+        words = f"How many hours of walking does a candle burn, question {number}?"
+        given: dict[str, Any] = {option: words}
+        asked = await self.discord.slash(who, where, verb, **given)
+        told = self.driver.talk(asked, where)
+        talk = DiscordTalk(lambda: [one for one in told.messages() if one.id not in before], told.home)
         first = await self._seen(lambda: FIRST_WORD in "".join(talk.said()))
         last = await self._seen(lambda: whole(talk))
         model = self._stage.noted()[number]

@@ -34,10 +34,8 @@ from bot.retrieval.evaluate import Question, Scores, score
 from bot.retrieval.found import Found, Passage
 from bot.retrieval.language import FUNCTION_WORDS
 from bot.retrieval.ranking import Options
-from bot.strategies import Single
-from bot.strategies.base import Helper, Inquiry, Searches, Strategy
-from bot.strategies.multi_hop import MultiHop
-from bot.strategies.multi_question import MultiQuestion
+from bot.strategies import NAMES, strategy
+from bot.strategies.base import Inquiry
 from storage.db import Database
 from storage.ledger import Ledger
 from tests.fakes.chat_completions import ChatService, Reply
@@ -160,13 +158,7 @@ class Bench:
         self, corpus: Corpus, library: Corpora, models: Models, prompts: dict[str, PromptText]
     ) -> None:
         self.corpus = corpus
-        self.library = library
-        searches, helper = Searches(library), Helper(models)
-        self.strategies: dict[str, Strategy] = {
-            "single": Single(searches),
-            "multi-question": MultiQuestion(searches, helper),
-            "multi-hop": MultiHop(searches, helper),
-        }
+        self.strategies = {name: strategy(name, library, models) for name in NAMES}
         self._prompts = prompts
 
     async def scores(self, name: str, question: Question) -> Scores:

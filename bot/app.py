@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -33,8 +33,11 @@ from storage.faults import StorageFault
 from storage.inbox import Inbox
 
 if TYPE_CHECKING:
+    from bot.accounts import Accounts
     from bot.config import Config
     from bot.house import House
+    from bot.prompts import Wording
+    from bot.words import Words
 
 Acknowledge = Callable[[], Awaitable[object]]
 BUSY_TIMEOUT_S = 10.0
@@ -71,8 +74,12 @@ class App:
         busy_timeout_s: float = BUSY_TIMEOUT_S,
         works: Callable[[House, Runs], Mapping[str, Work]] = commands.made,
     ) -> None:
-        self._house = house
-        self._inbox: Inbox = house.inbox
+        self.house = house
+        """The storage, the library and the models: what has an edge reads `records`, and asks here for the rest."""
+        self.config = house.config
+        self.records = house.records
+        self.library = house.library
+        self._inbox: Inbox = house.records.inbox
         self._started = False
         self._order = Order()
         self._arrivals = Arrivals(self._inbox, self._arrived)
@@ -82,10 +89,11 @@ class App:
         self._guard: asyncio.Task[None] | None = None
         self._platforms: dict[str, Platform] = {WATCH: Platform(WATCH, logged)}
         self._live = LiveRuns(self._inbox)
-        self._past = Past(self._inbox, house.sessions, house.withdrawals)
+        self._past = Past(self._inbox, house.records.sessions, house.withdrawals)
+        self.works = works(house, self)
         self._execution = Execution(
             house,
-            works(house, self),
+            self.works,
             self._platforms,
             self._begin,
             live=self._live,
@@ -98,7 +106,7 @@ class App:
         self._watch = Watch(
             library.watch,
             library.watch_space,
-            house.documents,
+            house.records.documents,
             self.perform,
             self.live,
             house.jobs.refused,
@@ -117,17 +125,33 @@ class App:
         return cls(house, house.engine_url, busy_timeout_s=busy_timeout_s)
 
     @property
-    def house(self) -> House:
-        """The storage, the library and the models, for commands that look at them directly."""
-        return self._house
+    def accounts(self) -> Accounts:
+        from bot.accounts import Accounts
+
+        return Accounts(self.house.ledger, self.records.feedback, self.config.budget)
+
+    async def free_chat(self, place: Place) -> bool:
+        """Whether plain messages in a thread of the bot's there are for the bot. Raises StorageFault."""
+        return await self.house.settings.free_chat(place)
+
+    async def wording(self, space: str, prompt: str) -> Wording:
+        """Today's text of a prompt in this space. Raises Sorry for an unknown one."""
+        return await self.house.prompts.wording(space, prompt)
+
+    async def overview(self, space: str, say: Words, name: Callable[[str], str]) -> AsyncGenerator[str, None]:
+        """What each kind of work has to say of a space; `name` makes somebody's name harmless there."""
+        for kind in commands.KINDS.values():
+            if kind.overview is not None:
+                async for line in kind.overview(self.house, space, say, name):
+                    yield line
 
     def attach(self, platform: Platform) -> None:
         """Show runs of this platform; before `start`, so that cut-off runs have a view."""
         self._platforms[platform.name] = platform
         if platform.fetch is not None:
-            self._house.incoming.attach(platform.name, platform.fetch)
+            self.house.incoming.attach(platform.name, platform.fetch)
         if platform.earlier is not None:
-            self._house.earlier.attach(platform.name, platform.earlier)
+            self.house.earlier.attach(platform.name, platform.earlier)
 
     def origin(self, place: Place) -> str | None:
         """The origin of a request in a place where nobody has written; None where its platform has none."""
@@ -144,9 +168,9 @@ class App:
             return await self._start()
 
     async def _start(self) -> list[Request]:
-        await self._house.alone()
+        await self.house.alone()
         self._guard = asyncio.create_task(self._leave_if_lost())
-        await self._house.tracing.start()
+        await self.house.tracing.start()
         unfinished = []
         rows = await self._inbox.unfinished()
         for row in rows:
@@ -167,7 +191,7 @@ class App:
         self._started = True
         await self._clear_library()
         # Also what runs of other platforms have fetched, which wait for a process that is on theirs.
-        await self._house.incoming.keep_only({row.id for row in rows})
+        await self.house.incoming.keep_only({row.id for row in rows})
         for request in unfinished:
             match await self._engine.status(request.id):
                 case None:
@@ -181,22 +205,22 @@ class App:
                     self._telling.add(telling)
                     telling.add_done_callback(self._telling.discard)
         await self._engine.purge()
-        self._house.catching_up.start(self._has_jobs)
+        self.house.catching_up.start(self._has_jobs)
         return unfinished + await self._watch.start(unfinished)
 
     async def _has_jobs(self, space: str) -> bool:
-        return bool(await self._house.jobs.runs(space, commands.JOBS))
+        return bool(await self.house.jobs.runs(space, commands.JOBS))
 
     async def _leave_if_lost(self) -> None:
         """The database's next process has taken up our runs: leave them to it, as if we were told to."""
-        if self._house.server_lock is not None:
-            await self._house.server_lock.lost()
+        if self.house.server_lock is not None:
+            await self.house.server_lock.lost()
             _log.error("another process works on the database now: leaving")
             signal.raise_signal(signal.SIGTERM)
 
     async def _clear_library(self) -> None:
         try:
-            await self._house.intake.clear(grace=timedelta())
+            await self.house.intake.clear(grace=timedelta())
         except StorageFault as fault:  # tried again at the next start, and after the next job
             _log.warning("what is left of removed books could not be cleared away: %s", fault)
 
@@ -219,38 +243,37 @@ class App:
     async def _perform(self, request: Request, acknowledge: Acknowledge | None) -> Ticket:
         with in_words():
             await self._live.keep_owed()
-            request = replace(request, locale=await self._house.settings.locale(request))
-            seq = await self._received(request, acknowledge)
+            request = replace(request, locale=await self.house.settings.locale(request))
+            with self._door.waiting() if acknowledge is not None else nullcontext():
+                seq = await self._arrivals.receive(request)
+                if seq is not None and acknowledge is not None:
+                    late = f"run {request.id} was not acknowledged"
+                    await wait_a_while(acknowledge(), ACKNOWLEDGE_S, late)
             if seq is not None:
-                if commands.verb(request.work, request.verb).plain and request.text.strip():
-                    # Before the run, which may wait: plain text that comes meanwhile goes where this went.
-                    await held(self._house.sessions, request, request.text)
-                await self._door.clear()
-                try:
-                    await self._engine.start(request.id)
-                except StorageFault:  # it must neither hold up its line nor begin at the next start
-                    await self._execution.end(self._live.expect(request, seq), "failed")
-                    raise
-        return Ticket(request.id, seq is not None, self.ended)
+                await self._start_run(request, seq)
+        return Ticket(request.id, seq is not None, self._live.ended)
+
+    async def _start_run(self, request: Request, seq: int) -> None:
+        """Have the engine begin with a request that is kept. Raises StorageFault."""
+        try:
+            row = commands.verb(request.work, request.verb)
+            if (row.plain or row.holds) and request.text.strip():
+                # Before the run, which may wait: plain text that comes meanwhile goes where this went.
+                await held(self.records.sessions, request, request.text)
+            await self._door.clear()
+            await self._engine.start(request.id)
+        except StorageFault:  # it must neither hold up its line nor begin at the next start
+            await self._execution.end(self._live.expect(request, seq), "failed")
+            raise
 
     async def _begin(self, child: Request, key: str) -> str:
         """Have a run's child done, as durably as if a person had asked for it; again the same does nothing."""
         place = child.place
         child = replace(child, id=event_id(place.platform, place.space, f"{child.parent}/{key}"))
         with in_words():
-            if await self._arrivals.receive(child) is not None:
-                await self._engine.start(child.id)
+            if (seq := await self._arrivals.receive(child)) is not None:
+                await self._start_run(child, seq)
         return child.id
-
-    async def _received(self, request: Request, acknowledge: Acknowledge | None) -> int | None:
-        """Keep the request and say so: its number, None for one that came before."""
-        if acknowledge is None:
-            return await self._arrivals.receive(request)
-        with self._door.waiting():
-            seq = await self._arrivals.receive(request)
-            if seq is not None:
-                await wait_a_while(acknowledge(), ACKNOWLEDGE_S, f"run {request.id} was not acknowledged")
-        return seq
 
     def _arrived(self, request: Request, seq: int) -> None:
         """Take note of a request in the order of its number, before another one is received."""
@@ -262,7 +285,7 @@ class App:
         """The work and verb that plain text goes to in this place: its session's, else rules."""
         here = (place.space, place.platform, place.channel, place.thread)
         with in_words():
-            session = await self._house.sessions.active(*here)
+            session = await self.records.sessions.active(*here)
         return commands.plain_verb(session.work if session else commands.DEFAULT_WORK)
 
     async def stop(self, place: Place, author: str = "") -> int:
@@ -306,7 +329,7 @@ class App:
             had = [run for run in runs if await self._forgotten(space, run)]
             if had:
                 await self._engine.scrub()
-                await self._house.database.scrub()
+                await self.records.database.scrub()
         return bool(had)
 
     async def _forgotten(self, space: str, run: str) -> bool:
@@ -336,7 +359,13 @@ class App:
         with in_words():
             if (one := self._live.of(space, run)) is not None:
                 one.reworded = text
-            return await self._past.reword(space, run, text)
+            if not await self._past.reword(space, run, text):
+                return False
+            request = await self._past.request(space, run)
+            kind = commands.KINDS.get(request.work) if request is not None else None
+            if kind is not None and kind.reworded is not None and text:
+                await kind.reworded(self.house, space, run, text)
+            return True
 
     async def complete(
         self, space: str, kind: str, prefix: str, shelf: str | None = None, author: str = ""
@@ -348,7 +377,7 @@ class App:
         typed = Typed(space, prefix, shelf, author)
         for one in commands.KINDS.values():
             if kind in one.completes:
-                return await one.completes[kind](self._house, typed)
+                return await one.completes[kind](self.house, typed)
         return []
 
     async def close(self) -> None:
@@ -371,4 +400,4 @@ class App:
             await self._live.keep_owed()
         if self._guard is not None:
             self._guard.cancel()
-        await self._house.close()
+        await self.house.close()

@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.events import Completion, Run, Sorry, Usage
-from bot.llm.base import Message, Meter, Prompt
+from bot.llm.base import Meter, Prompt
 from storage.faults import StorageFault
 from storage.ledger import Caps, OverCap
 
@@ -42,6 +42,11 @@ in many languages ("Hello GPT-4o", 2024, "Language tokenization"), a little abov
 _OTHER = 2.0
 """Of emoji and whatever else is rare."""
 _SCRIPTS = tuple((weight, re.compile(f"[{letters}]+")) for weight, letters in _WEIGHTS)
+_ASCII = tuple(
+    (weight, "".join(script.findall("".join(map(chr, range(128))))).encode())
+    for weight, script in _SCRIPTS[:4]
+)
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 MESSAGE_TOKENS = 4
 """What the chat format adds to each message, as OpenAI's counting guide has it (3 and a role)."""
@@ -54,7 +59,16 @@ def text_tokens(text: str) -> int:
 
 def weighed(text: str) -> float:
     """The same, unrounded, for texts that come in pieces."""
-    tokens, left = 0.0, len(text)
+    # Most of a text is ASCII, of which bytes.translate takes letters out a hundred times as fast as a pattern.
+    tokens, ascii_left = 0.0, text.encode("ascii", "ignore")
+    for weight, letters in _ASCII:
+        found, ascii_left = len(ascii_left), ascii_left.translate(None, letters)
+        tokens += weight * (found - len(ascii_left))
+    tokens += _OTHER * len(ascii_left)
+    if text.isascii():
+        return tokens
+    text = "".join(_NOT_ASCII.findall(text))
+    left = len(text)
     for weight, script in _SCRIPTS:
         if not left:
             break
@@ -66,22 +80,22 @@ def weighed(text: str) -> float:
 
 def prompt_tokens(prompt: Prompt) -> int:
     """About how many tokens the service reads for `prompt`."""
-    texts = [prompt.system, *(_text(message) for message in prompt.messages)]
-    extra = [json.dumps([tool.name, tool.description, dict(tool.parameters)]) for tool in prompt.tools]
-    if prompt.schema is not None:
-        extra.append(json.dumps(prompt.schema))
-    words = sum(text_tokens(text) + MESSAGE_TOKENS for text in texts if text) + sum(map(text_tokens, extra))
-    return words + sum(image.tokens for image in prompt.images)
+    tokens = 0
+    texts = [prompt.system]
+    for message in prompt.messages:
+        calls = [call.name + call.arguments for call in message.calls]
+        texts.append("".join([message.text, *calls, *(result.text for result in message.results)]))
+        tokens += sum(image.tokens for image in message.images)
+    for text in filter(None, texts):
+        tokens += text_tokens(text) + MESSAGE_TOKENS
+    for tool in prompt.tools:
+        tokens += text_tokens(json.dumps([tool.name, tool.description, dict(tool.parameters)]))
+    return tokens + (text_tokens(json.dumps(prompt.schema)) if prompt.schema is not None else 0)
 
 
 def dollars(amount: Decimal) -> str:
     """As people read it: cents, and of less than ten of them four digits after the point."""
     return f"{amount:.2f}" if amount >= Decimal("0.1") or not amount else f"{amount:.4f}"
-
-
-def _text(message: Message) -> str:
-    calls = [call.name + call.arguments for call in message.calls]
-    return "".join([message.text, *calls, *(result.text for result in message.results)])
 
 
 async def unknown(usage: Usage) -> Decimal | None:
@@ -137,7 +151,7 @@ class Budget:
         most: Usage,
         price: Callable[[Usage], Awaitable[Decimal | None]],
     ) -> str:
-        space = run.request.place.space
+        space, settings = run.request.place.space, self._settings
         reserving = asyncio.ensure_future(
             self._ledger.reserve(
                 space,
@@ -147,7 +161,11 @@ class Budget:
                 model,
                 most.input_tokens + most.output_tokens,
                 await price(most),
-                caps=self._caps(),
+                caps=Caps(
+                    Decimal(str(settings.run_usd)),
+                    None if settings.space_usd is None else Decimal(str(settings.space_usd)),
+                    datetime.now(UTC) - timedelta(days=settings.space_days),
+                ),
             )
         )
         try:
@@ -162,16 +180,8 @@ class Budget:
                 f"budget.{over.kind}",
                 cap=dollars(over.cap),
                 spent=dollars(over.spent),
-                days=self._settings.space_days,
+                days=settings.space_days,
             ) from None
-
-    def _caps(self) -> Caps:
-        one = self._settings
-        return Caps(
-            Decimal(str(one.run_usd)),
-            None if one.space_usd is None else Decimal(str(one.space_usd)),
-            datetime.now(UTC) - timedelta(days=one.space_days),
-        )
 
     async def _settle(
         self,

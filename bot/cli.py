@@ -174,7 +174,7 @@ def _run(asked: dict[str, Any], locale: str) -> int:
     config = _config(asked)
     match asked.get("command"):
         case "doctor":
-            from bot.adapters.discord.installed.invite import invite
+            from bot.adapters.discord.installed.setup import invite
 
             return invite(config, locale)
         case "run":

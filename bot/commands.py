@@ -25,8 +25,11 @@ MAX_LINE = 8_000
 """Characters of one typed line: more than any question needs, less than any model's window."""
 
 KINDS: Final[Mapping[str, Kind]] = {name: import_module(f"bot.works.{name}").KIND for name in ALL}
-ALL_VERBS: Final[tuple[Verb, ...]] = tuple(verb for kind in KINDS.values() for verb in kind.verbs)
-TABLE: Final = tuple(verb for verb in ALL_VERBS if not verb.inner)
+ROWS: Final[Mapping[tuple[str, str], Verb]] = {
+    (verb.work, verb.name): verb for kind in KINDS.values() for verb in kind.verbs
+}
+"""Every verb by its work and its name, the inner ones too."""
+TABLE: Final = tuple(verb for verb in ROWS.values() if not verb.inner)
 """What people can ask for."""
 SETTINGS: Final[Mapping[str, Setting]] = {one.name: one for kind in KINDS.values() for one in kind.settings}
 """What may be set from chat, by name."""
@@ -49,7 +52,7 @@ def made(house: House, runs: Runs) -> dict[str, Work]:
 
 def find(work: str, name: str) -> Verb | None:
     """The row of a work's verb, an inner one too, or None."""
-    return next((verb for verb in ALL_VERBS if verb.work == work and verb.name == name), None)
+    return ROWS.get((work, name))
 
 
 def verb(work: str, name: str) -> Verb:

@@ -226,13 +226,14 @@ class Changed:
     """A stage of an earlier run of this space has this title and these contents from now on.
 
     With none it is withdrawn: a sentence stands in its place. `stage` is the key that it was shown by. What was never
-    shown stays so; what can no longer be edited is shown anew.
+    shown stays so; what can no longer be edited is shown anew, unless it is to be changed `in_place` or not at all.
     """
 
     run: str
     stage: str
     title: str
     contents: tuple[Text | Citation | Choices | Picture | Attachment | Notice, ...] = ()
+    in_place: bool = False
 
 
 Event: TypeAlias = Shown | Speak | Changed | Answered

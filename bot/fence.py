@@ -13,6 +13,8 @@ from bot.retrieval.found import Passage
 FENCES = (
     "passage", "passages", "question", "earlier", "answer", "searched", "research", "finding", "response",
     "responses", "own", "attack", "standings", "critique", "critiques", "pictures",
+    "foundation", "cast", "character", "styles", "style", "relation", "relations", "note", "memories", "memory", "lore",
+    "scene", "turn", "dice", "intent", "ideas", "talk",
 )  # fmt: skip
 """The tags that our prompts fence with."""
 
@@ -42,7 +44,11 @@ def data(text: str) -> str:
 
 def passages(found: Sequence[Passage]) -> str:
     """The passages one below the other, numbered from 1."""
-    return "\n".join(_passage(n, one) for n, one in enumerate(found, 1))
+    fenced = []
+    for n, passage in enumerate(found, 1):
+        where = " ".join(data(f"{passage.title} › {passage.heading}").translate(_IN_QUOTES).split())
+        fenced.append(f'<passage n="{n}" from="{where}">\n{data(passage.text)}\n</passage>')
+    return "\n".join(fenced)
 
 
 def exchanges(history: Iterable[tuple[str, str]], *, most: int = EARLIER_CHARS) -> str:
@@ -73,8 +79,3 @@ def pictures(names: Sequence[str]) -> str:
 def lines(texts: Iterable[str]) -> str:
     """One text a line."""
     return "\n".join(f"- {data(' '.join(one.split()))}" for one in texts)
-
-
-def _passage(n: int, passage: Passage) -> str:
-    where = " ".join(data(f"{passage.title} › {passage.heading}").translate(_IN_QUOTES).split())
-    return f'<passage n="{n}" from="{where}">\n{data(passage.text)}\n</passage>'

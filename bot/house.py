@@ -23,26 +23,17 @@ from bot.tracing import Tracing
 from storage import rights
 from storage.councils import Councils
 from storage.db import Database
-from storage.documents import Documents
 from storage.faults import StorageFault
-from storage.feedback import Feedback
-from storage.inbox import Inbox
 from storage.jobs import Jobs
 from storage.ledger import Ledger
 from storage.lock import DatabaseBusy, Lock, ServerLock, StorageBusy, hold
-from storage.marks import Marks
-from storage.offers import Offers
-from storage.outbox import Outbox
-from storage.owned import OwnedSessions
 from storage.passages import Passages
 from storage.people import People
 from storage.query_vectors import QueryVectors
-from storage.sessions import Sessions
+from storage.records import Records
 from storage.settings import KeptSettings
 from storage.shelves import Shelves
-from storage.threads import Threads
 from storage.vectors import Vectors
-from storage.votes import Votes
 from storage.withdrawals import Withdrawals
 
 if TYPE_CHECKING:
@@ -56,22 +47,12 @@ class House:
     config: Config
     lock: Lock
     server_lock: ServerLock | None
-    database: Database
+    records: Records
     vectors: Vectors
-    inbox: Inbox
-    outbox: Outbox
-    sessions: Sessions
-    owned: OwnedSessions
-    threads: Threads
-    offers: Offers
-    feedback: Feedback
-    votes: Votes
     withdrawals: Withdrawals
-    marks: Marks
     councils: Councils
     settings: Settings
     people: People
-    documents: Documents
     jobs: Jobs
     embedding: Embedding
     library: Library
@@ -95,7 +76,8 @@ class House:
         except StorageFault as fault:
             lock.release()
             raise Sorry(f"storage.{fault.kind}") from fault
-        documents, passages = Documents(database), Passages(database)
+        records = Records.of(database)
+        documents, passages = records.documents, Passages(database)
         remote = config.storage.chroma_url
         vectors = Vectors.remote(remote) if remote else Vectors.embedded(config.data_dir / "chroma")
         embedding, ledger = Embedding(config), Ledger(database)
@@ -106,22 +88,12 @@ class House:
             config=config,
             lock=lock,
             server_lock=ServerLock(url) if url.startswith("postgresql") else None,
-            database=database,
+            records=records,
             vectors=vectors,
-            inbox=Inbox(database),
-            outbox=Outbox(database),
-            sessions=Sessions(database),
-            owned=OwnedSessions(database),
-            threads=Threads(database),
-            offers=Offers(database),
-            feedback=Feedback(database),
-            votes=Votes(database),
             withdrawals=Withdrawals(database),
-            marks=Marks(database),
             councils=Councils(database),
             settings=Settings(kept, config),
             people=People(database),
-            documents=documents,
             jobs=jobs,
             embedding=embedding,
             library=Library(
@@ -166,7 +138,7 @@ class House:
         await self.intake.close()
         await self.models.close()
         await self.vectors.close()
-        await self.database.close()
+        await self.records.database.close()
         if self.server_lock is not None:
             await self.server_lock.release()
         self.lock.release()

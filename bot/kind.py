@@ -78,7 +78,8 @@ class Kind:
     `completes` says what names an argument or an option that `completes` so may have. `for_admins`: its commands are
     shown to admins only, where a platform can tell. `tidy` is done after each of its runs has ended. `settings` are
     those that it reads. `overview` is what it has to say of a space on a platform's page about the bot; `suggests` are
-    keys of the catalogue (and `…_title`), each with something to begin with.
+    keys of the catalogue (and `…_title`), each with something to begin with. `reworded` is told that a person has put
+    the request of one of its runs in other words: the space, the run, the words.
     """
 
     name: str
@@ -90,3 +91,4 @@ class Kind:
     settings: tuple[Setting, ...] = ()
     overview: Overview | None = None
     suggests: tuple[str, ...] = ()
+    reworded: Callable[[House, str, str, str], Awaitable[None]] | None = None

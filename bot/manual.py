@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.commands import DEFAULT_WORK, KINDS, TABLE, plain_verb
+from bot.commands import DEFAULT_WORK, KINDS, TABLE, WORKS, plain_verb
 from bot.verb import Verb, usage
 from bot.words import Words, words
 
@@ -15,7 +15,7 @@ from bot.words import Words, words
 def help_text(
     say: Words, topic: str = "", *, table: Sequence[Verb] = TABLE, plain: str = "verbs.plain_text"
 ) -> str:
-    """Markdown for /help: everything, one work, or one verb. An unknown topic gets everything.
+    """Markdown for /help: what there is, one work, or one verb. An unknown topic gets what there is.
 
     `plain` is the key of what is said of plain text below a list, "" for nothing.
     """
@@ -23,9 +23,19 @@ def help_text(
     exact = [verb for verb in table if path in (verb.path, verb.name)] if path else []
     if exact:
         return "\n\n".join(_verb_help(say, verb) for verb in exact)
-    shown = [verb for verb in table if verb.work == path] or list(table)
-    lines = [f"- `{usage(verb)}`  {say(verb.summary)}" for verb in shown]
+    shown = [verb for verb in table if verb.work == path]
+    lines = [f"- `{usage(verb)}`  {say(verb.summary)}" for verb in shown] or overview(say, table)
     return "\n".join([*lines, "", say(plain)] if plain else lines)
+
+
+def overview(say: Words, table: Sequence[Verb]) -> list[str]:
+    """Each work in a line, with its verbs; those that steer the conversation itself have a line each."""
+    lines = []
+    for work in WORKS:
+        names = " · ".join(f"`{verb.name}`" for verb in table if verb.work == work)
+        lines.append(f"- **/{work}**  {say(f'verbs.group_{work}')} {names}")
+    lines += [f"- `{usage(verb)}`  {say(verb.summary)}" for verb in table if verb.bare]
+    return [*lines, "", say("verbs.help_more", work=f"`/help {WORKS[0]}`", verb=f"`/help {table[0].path}`")]
 
 
 def _verb_help(say: Words, verb: Verb) -> str:

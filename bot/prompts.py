@@ -95,8 +95,13 @@ class PromptFile:
         self._prompts = parse(file.read_text(encoding="utf-8"))
 
     def get(self, name: str) -> PromptText:
-        """The prompt as it stands now; blocking, a few microseconds unless the file changed."""
+        """The prompt as it stands now; blocking, a few microseconds unless the file changed.
+
+        Raises Sorry("prompts.unknown") for a name that the file does not have.
+        """
         self._refresh()
+        if name not in self._prompts:
+            raise Sorry("prompts.unknown", name=name[:60], names=", ".join(self._prompts))
         return self._prompts[name]
 
     def _refresh(self) -> None:
@@ -145,12 +150,13 @@ class Prompts:
 
     async def wording(self, space: str, name: str) -> Wording:
         """The prompt, and whose it is. Raises Sorry("prompts.unknown") for a name that the file does not have."""
-        return self._wording(name, await self._settings.one(space, OWN + self._known(name)))
+        bundled = self._file.get(name)
+        return _wording(bundled, await self._settings.one(space, OWN + name))
 
     async def all(self, space: str) -> list[Wording]:
         """Every prompt, in the file's order."""
         own = await self._settings.under(space, OWN)
-        return [self._wording(name, own.get(name)) for name in self._file.names()]
+        return [_wording(self._file.get(name), own.get(name)) for name in self._file.names()]
 
     async def edit(self, space: str, name: str, given: str, author: str) -> PromptText:
         """Keep a space's own wording: YAML with `system`, `user` or both, or simply the text of `system`.
@@ -172,25 +178,21 @@ class Prompts:
         return made
 
     async def reset(self, space: str, name: str) -> bool:
-        """Back to the file's wording; whether there was another."""
-        return await self._settings.reset(space, OWN + self._known(name))
+        """Back to the file's wording; whether there was another. Raises Sorry for an unknown prompt."""
+        self._file.get(name)  # raises where there is none
+        return await self._settings.reset(space, OWN + name)
 
-    def _known(self, name: str) -> str:
-        names = self._file.names()
-        if name not in names:
-            raise Sorry("prompts.unknown", name=name[:60], names=", ".join(names))
-        return name
 
-    def _wording(self, name: str, own: SettingRow | None) -> Wording:
-        bundled = self._file.get(name)
-        if own is None:
-            return Wording(bundled)
-        told = parts(own.value)
-        made = _text(name, told.get("system", ""), told.get("user", ""))
-        if made.placeholders != bundled.placeholders:
-            _log.warning("a wording of %s has other placeholders than prompts.yml; using the file's", name)
-            return Wording(bundled, own, stale=True)
-        return Wording(made, own)
+def _wording(bundled: PromptText, own: SettingRow | None) -> Wording:
+    """The space's own, where it has one that still has the placeholders of the file's."""
+    if own is None:
+        return Wording(bundled)
+    told = parts(own.value)
+    made = _text(bundled.name, told.get("system", ""), told.get("user", ""))
+    if made.placeholders != bundled.placeholders:
+        _log.warning("a wording of %s has other placeholders than prompts.yml; using the file's", made.name)
+        return Wording(bundled, own, stale=True)
+    return Wording(made, own)
 
 
 def as_yaml(text: PromptText) -> str:

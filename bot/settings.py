@@ -47,11 +47,11 @@ class Settings:
 
     async def nearest(self, place: Place, person: str, name: str) -> list[SettingRow]:
         """Where it is set for this person in this place, the nearest first: that one holds."""
-        if name in LATELY:
-            rows = [row for row in await self._of(place.space) if row.name == name]
-        else:
-            rows = await self.kept.named(place.space, [name])
-        found = {row.scope: row for row in rows if row.of == of(row.scope, place, person)}
+        rows = await (self._of(place.space) if name in LATELY else self.kept.named(place.space, [name]))
+        found: dict[Scope, SettingRow] = {}
+        for row in rows:
+            if row.name == name and row.of == of(row.scope, place, person):
+                found[row.scope] = row
         return [found[scope] for scope in NEAREST if scope in found]
 
     async def set(self, place: Place, person: str, name: str, value: str, scope: Scope) -> None:

@@ -45,7 +45,8 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One row of the table. `plain` verbs take the plain text of a session of their work.
+    """One row of the table. `plain` verbs take the plain text of a session of their work, and open it; so does one that
+    `holds` the place.
 
     `ordered` runs of a place go one after another; `background` ones leave the prompt usable; `admin`
     ones change what the whole space shares, and are for its admins. `personal` ones tell a person of their own
@@ -65,6 +66,7 @@ class Verb:
     example: str
     ordered: bool = False
     plain: bool = False
+    holds: bool = False
     background: bool = False
     admin: bool = False
     personal: bool = False

@@ -71,17 +71,16 @@ class Words:
         sentence = self._section(section).get(name)
         if sentence is None:  # a test finds it first; a person still gets what is known
             return " ".join([key, *(f"{name}={value}" for name, value in values.items())])
-        return sentence.format_map(
-            _Values({name: _Value(self._said(value)) for name, value in values.items()})
-        )
+        shown = _Values()
+        for name, value in values.items():
+            shown[name] = _Value(self._reason(value) if isinstance(value, Exception) else value)
+        return sentence.format_map(shown)
 
-    def _said(self, value: object) -> object:
+    def _reason(self, error: Exception) -> object:
         """A value of a sentence may itself be one: the reason inside of a Sorry is a Sorry."""
-        if not isinstance(value, Exception):
-            return value
         from bot.events import Sorry  # its module's dataclasses would be a third of what --help costs
 
-        return self(value.key, **value.values) if isinstance(value, Sorry) else value
+        return self(error.key, **error.values) if isinstance(error, Sorry) else error
 
     def sentences(self) -> dict[str, str]:
         """Every key with its sentence, placeholders open."""

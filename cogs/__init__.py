@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from discord import app_commands
 
-from bot.adapters.discord.installed.connection import guard
+from bot.adapters.discord.installed.traffic import guard
 from bot.adapters.discord.received.commands import command, group, said
 from bot.commands import BARE, WORKS
-from cogs.free_chat import FreeChat
-from cogs.setup import Setup
+from cogs.own import FreeChat, Setup
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client

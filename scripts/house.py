@@ -1,6 +1,7 @@
 """How the house stands, in figures: what one cited answer passes through, how much code there is, circles of imports.
 
     .venv/bin/python -m scripts.house
+    .venv/bin/python -m scripts.house Slack     # which files and functions the answer on Slack passes (or Discord)
 
 Traces the bot as a user starts it, at a Discord and a Slack on loopback: the second answer after a start, from the
 question to its last words. Takes half a minute. What the figures should be is in docs/architecture.md.
@@ -40,6 +41,14 @@ def main() -> None:
     print(f"circles of imports, type imports included: {len(found)}")
     for circle in found:
         print("  " + ", ".join(sorted(circle)))
+
+
+def listed(platform: str) -> None:
+    """Print which functions one cited answer passes, by file."""
+    passed = asyncio.run(answered(platform))
+    for file in sorted({file for file, _ in passed}):
+        names = sorted(name for one, name in passed if one == file)
+        print(f"{file} ({len(names)})", *names, sep="\n    ")
 
 
 async def answered(platform: str) -> set[tuple[str, str]]:
@@ -174,7 +183,9 @@ def _module(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:] in (["Discord"], ["Slack"]):
+        listed(sys.argv[1])
+    elif len(sys.argv) > 1:
         traced(Path(sys.argv[1]), sys.argv[2:])
     else:
         main()

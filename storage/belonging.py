@@ -37,7 +37,8 @@ class Belongs:
     """`people` and `run`, a column, say whose rows they are.
 
     `goes_with` says when a run's rows go: as soon as the "run" is taken back, only with the "person" who asked, or
-    ("") never. `within` names the table with whose rows they go by themselves. `copies`: what they hold stands
+    ("") never; of those that stay, `blanked` are the columns which are emptied where a run of a person's is taken back.
+    `within` names the table with whose rows they go by themselves. `copies`: what they hold stands
     elsewhere, too, so that no export needs it. `to` says of rows that are nobody's whose they are: the "space"'s, the
     "platform"'s, the "process"'s, or those of a "cache" of what people wrote, without a name, which is emptied.
     """
@@ -45,6 +46,7 @@ class Belongs:
     people: tuple[Person, ...] = ()
     run: str = ""
     goes_with: Literal["run", "person", ""] = ""
+    blanked: tuple[str, ...] = ()
     within: str = ""
     copies: bool = False
     to: Literal["", "space", "platform", "process", "cache"] = ""

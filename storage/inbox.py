@@ -71,8 +71,8 @@ class Inbox:
         values = [{**asdict(row), "state": "received", "created_at": datetime.now(UTC)} for row in rows]
         new = self._db.insert(inbox).on_conflict_do_nothing(index_elements=["id"])
         async with self._db.write() as connection:
-            fresh = (await connection.execute(new.returning(inbox.c.id, inbox.c.seq), values)).all()
-            return {row.id: row.seq for row in sorted(fresh, key=lambda row: int(row.seq))}
+            fresh = await connection.execute(new.returning(inbox.c.seq, inbox.c.id), values)
+            return {id: seq for seq, id in sorted(map(tuple, fresh))}
 
     async def get(self, id: str) -> InboxRow | None:
         from storage.tables import inbox
@@ -98,8 +98,9 @@ class Inbox:
 
         changed = inbox.update().where(inbox.c.id == bindparam("of")).values(state=bindparam("to"))
         begun = changed.where(or_(*(inbox.c.state == one for one in UNFINISHED)))
-        running = [{"of": id, "to": state} for id, state in states.items() if state in UNFINISHED]
-        ended = [{"of": id, "to": state} for id, state in states.items() if state not in UNFINISHED]
+        running, ended = list[dict[str, str]](), list[dict[str, str]]()
+        for id, state in states.items():
+            (running if state in UNFINISHED else ended).append({"of": id, "to": state})
         async with self._db.write() as connection:
             for change, rows in ((begun, running), (changed, ended)):
                 if rows:

@@ -37,6 +37,11 @@ class Withdrawals:
                 if (declared := belonging(kept)).goes_with == "run":
                     its = (kept.c.space == space, kept.c[declared.run] == run)
                     await connection.execute(kept.delete().where(*its))
+                elif declared.blanked:  # what stays are the words of others, and of models
+                    its = (kept.c.space == space, kept.c[declared.run] == run)
+                    theirs = kept.c[declared.people[0].column] != ""
+                    emptied = dict.fromkeys(declared.blanked, "")
+                    await connection.execute(kept.update().where(*its, theirs).values(emptied))
             named = (
                 sessions.c.space == space,
                 sessions.c.platform == row.platform,

@@ -70,6 +70,7 @@ class Echo:
         yield Text(words(run.request.locale)("echo.said", text=run.request.text))
 '''
 ENGLISH = """[verbs]
+group_echo = "Says again what was said."
 echo_say = "Say it again."
 arg_greeting = "what to say"
 
@@ -78,13 +79,11 @@ group_echo = "echo"
 echo_say = "say"
 option_greeting = "greeting"
 
-[discord]
-group_echo = "Says again what was said."
-
 [echo]
 said = "You said: {text}"
 """
 PORTUGUESE = """[verbs]
+group_echo = "Diz de novo o que foi dito."
 echo_say = "Diz de novo."
 arg_greeting = "o que dizer"
 
@@ -92,9 +91,6 @@ arg_greeting = "o que dizer"
 group_echo = "eco"
 echo_say = "dizer"
 option_greeting = "saudacao"
-
-[discord]
-group_echo = "Diz de novo o que foi dito."
 
 [echo]
 said = "Você disse: {text}"
@@ -209,7 +205,7 @@ NAMED = {
     "bot/config/settings.py": {"council"},
     "bot/llm/registry.py": {"council"},
     "bot/doctor.py": {"council"},
-    # What `eval` measures.
+    # What `eval` measures, and commands of the command line alone.
     "bot/cli.py": {"library"},
     # Tables and columns of that name.
     "storage/tables.py": {"sessions", "settings"},

@@ -15,9 +15,9 @@ import pytest
 
 from bot import command_line, fence, prompts
 from bot.adapters import blocks, draft
+from bot.adapters.blocks import misleads
 from bot.adapters.discord.text import markdown as discord_markdown
 from bot.adapters.intake import quotation
-from bot.adapters.links import misleads
 from bot.adapters.slack.received import line
 from bot.adapters.slack.text import inline as slack_inline
 from bot.adapters.slack.text import markdown as slack_markdown

@@ -47,7 +47,7 @@ LAYERS = (
     ("bot.runs.order", "bot.patience", "storage"),
     ("bot.config", "bot.models"),
     ("bot.verb", "bot.config.settings", "bot.config.members", "bot.config.text"),
-    ("bot.words", "bot.events", "bot.speech"),
+    ("bot.words", "bot.events", "bot.speech", "bot.drawing"),
     ("bot.works.ALL",),
 )
 HOMES = {
@@ -125,6 +125,8 @@ def breaches(found: Iterator[tuple[str, str]]) -> list[str]:
             wrong.append(f"{module} imports {name}, which lies above it")
         elif under(module, ("storage",)) and under(name, ("bot", "cogs")):
             wrong.append(f"{module} imports {name}, but storage knows nothing of the bot")
+        elif under(module, ("cogs", "bot.adapters")) and under(name, ("bot.house",)):
+            wrong.append(f"{module} imports {name}, but an edge has App.records")
         elif (homes := HOMES.get(name.partition(".")[0])) and not under(module, homes):
             wrong.append(f"{module} imports {name}, which belongs in {' or '.join(homes)}")
     return wrong
@@ -138,6 +140,7 @@ def test_imports_run_one_way() -> None:
     ("module", "name"),
     [
         ("storage.inbox", "bot.events.Request"),
+        ("bot.adapters.intake", "bot.house.House"),
         ("bot.adapters.composer", "bot.adapters.discord.text.render.pages"),
         ("bot.adapters.slack.shown.home", "bot.adapters.slack.received.intake.Intake"),
         ("bot.works.rules.work", "bot.app.App"),
@@ -151,6 +154,12 @@ def test_imports_run_one_way() -> None:
 )
 def test_a_breach_is_seen(module: str, name: str) -> None:
     assert breaches(iter([(module, name)]))
+
+
+def test_no_edge_reaches_behind_the_app() -> None:
+    edges = [file for folder in ("cogs", "bot/adapters") for file in (ROOT / folder).rglob("*.py")]
+    assert edges
+    assert [file for file in edges if re.search(r"\bapp\._?house\b", file.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ import pytest
 
 from bot import commands
 from bot.app import App
-from bot.events import Answered, Changed, Event, Place, Run, Speak, Stage, Status, Text
+from bot.events import Answered, Changed, Event, Place, Run, Sorry, Speak, Stage, Status, Text
 from bot.verb import Verb
+from storage.faults import StorageFault
 from tests.fakes.house import Recorder, Script, asked, open_scripted
 
 LATER = Verb("rules", "later", "verbs.rules_ask", "", inner=True)
@@ -21,7 +22,7 @@ LATER = Verb("rules", "later", "verbs.rules_ask", "", inner=True)
 
 @pytest.fixture(autouse=True)
 def an_inner_verb(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "ALL_VERBS", (*commands.ALL_VERBS, LATER))
+    monkeypatch.setattr(commands, "ROWS", {**commands.ROWS, (LATER.work, LATER.name): LATER})
 
 
 @pytest.fixture
@@ -137,6 +138,7 @@ def begetting(bell: Bell, *, line: str = "") -> dict[str, Script]:
         await bell.go.wait()
 
     async def child(run: Run) -> AsyncGenerator[Event, None]:
+        yield Status("at work")
         key = str(run.request.options["key"])
         await run.step("begun", lambda: bell.ring(f"begun {key}"), str)
         await bell.go.wait()
@@ -157,7 +159,7 @@ async def test_a_run_begins_others_which_nobody_waits_for(tmp_path: Path, record
         assert await app.stop(asked("x", "").place) == 0
         bell.go.set()
         await bell.until("begun a", "begun b", "done a", "done b")
-        children = [row.id for row in await app.house.inbox.children("local", "one")]
+        children = [row.id for row in await app.house.records.inbox.children("local", "one")]
         assert {await app.ended(child) for child in children} == {"done"}
     assert [recorder.events[child] for child in children] == [[], [Stage("late", "Later"), Text("after all")]]
     assert set(recorder.flushed) == {"one", "two", children[1]}, "a run that shows nothing leaves no message"
@@ -195,11 +197,11 @@ async def test_who_takes_back_a_question_takes_back_what_it_has_begun(
     async with running(tmp_path, recorder, **begetting(bell)) as app:
         await (await app.perform(asked("one", "parent"))).wait()
         await bell.until("begun a", "begun b")
-        children = await app.house.inbox.children("local", "one")
+        children = await app.house.records.inbox.children("local", "one")
         assert len(children) == 2
         assert all("child" in row.payload for row in children)
         assert await app.forget("local", "one")
-        kept = [await app.house.inbox.get(row.id) for row in children]
+        kept = [await app.house.records.inbox.get(row.id) for row in children]
         assert [row.state for row in kept if row is not None] == ["stopped"] * 2
         assert not any('"child"' in row.payload for row in kept if row is not None)
         bell.go.set()
@@ -260,7 +262,7 @@ async def test_plain_text_goes_on_where_the_work_began_even_while_that_waits(
     async with running(tmp_path, recorder, waiting=waiting) as app:
         assert await app.plain(place) == ("rules", "ask")
         ticket = await app.perform(asked("one", "waiting"))
-        session = await app.house.sessions.active("local", "terminal", "terminal", "t")
+        session = await app.house.records.sessions.active("local", "terminal", "terminal", "t")
         assert session is not None
         assert (session.work, session.title) == ("rules", "waiting")
         bell.go.set()
@@ -275,3 +277,20 @@ async def test_a_platform_says_where_an_answer_to_nobody_goes(tmp_path: Path, re
         assert app.origin(replace(place, platform="nowhere")) is None
         request = replace(asked("one", "hello"), place=place, origin=origin)
         assert await (await app.perform(request)).wait() == "done"
+
+
+async def test_a_question_whose_conversation_could_not_be_opened_holds_up_nobody(
+    tmp_path: Path, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object) -> None:
+        raise StorageFault("full")
+
+    async with running(tmp_path, recorder, hello=hello) as app:
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr("bot.app.held", full)
+            with pytest.raises(Sorry, match=r"storage\.full"):
+                await app.perform(asked("one", "hello"))
+        assert await app.ended("one") == "failed"
+        async with asyncio.timeout(60):
+            assert await (await app.perform(asked("two", "hello"))).wait() == "done"
+    assert "one" not in recorder.statuses

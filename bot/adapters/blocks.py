@@ -1,13 +1,16 @@
-"""What in a Markdown text belongs together: paragraphs with their lists, headings, tables, fenced code.
+"""What in a stranger's Markdown belongs together, and whether a link leads where its words say.
 
-Pure, and lossless: the blocks put together again are the text. Knows no platform.
+Pure. Blocks are lossless: put together again (paragraphs with their lists, headings, tables, fenced code) they are the
+text. Knows no platform.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
 from bot.readers.lines import opens_table
 
@@ -17,6 +20,15 @@ LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r"^((?:\s|>|[-*+](?=\s)|\d{1,9}[.)](?=\s)){0,40})(`{3,}|~{3,})([^\n`]*)$")
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:\s|$)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s")
+
+LINK = re.compile(
+    # Every repetition is bounded or cannot backtrack: the text is a stranger's.
+    r"!?\[(?P<label>[^\[\]\n]{0,300})\]\(\s{0,9}<?(?P<url>[^\s<>()]{1,1000}(?:\([^\s<>()]{0,300}\)[^\s<>()]{0,300})?)"
+    r">?(?P<title>\s{1,9}(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'))?\s{0,9}\)"
+)
+
+_HOST = re.compile(r"(?:[\w-]{1,63}\.){1,8}[^\W\d]{2,63}")
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u00ad"), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +103,17 @@ def _kind(line: str, following: str) -> Kind:
     if _HEADING.match(line):
         return "heading"
     return "table" if opens_table(line, following) else "text"
+
+
+def misleads(label: str, url: str) -> bool:
+    """Whether the label reads as one address, or as a citation, and the link leads to another place."""
+    said = unicodedata.normalize("NFKC", label.translate(_INVISIBLE)).lower()
+    if said.strip("[]() ").isdigit():
+        return True
+    try:
+        host = (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return True
+    return any(one[0].removeprefix("www.") != host for one in _HOST.finditer(said)) or (
+        "://" in said and host not in said
+    )

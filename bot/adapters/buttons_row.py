@@ -1,13 +1,24 @@
-"""Which buttons a page carries and what they say. Pure: what a press does is `buttons`' business."""
+"""Which buttons a page carries, what they say, and by what a press of one is known. Pure; knows not what it does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
-from bot.adapters import custom_ids
 from bot.adapters.draft import clean
 from bot.adapters.sheet import Facts, Sheet
+
+# What a custom_id looks like where it comes back; a run's id is 32 hexadecimal digits.
+RUN = r"(?P<run>[0-9a-f]{32})"
+STOP = rf"stop:{RUN}"
+RETRY = rf"retry:{RUN}"
+SOURCES = rf"sources:{RUN}"
+SOURCES_PAGE = rf"sources:{RUN}:(?P<page>\d{{1,3}})"
+SHARE = rf"share:{RUN}"
+CHOICE = rf"choice:{RUN}:(?P<n>\d{{1,3}})"
+FEEDBACK = rf"feedback:{RUN}:(?P<verdict>up|down)"
+MODAL = rf"modal:{RUN}"
 
 PER_ROW = 5
 """Buttons that an action row of Discord's holds (its documentation, "Action Row"); Slack's rows hold more."""
@@ -16,6 +27,19 @@ MOST_CHOICES = 10
 TAKEN = "✓"
 MOST_GROUPS = 4
 """A message of Discord's without layout has five rows; one is for the controls."""
+
+
+def custom_id(
+    does: Literal["stop", "retry", "sources", "share", "choice", "feedback", "modal"],
+    run: str,
+    *more: str | int,
+) -> str:
+    """What a button's custom_id says, at most 100 characters (Discord's limit).
+
+    `more`: of sources the page, counted from 0; of a choice its number, from 0 through all of the run's; of feedback
+    the verdict. A modal's `run` is the id that the request of the interaction which opened it would have had.
+    """
+    return ":".join((does, run, *map(str, more)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +91,7 @@ def offers(sheet: Sheet, run: str, most: int, size: Callable[[str], int] = len) 
             named = counted(named, sheet.counts.get(number, 0), most, size)
             taken = named if n == group.taken else taken
             if shown < MOST_CHOICES:
-                buttons.append(Button(custom_ids.choice(run, number), named, disabled=over))
+                buttons.append(Button(custom_id("choice", run, number), named, disabled=over))
                 shown += 1
             number += 1
         for at in range(0, len(buttons), PER_ROW):
@@ -80,20 +104,19 @@ def offers(sheet: Sheet, run: str, most: int, size: Callable[[str], int] = len) 
 def controls(sheet: Sheet, facts: Facts, *, more: bool) -> tuple[Button, ...]:
     """What can be done with the run. `more`: there are sources that the page has no room for."""
     say, run = facts.say, facts.run
-    sources = Button(custom_ids.sources(run), say("page.sources"), "📖")
+    sources = Button(custom_id("sources", run), say("page.sources"), "📖")
     if not facts.last:
         return (sources,) if more else ()
     if not facts.ended:
-        return (Button(custom_ids.stop(run), say("page.stop"), "⏹️"),)
+        return (Button(custom_id("stop", run), say("page.stop"), "⏹️"),)
     row = []
     if facts.retry:
-        row.append(Button(custom_ids.retry(run), say("page.retry"), "🔁"))
+        row.append(Button(custom_id("retry", run), say("page.retry"), "🔁"))
     if sheet.citations:
         row.append(sources)
     if facts.feedback:
-        row += [
-            Button(custom_ids.feedback(run, one), "", sign) for one, sign in (("up", "👍"), ("down", "👎"))
-        ]
+        row.append(Button(custom_id("feedback", run, "up"), "", "👍"))
+        row.append(Button(custom_id("feedback", run, "down"), "", "👎"))
     if facts.private and facts.ended != "failed":
-        row.append(Button(custom_ids.share(run), say(facts.share), "📣"))
+        row.append(Button(custom_id("share", run), say(facts.share), "📣"))
     return tuple(row)

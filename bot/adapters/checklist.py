@@ -11,7 +11,7 @@ from bot.words import Words
 
 if TYPE_CHECKING:
     from bot.config import Config
-    from bot.house import House
+    from storage.documents import Documents
 
 MARKS = {True: "✓", False: "✗", None: "–"}
 SHELVES = 5
@@ -34,10 +34,10 @@ def listed(checks: Sequence[Check], say: Words, *, well: str, broken: str) -> st
 
 
 async def books(
-    house: House, space: str, say: Words, *, none: str, escaped: Callable[[str], str] = str
+    documents: Documents, space: str, say: Words, *, none: str, escaped: Callable[[str], str] = str
 ) -> Check:
     """What the library holds; `none` is the key of the sentence that tells how to begin one."""
-    found = await house.documents.list(space)
+    found = await documents.list(space)
     if not found:
         return Check(False, say(none))
     shelves = list(dict.fromkeys(book.shelf for book in found))

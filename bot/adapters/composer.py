@@ -17,7 +17,7 @@ import json
 import logging
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Generic, assert_never
 
@@ -25,8 +25,7 @@ from bot import commands
 from bot.adapters import offered
 from bot.adapters.discreet import traced
 from bot.adapters.draft import rolled
-from bot.adapters.first_message import SHARED
-from bot.adapters.home import Home
+from bot.adapters.home import SHARED, Home
 from bot.adapters.message import Message
 from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.surface import AnyPage, Form, Gone, Later, Mark, Refused, Shut
@@ -142,8 +141,9 @@ class Composer(Generic[AnyPage]):
         else:
             await self._take(event)
         only = self._stages[0].sheet if len(self._stages) == 1 else None
-        failed = only is not None and only.key == FIRST and only.says == ["failed"]
-        if not failed and not self._home.alone:  # why it failed, and no more, concerns the asker alone
+        # Why it failed, where there is no more than that, concerns the asker alone.
+        failed = only is not None and only.failed and replace(only, failed="") == Sheet(FIRST, "")
+        if not failed and not self._home.alone:
             self._open_home()
 
     async def change(self, changed: Changed) -> None:
@@ -213,7 +213,7 @@ class Composer(Generic[AnyPage]):
             return
         self._stage = stage.key
         # No stage has opened yet, and nothing but a passing line is there.
-        waited = last is not None and last.sheet.key == FIRST and {*last.sheet.says} <= {"status", "notices"}
+        waited = last is not None and replace(last.sheet, status=None, notices=[]) == Sheet(FIRST, "")
         await self._keep_offers()
         key, number = stage.key, 2
         while key in self._keys:  # no two of a run are called the same, nor like what is ours

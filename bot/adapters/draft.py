@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from bot.adapters.blocks import LINE, blocks, fence
 from bot.readers.lines import opens_table
@@ -75,6 +76,16 @@ def title(text: str) -> str:
         return whole
     cut = whole.rfind(" ", TITLE_CHARS // 2, TITLE_CHARS)
     return whole[: cut if cut > 0 else TITLE_CHARS - 1].rstrip() + "…"
+
+
+def file_name(name: str, taken: set[str], unsafe: re.Pattern[str]) -> str:
+    """A file's name with nothing `unsafe` in it, none of those that are `taken`; it is taken from now on."""
+    path = PurePath(unsafe.sub("_", clean(name)).lstrip("._- ")[-80:].strip() or "file")
+    made, number = path.name, 2
+    while made in taken:
+        made, number = f"{path.stem}-{number}{path.suffix}", number + 1
+    taken.add(made)
+    return made
 
 
 def shortened(text: str, most: int, size: Size) -> str:
@@ -147,11 +158,8 @@ def pack(pieces: Iterable[Piece], limit: int, size: Size = len, divide: Divide |
                 part, used = [], 0
         part.append(piece)
         used += length + len(piece.gap)
-    return [_joined(one) for one in [*parts, part] if one]
-
-
-def _joined(part: list[Piece]) -> str:
-    return "".join(one.text + one.gap for one in part[:-1]) + part[-1].text
+    parts.append(part)
+    return ["".join(one.text + one.gap for one in part[:-1]) + part[-1].text for part in parts if part]
 
 
 def cut(block: str, limit: int, size: Size = len) -> list[str]:

@@ -1,16 +1,34 @@
-"""Where a run's messages stand: what a run needs of its place. Each platform has a home of its own.
+"""Where a run's messages stand: what a run needs of its place, what is done there beside its answer, and which of
+its messages a link to it leads to. Each platform has a home of its own.
 
 Knows no platform.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.surface import AnyPage, Form, Mark, PutPage, Shut, Surface
+from bot.adapters.surface import AnyPage, Form, Later, Mark, PutPage, Shut, Surface, SurfaceFault
+from bot.adapters.writer import BACKOFF_S, Rank, urgency
 from bot.events import Elsewhere, Link
+from bot.runs.requests import request_from_json
+from storage.faults import StorageFault
+
+if TYPE_CHECKING:
+    from bot.events import Request
+    from storage.inbox import Inbox
+    from storage.outbox import Outbox
+
+T = TypeVar("T")
+
+SHARED = "share:"
+"""What the outbox's key of a shared answer begins with."""
+
+_log = logging.getLogger(__name__)
 
 Amend = Callable[[Callable[[Sheet, int], AnyPage]], Awaitable[bool]]
 """Have the last message that can be edited show something else for good: the page that is made of its stage and of
@@ -91,3 +109,57 @@ class Home(Protocol[AnyPage]):
     def ended(self) -> None:
         """The run's last message has been written, or is late."""
         ...
+
+
+class Beside:
+    """Work that goes on beside a run's answer, which does not need it: what goes wrong with it goes to the log alone.
+
+    One run's. What is begun first is done first. `rank`: how much somebody waits for it, where that counts.
+    """
+
+    def __init__(self, run: str, rank: Rank | None = None) -> None:
+        self._run = run
+        self._rank = rank
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def do(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _quietly(self, work: Coroutine[Any, Any, object]) -> None:
+        if self._rank is not None:
+            urgency.set(self._rank)
+        try:
+            await work
+        except (SurfaceFault, StorageFault) as fault:
+            _log.info("run %s: something beside the answer was left out: %s", self._run, fault)
+
+
+async def patiently(call: Callable[[], Awaitable[T]]) -> T:
+    """Make the call again while the network or the platform is not up to it. Raises Later in the end."""
+    for wait in BACKOFF_S:
+        try:
+            return await call()
+        except Later:
+            await asyncio.sleep(wait)
+    return await call()
+
+
+async def first_message(
+    inbox: Inbox, outbox: Outbox, space: str, run: str, besides: Collection[str]
+) -> tuple[Request, str] | None:
+    """What the run was asked, and the message of its first stage; None where this space knows none.
+
+    `besides` are the outbox's keys of what is no stage. Raises StorageFault.
+    """
+    row = await inbox.get(run)
+    if row is None or row.space != space:
+        return None
+    stages = await outbox.stages(space, run)
+    first = next((one for one in stages if one not in besides and not one.startswith(SHARED)), None)
+    sent = await outbox.get(space, run, first) if first is not None else None
+    if sent is None or sent.message_id is None:
+        return None
+    return request_from_json(row.payload), sent.message_id

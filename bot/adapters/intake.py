@@ -1,22 +1,25 @@
 """From what a platform tells of to a request that App performs: what is the same wherever there are messages.
 
-Counts what a person asks for, refuses what is gone or somebody else's, finds out what plain text means. Knows no
-platform: each reads its events into these values, acknowledges them, and tells a person something alone.
+Counts what a person asks for, keeps a channel's messages in order, refuses what is gone or somebody else's, finds out
+what plain text means. Knows no platform: each reads its events into these values, acknowledges them, and tells a person
+something alone.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakValueDictionary
 
 from bot import commands
-from bot.adapters.cooldown import ASKS, LOOKS, SLIPS, Cooldowns
 from bot.adapters.draft import clean, title
 from bot.command_line import Parsed, parse
 from bot.commands import FOLLOW_UP, NAME_FILES
@@ -40,9 +43,18 @@ QUOTED_CHARS = 1_500
 RUN_DIGITS = 8
 """Of a run's id, as people are told it: enough to find it in the log."""
 
+ASKS = 6
+"""Of what takes a model or a book's length."""
+LOOKS = 20
+"""Of what is done at once, such as dice: a fight needs many."""
+SLIPS = 3
+"""Of sentences under a message that was no request, or one too many."""
+SECONDS = 30.0
+PEOPLE = 4_096
+"""How many people's counts are kept before those that no longer hold anybody up are dropped."""
+
 _READS_FILES = re.compile(r"/\s*((library\s+)?add|(rules\s+)?ask)\b", re.IGNORECASE)
 _UNSAFE = re.compile(r"[^\w.-]")
-
 
 _log = logging.getLogger(__name__)
 
@@ -146,9 +158,60 @@ class Unfinished:
 
 
 def unfinished(kept: str) -> Unfinished:
-    """What `Unfinished.kept` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+    """What `Unfinished.kept` wrote, also an earlier release's. Raises ValueError or TypeError for anything else."""
     tree = json.loads(kept)
-    return Unfinished(**tree | {"files": tuple(File(**one) for one in tree["files"])})
+    return Unfinished(**tree | {"files": tuple(File(**file) for file in tree.get("files", ()))})
+
+
+@dataclass(slots=True)
+class _Count:
+    began: float
+    taken: int = 0
+
+
+class Cooldowns:
+    """`clock` gives seconds; tests bring their own."""
+
+    def __init__(
+        self, requests: int, seconds: float = SECONDS, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._requests = requests
+        self._seconds = seconds
+        self._clock = clock
+        self._counts: dict[tuple[str, Hashable], _Count] = {}
+
+    def take(self, space: str, user: Hashable) -> float:
+        """Count one request; the seconds to wait where it is one too many, else 0."""
+        now, who = self._clock(), (space, user)
+        if len(self._counts) >= PEOPLE:
+            self._counts = {
+                one: count for one, count in self._counts.items() if now < count.began + self._seconds
+            }
+        count = self._counts.get(who)
+        if count is None or now >= count.began + self._seconds:
+            count = self._counts[who] = _Count(now)
+        if count.taken == self._requests:
+            return count.began + self._seconds - now
+        count.taken += 1
+        return 0.0
+
+
+class Turns:
+    """One line per channel, for as long as somebody stands in it: what happens to its messages happens in the order
+    in which the platform tells of it. The storage, which is asked about each before it is kept, answers in any.
+    """
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, channel: Hashable) -> asyncio.Lock:
+        """Whoever enters it first goes first."""
+        return self._locks.setdefault(channel, asyncio.Lock())
+
+    async def after(self, channel: Hashable) -> None:
+        """Wait until those who have come by now are through."""
+        async with self.of(channel):
+            pass
 
 
 class Intake:
@@ -180,16 +243,16 @@ class Intake:
 
     async def held(self, here: Spot) -> ThreadRow | None:
         """What the bot holds in the thread that this is, which is called as it was opened. Raises StorageFault."""
-        return await self.app.house.threads.held(here.space, here.real) if here.real else None
+        return await self.app.records.threads.held(here.space, here.real) if here.real else None
 
     async def gone(self, place: Place, real: str) -> None:
         """A thread is no more: its conversation goes to the archive, and what still runs there stops. Raises Sorry."""
         await self.app.stop(place)
-        house, at = self.app.house, (place.space, place.platform, place.channel, place.thread)
+        records, at = self.app.records, (place.space, place.platform, place.channel, place.thread)
         with in_words():
-            if session := await house.sessions.active(*at):
-                await house.owned.archive(place.space, session.author_id, session.id)
-            await house.threads.forget(place.space, real)
+            if session := await records.sessions.active(*at):
+                await records.owned.archive(place.space, session.author_id, session.id)
+            await records.threads.forget(place.space, real)
 
     async def meant(self, parsed: Parsed, files: tuple[File, ...], place: Place) -> Asked:
         """What a message asks for: plain text goes to the work of the place's session. Raises Sorry."""
@@ -216,11 +279,11 @@ class Intake:
 
     async def sweep(self) -> None:
         """Forget windows that nobody will send any more."""
-        await self.app.house.offers.sweep(WINDOW, KEPT)
+        await self.app.records.offers.sweep(WINDOW, KEPT)
 
     async def wording(self, here: Spot, prompt: str) -> str:
         """Today's text of a prompt, to be changed in a window. Raises Sorry."""
-        return as_yaml((await self.app.house.prompts.wording(here.space, prompt)).text)
+        return as_yaml((await self.app.wording(here.space, prompt)).text)
 
     async def keep(self, here: Spot, event: str, asked: Unfinished, *, admin: bool) -> str:
         """Keep what a window will complete: the id by which it comes back. Raises Sorry.
@@ -232,12 +295,12 @@ class Intake:
         self.count(here)
         window = event_id(self._platform, here.space, event)
         kept = replace(asked, author=str(here.user)).kept()
-        await self.app.house.offers.keep(here.space, window, WINDOW, [kept], author_id=str(here.user))
+        await self.app.records.offers.keep(here.space, window, WINDOW, [kept], author_id=str(here.user))
         return window
 
     async def kept(self, here: Spot, window: str) -> Unfinished | None:
         """What a window of this person's completes; None where that is gone."""
-        kept = await self.app.house.offers.get(here.space, window, WINDOW, 0)
+        kept = await self.app.records.offers.get(here.space, window, WINDOW, 0)
         asked = unfinished(kept) if kept is not None else None
         return asked if asked is not None and asked.author == str(here.user) else None
 

@@ -36,12 +36,6 @@ class Sheet:
     growing: bool = True
     replaces: bool = False
 
-    @property
-    def says(self) -> list[str]:
-        """What has been put on it, by the names of its fields."""
-        lasting = ("text", "notices", "citations", "choices", "links", "files", "failed", "status")
-        return [name for name in lasting if getattr(self, name)]
-
 
 @dataclass(frozen=True, slots=True)
 class Facts:

@@ -61,13 +61,13 @@ class Statement(NamedTuple):
     terms: frozenset[str]
 
 
+@dataclass(frozen=True)
 class Source:
     """A passage as statements are checked against it; `heading` says what it is about."""
 
-    def __init__(self, text: str, heading: str, terms: Terms) -> None:
-        self.text = text
-        self._heading = heading
-        self._terms = terms
+    text: str
+    heading: str
+    terms: Terms
 
     @cached_property
     def verbatim(self) -> Verbatim:
@@ -80,18 +80,21 @@ class Source:
         return max(counts, key=counts.__getitem__)
 
     @cached_property
-    def _sentences(self) -> list[tuple[str, frozenset[str]]]:
-        return [(sentence, frozenset(self._terms(sentence))) for sentence in sentences(self.text)]
+    def _sentences(self) -> dict[str, frozenset[str]]:
+        """Each with its content words."""
+        return {sentence: frozenset(self.terms(sentence)) for sentence in sentences(self.text)}
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        return frozenset(self._terms(self._heading)).union(*(known for _, known in self._sentences))
+        return frozenset(self.terms(self.heading)).union(*self._sentences.values())
 
     def quote(self, wanted: Set[str]) -> str | None:
         """The sentence that shares most of the `wanted` terms; None where the passage has too few of them."""
         if not wanted or len(wanted & self._known) < min(SHARED, len(wanted)):
             return None
-        scored = [(len(wanted & known), -len(sentence), sentence) for sentence, known in self._sentences]
+        scored = [
+            (len(wanted & known), -len(sentence), sentence) for sentence, known in self._sentences.items()
+        ]
         shared, _, quote = max(scored, default=(0, 0, ""))
         return quote if shared else None
 
@@ -136,17 +139,10 @@ class CitationGate:
         self.unborne: list[str] = []
         """The statements that have lost their markers, in order."""
 
-    def feed(self, text: str) -> str:
-        """What may be shown now; an unfinished marker is held back until it is closed."""
-        return self._pass_on(self._scanner.feed(text))
-
-    def finish(self) -> str:
-        """The rest, at the end of the answer."""
-        return self._pass_on(self._scanner.feed("", last=True))
-
-    def _pass_on(self, parts: Sequence[str | Marker]) -> str:
+    def feed(self, text: str, *, last: bool = False) -> str:
+        """What may be shown now; an unfinished marker is held back until it is closed, or no more comes."""
         shown = []
-        for part in parts:
+        for part in self._scanner.feed(text, last=last):
             if isinstance(part, str):
                 self._add(part)
                 shown.append(part)
@@ -156,6 +152,10 @@ class CitationGate:
                 self._add("?")
                 shown.append("?")
         return "".join(shown)
+
+    def finish(self) -> str:
+        """The rest, at the end of the answer."""
+        return self.feed("", last=True)
 
     def _add(self, text: str) -> None:
         self._tail = (self._tail + text)[-TAIL_CHARS:]

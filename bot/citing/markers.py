@@ -90,7 +90,7 @@ class Scanner:
         if not last and cut > start and text[cut - 1].isspace():
             cut -= 1  # it goes with a marker that is taken out
         self._held = text[cut:]
-        return [part for part in [*parts, text[start:cut]] if part]
+        return list(filter(None, [*parts, text[start:cut]]))
 
 
 def is_begun(text: str) -> bool:

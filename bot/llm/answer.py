@@ -59,11 +59,6 @@ class Answer:
     def text(self) -> str:
         return "".join(self._pieces)
 
-    @property
-    def whole(self) -> bool:
-        """Whether there is something to hand on."""
-        return bool(self.text or self.calls)
-
     def begin(self, input_tokens: int) -> None:
         """The service has taken a request on: from here its `input_tokens` (estimated) are spent."""
         self.begun = True
@@ -82,7 +77,7 @@ class Answer:
         """
         self.events += 1
         try:
-            shown = [text for text in self.read(event) if text]
+            shown = list(filter(None, self.read(event)))
         except RecursionError:
             raise FaultError("server", "the answer cannot be read") from None
         if self._chars >= self._cap or self._hidden >= self._cap * HIDDEN:

@@ -314,8 +314,7 @@ class Resting:
     def among(self, chain: Iterable[str]) -> dict[str, str]:
         """Those of `chain` that rest now, and why."""
         now = self._clock()
-        rests = {named: self._rests[named] for named in chain if named in self._rests}
-        return {named: why for named, (until, why) in rests.items() if until > now}
+        return {named: self._rests[named][1] for named in chain if self._rests.get(named, (now,))[0] > now}
 
     def failed(self, named: str, error: Sorry) -> str:
         """Let a model rest for what it failed with; gives the fault's name."""

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 
-def client_of(sdk: Any, http: Any, base_url: str | None, key: str | None) -> AsyncOpenAI:
-    """Without retries of its own. Without a key it sends none, where `headers` go along."""
+def client_of(
+    sdk: Any, http: Any, base_url: str | None, key: str | None
+) -> tuple[AsyncOpenAI, dict[str, Any]]:
+    """Without retries of its own; and what each call takes as `extra_headers`, so that without a key none is sent."""
     # The SDK looks into httpx wherever somebody has begun to load it, as Chroma does in a thread: half of it would
     # fail the call. This waits until all of it is there.
     importlib.import_module("httpx")
@@ -31,9 +33,4 @@ def client_of(sdk: Any, http: Any, base_url: str | None, key: str | None) -> Asy
     )
     client.organization = client.project = None
     client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold another key
-    return client
-
-
-def headers(sdk: Any, key: str | None) -> Any:
-    """What a call takes as `extra_headers`: a local server asks for no key."""
-    return None if key else {"Authorization": sdk.Omit()}
+    return client, {} if key else {"Authorization": sdk.Omit()}

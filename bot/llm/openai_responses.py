@@ -21,7 +21,7 @@ from bot.llm.base import Message, Meter, Prompt, Tool, ToolCall
 from bot.llm.faults import Complaint, FaultError, Manners, complaint
 from bot.llm.fields import call_id, characters, count, objects_of, part, text
 from bot.llm.json_answers import in_words
-from bot.llm.openai_client import client_of, headers
+from bot.llm.openai_client import client_of
 from bot.llm.service import Service
 
 if TYPE_CHECKING:
@@ -82,9 +82,10 @@ class Responses(Service):
     """Without a key, none is sent: a local server with this API asks for none."""
 
     sdk = "openai"
+    _headers: dict[str, Any]
 
     def _build(self, sdk: Any, http: Any) -> AsyncOpenAI:
-        client = client_of(sdk, http, self._base_url or ADDRESS, self._key)
+        client, self._headers = client_of(sdk, http, self._base_url or ADDRESS, self._key)
         _ = client.responses.with_raw_response  # imported on first use, so: here in the thread
         _ = client.responses.input_tokens
         return client
@@ -132,8 +133,10 @@ class Responses(Service):
     async def _send(self, client: AsyncOpenAI, sent: dict[str, Any], *, whole: bool) -> Any:
         import openai
 
-        call = client.responses.with_raw_response
-        answer = await call.create(stream=not whole, extra_headers=headers(openai, self._key), **_wire(sent))
+        call, wired = client.responses.with_raw_response, _wire(sent)
+        # As it is: where the input is an argument, the SDK looks through each item for names to translate.
+        talk = {"input": wired.pop("input")}
+        answer = await call.create(stream=not whole, extra_headers=self._headers, extra_body=talk, **wired)
         return answer.http_response.json() if whole else answer.parse(to=openai.AsyncStream[object])
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ResponsesAnswer:
@@ -149,14 +152,10 @@ class Responses(Service):
         return self._fault(ValueError(), complaint(0, error))
 
     async def _count(self, client: AsyncOpenAI, sent: dict[str, Any]) -> object:
-        import openai
-
         asked = {name: value for name, value in _wire(sent).items() if name in _COUNTED}
-        extra = headers(openai, self._key)
-        counted: object = (
-            await client.responses.input_tokens.count(extra_headers=extra, **asked)
-        ).input_tokens
-        return counted
+        counted = await client.responses.input_tokens.count(extra_headers=self._headers, **asked)
+        tokens: object = counted.input_tokens
+        return tokens
 
 
 def _wire(sent: dict[str, Any]) -> dict[str, Any]:

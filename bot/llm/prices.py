@@ -33,10 +33,32 @@ REMEMBERED = 500
 
 
 async def cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
-    """Dollars for `usage`. In a thread: reading the table the first time takes a quarter of a second."""
+    """Dollars for `usage`: what the service says it took, which is more than any table knows; else by the table.
+
+    In a thread: reading the table the first time takes a quarter of a second.
+    """
+    if usage.cost_usd is not None:
+        return Decimal(str(usage.cost_usd))
     if provider.kind == "demo":
         return FREE
     return await asyncio.to_thread(_cost, provider, model, usage)
+
+
+async def window(provider: ProviderConfig, model: str) -> int | None:
+    """How many tokens the model takes, prompt and answer together; None where the table does not know it."""
+    return None if provider.kind == "demo" else await asyncio.to_thread(_window, provider, model)
+
+
+def _window(provider: ProviderConfig, model: str) -> int | None:
+    from genai_prices import Usage as Priced
+    from genai_prices import calc_price
+
+    for place in _places(provider):
+        try:
+            return calc_price(Priced(), model, **place).model.context_window  # type: ignore[call-overload, no-any-return]
+        except (LookupError, ValueError):
+            continue
+    return None
 
 
 def _cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
@@ -50,18 +72,23 @@ def _cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
         cache_write_tokens=usage.cache_write_tokens,
         output_tokens=usage.output_tokens,
     )
+    for place in _places(provider):
+        try:
+            return calc_price(used, model, **place).total_price  # type: ignore[call-overload, no-any-return]
+        except (LookupError, ValueError):
+            continue
+    return None
+
+
+def _places(provider: ProviderConfig) -> list[dict[str, str]]:
+    """Where the table is to look for its models, in order."""
     places: list[dict[str, str]] = []
     if provider.base_url is not None:
         places.append({"provider_api_url": provider.base_url})
     if provider.kind != "openai-compatible":
         # At another address it is a proxy in front of the service whose interface it has.
         places.append({"provider_id": provider.kind})
-    for place in places:
-        try:
-            return calc_price(used, model, **place).total_price  # type: ignore[call-overload, no-any-return]
-        except (LookupError, ValueError):
-            continue
-    return None
+    return places
 
 
 class CacheWatch:

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bot import fence
@@ -92,6 +93,18 @@ class Models:
     async def price(self, named: str, usage: Usage) -> Decimal | None:
         """Dollars for `usage` of "provider:model"; None where the price is not known. Raises as `can`."""
         return await prices.cost(self._settings("council", named), members.parse(named).short, usage)
+
+    async def window(self, role: str) -> int | None:
+        """How many tokens the first that would play the role takes, prompt and answer together; None: not known."""
+        named = self.describe(role)
+        if named is None:
+            return None
+        settings = self._settings(role, named)
+        if settings.kind == "demo":
+            from bot.llm.demo import CONTEXT
+
+            return CONTEXT
+        return await prices.window(settings, members.parse(named).short)
 
     def _can(self, role: str, named: str) -> Capabilities:
         settings = self._settings(role, named)
@@ -194,14 +207,13 @@ class Models:
         chain = self._roles.chain(role)
         if not chain:
             raise Sorry("config.role_empty", role=role)
-        can = {named: self._can(role, named) for named in chain}
-        first = can[chain[0]]
-        return [
-            named
-            for named in chain
-            if (can[named].cites or not first.cites)
-            and (can[named].tools or not (first.tools and prompt.tools))
-        ]
+        first = self._can(role, chain[0])
+        able = []
+        for named in chain:
+            can = self._can(role, named)
+            if (can.cites or not first.cites) and (can.tools or not (first.tools and prompt.tools)):
+                able.append(named)
+        return able
 
     async def _whole(self, run: Run, role: str, step: str, prompt: Prompt) -> Completion:
         return await _last(run.stream(step, lambda: self._tried(run, role, step, prompt, shown=False)))
@@ -218,9 +230,13 @@ class Models:
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask one model after the other until one answers; `shown`: pass its text on as it comes."""
         chain = chain or self._chain(role, prompt)
+        resting = self._resting.among(chain)
+        # Whoever began a tool loop goes on with it: only that model understands its own blocks.
+        own = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
+        order = sorted(chain, key=lambda named: (named not in own, named in resting))
+        # Why each of those was not asked, or asked in vain.
+        passed = {named: why for named, why in resting.items() if named != order[0]}
         failed: dict[str, Sorry] = {}
-        order, resting = self._order(chain, prompt)
-        passed = dict(resting)
         for attempt, named in enumerate(order, 1):
             key = step if attempt == 1 else f"{step}-{attempt}"
             begun = answered = False
@@ -266,11 +282,7 @@ class Models:
             pieces = provider.stream(model, sent, meter)
             return gen_ai.called(pieces, role, settings, model, sent, meter)
 
-        async def price(usage: Usage) -> Decimal | None:
-            # What the service says it took is more than any table knows.
-            said = usage.cost_usd
-            return Decimal(str(said)) if said is not None else await prices.cost(settings, model, usage)
-
+        price = partial(prices.cost, settings, model)
         async with aclosing(self._budget.paid(run, key, seat.model, sent, ask, price)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):
@@ -279,14 +291,6 @@ class Models:
                     yield replace(piece, raw=mine, unseen=unseen or piece.unseen)
                 else:
                     yield piece
-
-    def _order(self, chain: Sequence[str], prompt: Prompt) -> tuple[list[str], dict[str, str]]:
-        """The chain as it is tried now, and those of it that wait because of what they failed with."""
-        resting = self._resting.among(chain)
-        # Whoever began a tool loop goes on with it: only that model understands its own blocks.
-        begun = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
-        order = sorted(chain, key=lambda named: (named not in begun, named in resting))
-        return order, {named: why for named, why in resting.items() if named != order[0]}
 
 
 async def _last(asked: AsyncGenerator[str | Completion, None]) -> Completion:

@@ -14,6 +14,7 @@ import logging
 import random
 import traceback
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Set
 from dataclasses import replace
 from types import FrameType
@@ -66,7 +67,7 @@ class Service:
         self._retries = retries
         self._sleep = sleep
         self._capabilities = capabilities or Capabilities()
-        self._manners: dict[str, Manners] = {}
+        self._manners: defaultdict[str, Manners] = defaultdict(self._new_manners)
         self._unread: dict[str, str] = {}
         """Turns whose thoughts a model does not read again, and by what name those are left out."""
         self._client: Any = None
@@ -101,7 +102,7 @@ class Service:
 
     async def count(self, model: str, prompt: Prompt) -> int | None:
         """See Provider.count. One try: a count is not worth waiting for."""
-        manners = self._manners.setdefault(model, self._new_manners())
+        manners = self._manners[model]
         sent = manners.fit(self._request(model, prompt, manners.left_out))
         try:
             client = await self._open()
@@ -184,7 +185,7 @@ class Service:
             attempt += 1
             await self._sleep(wait)
         completion = answer.completion()
-        if not answer.whole and completion.finish in ("end", "length"):
+        if not (answer.text or answer.calls) and completion.finish in ("end", "length"):
             raise ModelError("empty", label, completion.finish, partial=completion)
         yield completion
 
@@ -222,7 +223,7 @@ class Service:
     async def _ask(self, model: str, prompt: Prompt, deadlines: Deadlines, *, whole: bool) -> Any:
         """The stream, or the whole answer, minding refused parameters. Raises FaultError."""
         client = await self._open()
-        manners = self._manners.setdefault(model, self._new_manners())
+        manners = self._manners[model]
         # Thoughts that were refused once are not sent again, in whatever talk they come; others are.
         talk = [f"{model} {hash(message.raw)}" for message in prompt.messages if message.raw]
         once: dict[str, Any] = {self._unread[one]: None for one in talk if one in self._unread}

@@ -62,7 +62,8 @@ class Thoughts:
             if self._closing:
                 at = self._think(text, at, thought)
                 continue
-            start = _end_of_blanks(text, at)
+            blanks = _BLANKS.match(text, at)
+            start = blanks.end() if blanks else at
             if self.found:  # blanks after thoughts begin no answer
                 thought.append(text[at:start])
                 at = start
@@ -132,11 +133,6 @@ class Thoughts:
             self.unopened, self._doubted = True, None
         self._closing = ""
         return end.end()
-
-
-def _end_of_blanks(text: str, at: int) -> int:
-    found = _BLANKS.match(text, at)
-    return found.end() if found else at
 
 
 def _may_be_tag(words: str) -> bool:

@@ -24,6 +24,7 @@ class Embedding:
 
     def __init__(self, config: Config) -> None:
         self._config = config
+        self.wanted = config.embedding.model != "none"
         self._loading = asyncio.Lock()
         self._loaded = False
         self._embedder: Embedder | None = None
@@ -32,10 +33,6 @@ class Embedding:
         """How the model of a name is loaded; blocking. Raises Sorry."""
         self.missing: Sorry | None = None
         """Why there is no embedder although one is configured; None when all is well, or none is wanted."""
-
-    @property
-    def wanted(self) -> bool:
-        return self._config.embedding.model != "none"
 
     async def maker(self, name: str | None) -> Embedder | None:
         """The embedder of a shelf whose vectors `name` made: its questions need the same.

@@ -49,16 +49,6 @@ class Stretch:
     start: int
     end: int
 
-    @property
-    def head(self) -> int:
-        """The characters of `text` that stand before those of the document."""
-        return len(self.text) - (self.end - self.start)
-
-
-def stretch(row: PassageRow) -> Stretch:
-    """A passage as it is."""
-    return Stretch(row, row.chunk.text, row.chunk.start, row.chunk.end)
-
 
 async def grown(passages: Rows, space: str, rows: Sequence[PassageRow], parent_chars: int) -> list[Stretch]:
     """Each passage grown within its section to at most `parent_chars` characters.
@@ -82,5 +72,7 @@ async def grown(passages: Rows, space: str, rows: Sequence[PassageRow], parent_c
         taken.update(one.id for one in near if start <= one.start and one.end <= end)
         wide = (start, end) != (chunk.start, chunk.end)
         text = await passages.span(space, chunk.document_id, start, end) if wide else None
-        found.append(stretch(row) if text is None else Stretch(row, text, start, end))
+        if text is None:
+            text, start, end = chunk.text, chunk.start, chunk.end
+        found.append(Stretch(row, text, start, end))
     return found

@@ -16,7 +16,7 @@ from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
 from bot.retrieval.editions import SEE_ALSO, Current, Editions, OpenShelf, Pinned
 from bot.retrieval.found import Book, Found, Passage, SectionText
-from bot.retrieval.grow import NAME_CHARS, Rows, Stretch, grown, stretch
+from bot.retrieval.grow import NAME_CHARS, Rows, Stretch, grown
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
 from bot.retrieval.ranking import Hit, Options, Ranked, varied
@@ -127,9 +127,9 @@ class Library:
             notices: list[str] = []
             ranked = await self._ranked(space, shelf, opened, question, candidates, notices, lookup=lookup)
             rows = await self._passages.get(space, [hit.chunk_id for hit in ranked.hits])
-            if all(hit.chunk_id in rows for hit in ranked.hits):
+            hits = [hit for hit in ranked.hits if hit.chunk_id in rows]
+            if len(hits) == len(ranked.hits):
                 break  # else a book was removed a moment ago
-        hits = [hit for hit in ranked.hits if hit.chunk_id in rows]
         if second_look:
             texts = {name: f"{_heading(row)}\n{row.chunk.text}" for name, row in rows.items()}
             there = replace(ranked, hits=tuple(hits))
@@ -192,7 +192,7 @@ class Library:
         scores = {hit.chunk_id: hit.score for hit in hits}
         there = [rows[hit.chunk_id] for hit in hits]
         if width <= self._settings.child_chars:
-            found = [stretch(row) for row in there]
+            found = [Stretch(row, row.chunk.text, row.chunk.start, row.chunk.end) for row in there]
         else:
             found = await grown(self._passages, space, there, width)
         spans = [(one.row.chunk.document_id, one.start, one.end) for one in found]
@@ -269,19 +269,24 @@ class Library:
 def _passage(found: Stretch, score: float, turns: Sequence[tuple[int, int]]) -> Passage:
     """`turns`: where pages begin in its document, (start, number), at least within it."""
     row = found.row
-    within = [(start, page) for start, page in turns if found.start < start < found.end]
-    # Its chunk's page is known; it may have grown over pages before that.
-    before = sum(start <= row.chunk.start for start, _ in within)
+    # A table's repeated heading may stand before the document's own characters.
+    shift = len(found.text) - found.end
+    within, before = list[tuple[int, int]](), 0
+    for start, page in turns:
+        if found.start < start < found.end:
+            within.append((start + shift, page))
+            before += start <= row.chunk.start
     return Passage(
         chunk=row.chunk.id,
         document=row.chunk.document_id,
         source=row.source,
         title=row.title,
         heading=_heading(row),
+        # Its chunk's page is known; it may have grown over pages before that.
         page=None if row.page is None else row.page - before,
         text=found.text,
         score=score,
-        turns=tuple((found.head + start - found.start, page) for start, page in within),
+        turns=tuple(within),
     )
 
 

@@ -25,7 +25,6 @@ class Options:
 
     k: int = 12
     lookup: bool = True
-    documents: frozenset[str] | None = None  # only these
     model_languages: frozenset[str] | None = None  # the dense model's; None = all
     hops: int = 1  # titles named in the best passages are followed this often
     thresholds: Thresholds | None = None  # None = those of docs/retrieval.md

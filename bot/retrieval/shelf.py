@@ -6,7 +6,7 @@ Holds numbers and titles, no passage's text. Knows no storage and no model: vect
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -94,10 +94,6 @@ class Shelf:
         # A heading's name alone answers no question, though it is named in it.
         self._told = np.where(self._postings.hollow, np.float32(_HOLLOW), np.float32(1))
 
-    def chunk_id(self, number: int) -> str:
-        document = int(self._document_of[number])
-        return f"{self._documents[document][0]}:{number - int(self._first[document])}"
-
     def _chunk_number(self, chunk_id: str) -> int | None:
         document, _, ordinal = chunk_id.rpartition(":")
         at = self._number.get(document)
@@ -162,20 +158,18 @@ class Shelf:
             language = detect_question(query, self.languages)
         if not self.size or not query.strip():
             return Ranked((), False, language, Evidence())
-        allowed = self._allowed(options)
         asked = question_terms(query, language, self.languages, self._postings)
-        titles = [match for match in self._titles.lookup(query) if self._allows(match, options)]
+        titles = self._titles.lookup(query)
         # A short name that no heading bears: its text stands beside where it is mentioned.
         neighbours = options.neighbour_weight if asked.name and not titles else 0.0
-        lexical = self._lexical(asked.weights, options, neighbours) * allowed
+        lexical = self._lexical(asked.weights, options, neighbours)
         if not asked.name:
             lexical *= self._told
-        cosines = self._votes(dense, language, options, allowed)
+        cosines = self._votes(dense, language, options)
         scores = fused(lexical, cosines, options.dense_weight)
         by: dict[int, str] = {}
         if options.hops and len(asked.asked) > 2:
             scores, followed = self._bridged(scores, asked, options.bridge_weight)
-            scores *= allowed
             by.update(dict.fromkeys(followed, "bridge"))
         if not options.lookup:
             titles = []
@@ -187,8 +181,8 @@ class Shelf:
         by.update((number, kind) for number, kind in first.items())
         ranked = self._in_order(list(dict.fromkeys([*first, *order]))[: options.k], first)
         top = float(scores[order[0]]) if order else 1.0
-        worth = sorted((1.0 + top if n in first else float(scores[n]) for n in ranked), reverse=True)
-        hits = tuple(self._hit(n, score, by.get(n, "search")) for n, score in zip(ranked, worth, strict=True))
+        worth = {n: 1.0 + top if n in first else float(scores[n]) for n in ranked}
+        hits = self._hits(ranked, sorted(worth.values(), reverse=True), by)
         told = Evidence(
             title=self._named(titles),
             size=self.size,
@@ -204,7 +198,7 @@ class Shelf:
             near = cosines if cosines is None or asked.foreign else cosines[strange]
             weighed.append(self._weighed(told, asked.abroad.asked, strange, near, options))
         sure = [one for one in weighed if confident(one, options.thresholds, options.likeness)]
-        return Ranked(hits, bool(sure), language, (sure or weighed)[0])
+        return Ranked(tuple(hits), bool(sure), language, (sure or weighed)[0])
 
     def _named(self, titles: Sequence[Match]) -> bool:
         """Whether one of the titles looked up names what it heads: "Introduction" does not, nor one that many bear."""
@@ -233,20 +227,14 @@ class Shelf:
             likeness = float(cosines.max())
         return replace(told, share=share, worth=worth, words=len(asked), likeness=likeness)
 
-    def _hit(self, number: int, score: float, by: str) -> Hit:
-        document, section, _, _ = self._sections[int(self._section_of[number])]
-        return Hit(self.chunk_id(number), self._documents[document][0], section, score, by)
-
-    def _allowed(self, options: Options) -> Floats:
-        import numpy as np
-
-        if options.documents is None:
-            return np.ones(self.size, dtype=np.float32)
-        wanted = np.array([one[0] in options.documents for one in self._documents], dtype=np.float32)
-        return wanted[self._document_of]
-
-    def _allows(self, match: Match, options: Options) -> bool:
-        return options.documents is None or self._found(match).document_id in options.documents
+    def _hits(self, numbers: Sequence[int], scores: Sequence[float], by: Mapping[int, str]) -> list[Hit]:
+        hits = []
+        for number, score in zip(numbers, scores, strict=True):
+            document, section, _, _ = self._sections[int(self._section_of[number])]
+            id = self._documents[document][0]
+            why = by.get(number, "search")
+            hits.append(Hit(f"{id}:{number - int(self._first[document])}", id, section, score, why))
+        return hits
 
     def _lexical(self, weights: dict[int, float], options: Options, neighbour_weight: float) -> Floats:
         scores = self._postings.bm25(
@@ -268,7 +256,6 @@ class Shelf:
         dense: Sequence[tuple[str, float]] | None,
         language: str | None,
         options: Options,
-        allowed: Floats,
     ) -> Floats | None:
         """Cosines by chunk (0 = not among the nearest), or None where no vote counts."""
         import numpy as np
@@ -278,9 +265,7 @@ class Shelf:
         made = np.zeros(self.size, dtype=np.float32)
         for chunk_id, cosine in dense:
             number = self._chunk_number(chunk_id)
-            if number is None or not allowed[number]:
-                continue
-            if may_vote(options.model_languages, language, self._language(number)):
+            if number is not None and may_vote(options.model_languages, language, self._language(number)):
                 made[number] = cosine
         return made if made.any() else None
 
@@ -333,13 +318,15 @@ class Shelf:
 
     def _title_chunks(self, titles: Sequence[Match], k: int) -> dict[int, str]:
         """For each title looked up, where its text begins, and then how it goes on: half of `k` in all."""
-        spans = [(self._told_under(match.entry), match.kind) for match in titles]
-        spans = [(span, kind) for span, kind in spans if span.stop > span.start]
-        first = {span.start: str(kind) for span, kind in spans}
-        if len(spans) <= 2:
-            for span, kind in spans:
-                stop = min(span.stop, span.start + max(1, k // 2 // len(spans)))
-                first.update((number, str(kind)) for number in range(span.start, stop))
+        spans: list[tuple[slice, str]] = []
+        for match in titles:
+            span = self._told_under(match.entry)
+            if span.stop > span.start:
+                spans.append((span, str(match.kind)))
+        first = {span.start: kind for span, kind in spans}
+        for span, kind in spans if len(spans) <= 2 else ():
+            stop = min(span.stop, span.start + max(1, k // 2 // len(spans)))
+            first.update(dict.fromkeys(range(span.start, stop), kind))
         return first
 
     def _told_under(self, entry: int) -> slice:

@@ -260,12 +260,9 @@ class DurableRun:
 
     def __init__(self, request: Request, begin: Begin) -> None:
         """`begin` has a child of this run done, under a key: its id. Again the same does nothing."""
+        self.id = request.id
         self.request = request
         self._begin = begin
-
-    @property
-    def id(self) -> str:
-        return self.request.id
 
     async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
         adapter: TypeAdapter[T] = _adapter(cast("Hashable", of))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bot import tracing
 from bot.commands import KINDS
-from bot.events import Answered, Changed, Ended, Failed, Request, Speak, Status, View, Work
+from bot.events import Answered, Changed, Ended, Failed, Request, Speak, Stage, Status, View, Work
 from bot.faults import failure
 from bot.patience import wait_a_while
 from bot.runs.engine import Begin, DurableRun
@@ -54,7 +54,7 @@ class Execution:
     ) -> None:
         """`begin`: see DurableRun."""
         self._house = house
-        self._inbox = house.inbox
+        self._inbox = house.records.inbox
         self._works = works
         self._platforms = platforms
         self._begin = begin
@@ -149,7 +149,9 @@ class Execution:
     def _view(self, request: Request) -> View | None:
         """None for a request that an earlier release wrote, perhaps; it must not hold up its line."""
         try:
-            return self._platforms[request.place.platform].views(request.id, request, self._house.outbox)
+            return self._platforms[request.place.platform].views(
+                request.id, request, self._house.records.outbox
+            )
         except Exception:
             _log.exception("run %s has no view", request.id)
             return None
@@ -174,8 +176,10 @@ class Execution:
                             await self._speak(request, event)
                         case _ if not one.quiet:
                             status = "failed" if isinstance(event, Failed) else status
-                            one.shown = True
-                            await view.show(event)
+                            # What another run has begun shows nothing before it opens a stage.
+                            one.shown = one.shown or not request.parent or isinstance(event, Stage)
+                            if one.shown:
+                                await view.show(event)
         except Exception as error:
             status = "failed"
             tracing.failed(error)
@@ -214,7 +218,9 @@ class Execution:
         speak = self._platforms[request.place.platform].speak
         if speak is None:
             return
-        claimed = await self._house.outbox.claim(request.place.space, request.id, f"speak:{words_aloud.key}")
+        claimed = await self._house.records.outbox.claim(
+            request.place.space, request.id, f"speak:{words_aloud.key}"
+        )
         if claimed.fresh:
             await wait_a_while(speak(request, words_aloud), VIEW_S, f"run {request.id} could not be heard")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from bot import commands
@@ -34,10 +34,8 @@ class Live:
 
     request: Request
     seq: int
-    end: asyncio.Future[Ended] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    answered: asyncio.Future[Ended] = field(
-        default_factory=lambda: asyncio.get_running_loop().create_future()
-    )
+    answered: asyncio.Future[Ended]
+    end: asyncio.Future[Ended]
     task: asyncio.Task[Ended] | None = None
     stopping: bool = False
     ending: bool = False
@@ -61,7 +59,8 @@ class LiveRuns:
     def expect(self, request: Request, seq: int) -> Live:
         """Note the run before it begins, so that it can be waited for and stopped."""
         if request.id not in self._runs:
-            self._runs[request.id] = Live(request, seq)
+            loop = asyncio.get_running_loop()
+            self._runs[request.id] = Live(request, seq, loop.create_future(), loop.create_future())
         return self._runs[request.id]
 
     def all(self) -> Iterable[Live]:

@@ -6,23 +6,20 @@ from collections.abc import AsyncGenerator
 from typing import Final
 
 from bot.events import Run
-from bot.strategies.base import Asks, Helper, Inquiry, Searchable, Searches, Strategy, Told, fused
+from bot.strategies.base import Asks, Inquiry, Searchable, Strategy, Told, fused
 from bot.strategies.multi_hop import MultiHop
 from bot.strategies.multi_question import MultiQuestion
 from bot.strategies.rewrite import Rewriting
 
 
 class Single:
-    """The question is searched once, as it stands, without a model; findings in several languages are put together."""
+    """Nothing more is searched, and no model is asked; findings in several languages are put together."""
 
     name = "single"
     prompts: tuple[str, ...] = ()
 
-    def __init__(self, searches: Searches) -> None:
-        self._searches = searches
-
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
-        yield fused(await self._searches.begun(run, inquiry), inquiry)
+        yield fused(inquiry.begun, inquiry)
 
 
 SINGLE: Final = Single.name
@@ -34,10 +31,9 @@ def strategy(name: str, library: Searchable, models: Asks) -> Strategy:
 
     Raises KeyError for another name than NAMES.
     """
-    searches, helper = Searches(library), Helper(models)
     helped: dict[str, type[MultiQuestion | MultiHop]] = {
         MultiQuestion.name: MultiQuestion,
         MultiHop.name: MultiHop,
     }
-    inner = Single(searches) if name == Single.name else helped[name](searches, helper)
-    return Rewriting(inner, searches, helper)
+    inner = Single() if name == Single.name else helped[name](library, models)
+    return Rewriting(inner, library, models)

@@ -57,7 +57,7 @@ class Inquiry:
     passages plays ROLE. `history` holds the (question, answer) pairs that a follow-up leans on, oldest first;
     `earlier` what people said in the thread before the first question, in place of them.
     `languages` are the shelf's, as ISO 639-1. `begun` is what the question (and its translations) found
-    already, the weightiest first; empty when it has not been searched yet.
+    already, the weightiest first; empty only until `Rewriting` has searched it.
     """
 
     space: str
@@ -98,19 +98,14 @@ class Asks(Protocol):
     async def json(self, run: Run, role: str, step: str, prompt: Prompt, of: type[T]) -> T: ...
 
 
-class Helper:
-    """Asks whoever plays ROLE."""
-
-    def __init__(self, models: Asks) -> None:
-        self._models = models
-
-    async def ask(self, run: Run, inquiry: Inquiry, step: str, name: str, of: type[T], **values: str) -> T:
-        """An `of`, from the prompt `name` with `values` filled in. Raises Sorry."""
-        text: PromptText = inquiry.prompts[name]
-        system, user = text.fill(**values)
-        most = room(HELPER_WORDS, "low")
-        prompt = Prompt(system=system, messages=(Message("user", user),), max_tokens=most, effort="low")
-        return await self._models.json(run, ROLE, step, prompt, of)
+async def ask_helper(
+    models: Asks, run: Run, inquiry: Inquiry, step: str, name: str, of: type[T], **values: str
+) -> T:
+    """What whoever plays ROLE makes of the prompt `name` with `values` filled in. Raises Sorry."""
+    system, user = inquiry.prompts[name].fill(**values)
+    most = room(HELPER_WORDS, "low")
+    prompt = Prompt(system=system, messages=(Message("user", user),), max_tokens=most, effort="low")
+    return await models.json(run, ROLE, step, prompt, of)
 
 
 def named(languages: tuple[str, ...]) -> str:
@@ -130,35 +125,28 @@ class Searchable(Protocol):
     async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> Found: ...
 
 
-class Searches:
-    """The library, searched durably."""
+async def search(library: Searchable, run: Run, step: str, inquiry: Inquiry, question: str) -> Found:
+    """One search as the run's step `step`."""
+    return await run.step(
+        step, lambda: library.search(inquiry.space, inquiry.shelf, question, k=inquiry.k), Found
+    )
 
-    def __init__(self, library: Searchable) -> None:
-        self._library = library
 
-    async def one(self, run: Run, step: str, inquiry: Inquiry, question: str) -> Found:
-        """One search as the run's step `step`."""
-        return await run.step(
-            step,
-            lambda: self._library.search(inquiry.space, inquiry.shelf, question, k=inquiry.k),
-            Found,
-        )
-
-    async def all(self, run: Run, inquiry: Inquiry, questions: Mapping[str, str]) -> list[Found]:
-        """Several searches at once, each as the step it is keyed by; in their order."""
-        # The engine numbers steps as they begin, and tasks begin in the order they were made.
-        made = [asyncio.ensure_future(self.one(run, step, inquiry, text)) for step, text in questions.items()]
-        try:
-            return list(await asyncio.gather(*made))
-        finally:
-            for task in made:
-                task.cancel()
-            # None outlives the search, or fails with nobody listening.
-            await asyncio.gather(*made, return_exceptions=True)
-
-    async def begun(self, run: Run, inquiry: Inquiry) -> list[Found]:
-        """What the question itself finds."""
-        return list(inquiry.begun) or [await self.one(run, "search", inquiry, inquiry.question)]
+async def search_all(
+    library: Searchable, run: Run, inquiry: Inquiry, questions: Mapping[str, str]
+) -> list[Found]:
+    """Several searches at once, each as the step it is keyed by; in their order."""
+    # The engine numbers steps as they begin, and tasks begin in the order they were made.
+    made = [
+        asyncio.ensure_future(search(library, run, step, inquiry, text)) for step, text in questions.items()
+    ]
+    try:
+        return list(await asyncio.gather(*made))
+    finally:
+        for task in made:
+            task.cancel()
+        # None outlives the search, or fails with nobody listening.
+        await asyncio.gather(*made, return_exceptions=True)
 
 
 def queries(named: Sequence[str], known: Sequence[str], limit: int) -> list[str]:

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from bot import fence
 from bot.events import Run, Sorry, Status
 from bot.retrieval.found import Found
-from bot.strategies.base import Helper, Inquiry, Searches, Told, failed, fused, named, queries
+from bot.strategies.base import (
+    Asks,
+    Inquiry,
+    Searchable,
+    Told,
+    ask_helper,
+    failed,
+    fused,
+    named,
+    queries,
+    search_all,
+)
 from bot.words import words
 
 NEXT = 3
@@ -24,18 +35,18 @@ class Judged:
 
 
 class MultiHop:
-    """Search, read, search again. The first search is hop one; none follows `max_hops`."""
+    """Read, search, read again. What was searched before is hop one; none follows `max_hops`."""
 
     name = "multi-hop"
     prompts: tuple[str, ...] = ("multi_hop",)
 
-    def __init__(self, searches: Searches, helper: Helper) -> None:
-        self._searches = searches
-        self._helper = helper
+    def __init__(self, library: Searchable, models: Asks) -> None:
+        self._library = library
+        self._models = models
 
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
         say = words(inquiry.locale)
-        begun = fused(await self._searches.begun(run, inquiry), inquiry)
+        begun = fused(inquiry.begun, inquiry)
         found, searched = [begun], [inquiry.question]
         sure = begun.confident
         hops = inquiry.max_hops if begun.passages else 1
@@ -57,7 +68,7 @@ class MultiHop:
             yield Status(say("strategies.hop", what=what, hop=hop + 1, hops=hops), hop + 1, hops)
             known = {one.chunk for some in found for one in some.passages}
             steps = {f"search-hop-{hop + 1}-{n}": one for n, one in enumerate(asked, 1)}
-            new = await self._searches.all(run, inquiry, steps)
+            new = await search_all(self._library, run, inquiry, steps)
             searched += asked
             found += new
             if known.issuperset(one.chunk for some in new for one in some.passages):
@@ -68,7 +79,8 @@ class MultiHop:
         self, run: Run, inquiry: Inquiry, step: str, found: Sequence[Found], searched: Sequence[str]
     ) -> Judged:
         read = fused(found, inquiry, confident=True).passages
-        return await self._helper.ask(
+        return await ask_helper(
+            self._models,
             run,
             inquiry,
             step,

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 from bot import fence
 from bot.events import Run, Sorry, Status
-from bot.strategies.base import Helper, Inquiry, Searches, Told, failed, fused, named, queries
+from bot.strategies.base import (
+    Asks,
+    Inquiry,
+    Searchable,
+    Told,
+    ask_helper,
+    failed,
+    fused,
+    named,
+    queries,
+    search_all,
+)
 from bot.words import words
 
 PARTS = 4
@@ -27,16 +38,17 @@ class MultiQuestion:
     name = "multi-question"
     prompts: tuple[str, ...] = ("multi_question",)
 
-    def __init__(self, searches: Searches, helper: Helper) -> None:
-        self._searches = searches
-        self._helper = helper
+    def __init__(self, library: Searchable, models: Asks) -> None:
+        self._library = library
+        self._models = models
 
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
         say = words(inquiry.locale)
-        begun = fused(await self._searches.begun(run, inquiry), inquiry)
+        begun = fused(inquiry.begun, inquiry)
         yield Status(say("strategies.expanding"))
         try:
-            parts = await self._helper.ask(
+            parts = await ask_helper(
+                self._models,
                 run,
                 inquiry,
                 "expand",
@@ -55,7 +67,7 @@ class MultiQuestion:
             return
         yield Status(say("strategies.searching_for", what=" · ".join(asked)))
         steps = {f"search-part-{n}": one for n, one in enumerate(asked, 1)}
-        found = await self._searches.all(run, inquiry, steps)
+        found = await search_all(self._library, run, inquiry, steps)
         # Parts that a model made up may be answered where the question is not; most of them hardly will.
         sure = begun.confident or 2 * sum(one.confident for one in found) > len(found)
         yield fused([begun, *found], inquiry, confident=sure)

@@ -15,14 +15,17 @@ from bot.events import Run, Sorry, Status
 from bot.retrieval.found import Found
 from bot.strategies.base import (
     OTHER_LANGUAGE,
-    Helper,
+    Asks,
     Inquiry,
-    Searches,
+    Searchable,
     Strategy,
     Told,
+    ask_helper,
     failed,
     named,
     queries,
+    search,
+    search_all,
 )
 from bot.strategies.following import borne_out, foremost, leans
 from bot.words import words
@@ -42,15 +45,15 @@ class Rewritten:
 class Rewriting:
     """Makes the question ready, searches it as it then stands, and hands it on to `inner`."""
 
-    def __init__(self, inner: Strategy, searches: Searches, helper: Helper) -> None:
+    def __init__(self, inner: Strategy, library: Searchable, models: Asks) -> None:
         self._inner = inner
-        self._searches = searches
-        self._helper = helper
+        self._library = library
+        self._models = models
         self.name = inner.name
         self.prompts = ("rewrite", *inner.prompts)
 
     async def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
-        first = await self._searches.one(run, "search", inquiry, inquiry.question)
+        first = await search(self._library, run, "search", inquiry, inquiry.question)
         ready = replace(inquiry, begun=(first,))
         follows = bool(inquiry.history or inquiry.earlier) and not first.titled
         strange = inquiry.language not in inquiry.languages
@@ -87,14 +90,15 @@ class Rewriting:
         if not leans(asked, before, spoken, confident=first.confident):
             return alone
         both = f"{before} {asked}"
-        found = await self._searches.one(run, "search-together", inquiry, both)
+        found = await search(self._library, run, "search-together", inquiry, both)
         if found.confident and borne_out(asked, before, inquiry.language, found.passages):
             passages = foremost(asked, before, inquiry.language, found.passages)
             return replace(inquiry, question=both, begun=(replace(found, passages=passages),))
         return alone
 
     async def _rewritten(self, run: Run, inquiry: Inquiry, tongues: tuple[str, ...]) -> Rewritten:
-        return await self._helper.ask(
+        return await ask_helper(
+            self._models,
             run,
             inquiry,
             "rewrite",
@@ -107,7 +111,7 @@ class Rewriting:
 
     async def _searched(self, run: Run, inquiry: Inquiry, first: Found, steps: dict[str, str]) -> Inquiry:
         """The inquiry as it stands now. What is said in the shelf's own language weighs most."""
-        found = dict(zip(steps, await self._searches.all(run, inquiry, steps), strict=True))
+        found = dict(zip(steps, await search_all(self._library, run, inquiry, steps), strict=True))
         alone = found.pop(ALONE, first)
         if found:  # put into another language: what the first search could not do is done
             alone = replace(alone, notices=[one for one in alone.notices if one != OTHER_LANGUAGE])

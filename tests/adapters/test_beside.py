@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from bot.adapters.beside import Beside
+from bot.adapters.home import Beside
 from bot.adapters.surface import Full, Gone, Later, Refused, Shut
 from bot.adapters.writer import Rank, urgency
 from storage.faults import StorageFault

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.counting import Counts
+from bot.adapters.offered import Counts
 from bot.adapters.terminal.conversation import Conversation
 from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.markdown import Ink
@@ -66,7 +66,7 @@ async def asked(app: App) -> list[Request]:
     """Everything that has been asked, in its order."""
     from storage.tables import inbox
 
-    async with app.house.database.read() as connection:
+    async with app.house.records.database.read() as connection:
         rows = await connection.execute(inbox.select().order_by(inbox.c.seq))
         return [request_from_json(row.payload) for row in rows]
 
@@ -176,7 +176,9 @@ async def test_on_discord_what_was_taken_is_greyed_out(on: Line) -> None:
     taken = [("✓ Go on", True), ("Leave it", True)]
     await on.discord.until(lambda: [(one.label, one.disabled) for one in message.buttons] == taken)
     assert "Much." in message.text
-    assert await on.app.house.offers.get(str(on.guild.id), (await ended(on.app, 2))[0].id, "choice", 0)
+    assert await on.app.house.records.offers.get(
+        str(on.guild.id), (await ended(on.app, 2))[0].id, "choice", 0
+    )
     (pressed,) = [one for one in message.buttons if one.label == "✓ Go on"]
     late = await presses_anyway(on, message, str(pressed.custom_id))
     assert late == "This has been chosen already."
@@ -250,7 +252,7 @@ async def test_on_discord_each_person_has_one_vote_and_buttons_count_them(on: Li
     await on.discord.until(lambda: "Right · 1" in labels(message))
     await on.discord.press(on.bia, message, "Right · 1")
     await on.discord.until(lambda: labels(message)[:4] == ["Go", "Left", "Right · 2", "Ask on"])
-    assert await on.app.house.votes.counts(str(on.guild.id), run.id, 1) == {2: 2}
+    assert await on.app.house.records.votes.counts(str(on.guild.id), run.id, 1) == {2: 2}
     assert len(await asked(on.app)) == 1, "a vote begins nothing"
 
 
@@ -335,7 +337,7 @@ async def test_on_slack_each_person_has_one_vote_and_buttons_count_them(at: Tabl
     await at.slack.press(at.ana, message, "Right · 1")
     await at.slack.until(lambda: "Right · 2" in message.shown)
     assert "Left ·" not in message.shown
-    assert await at.app.house.votes.counts(at.space, run.id, 1) == {2: 2}
+    assert await at.app.house.records.votes.counts(at.space, run.id, 1) == {2: 2}
     assert len(await asked(at.app)) == 1
     await at.slack.press(at.bia, message, "Ask on")
     await at.slack.until(lambda: "Ask on · 1" in message.shown)

@@ -216,5 +216,6 @@ async def test_a_changed_stage_is_a_line_of_the_earlier_run_and_comes_once() -> 
         "stage": "answer",
         "title": "Answer",
         "contents": [{"event": "text", "text": "Or not."}],
+        "in_place": False,
     }
     assert out.getvalue().count(b"changed") == 1

@@ -77,7 +77,7 @@ async def test_books_prompts_and_commands_are_offered_where_they_are_asked_for(t
 
 
 async def test_a_person_is_offered_their_own_conversations(table: Table) -> None:
-    sessions = table.world.app.house.sessions
+    sessions = table.world.app.house.records.sessions
     place = (table.space, "discord", str(table.general.id), "1")
     session = await sessions.open(*place, "rules", author_id=str(table.ana.id), title="The siege of the mill")
     (mine,) = await offered(table, "sessions resume", "session", "siege")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.adapters.cooldown import PEOPLE, Cooldowns
+from bot.adapters.intake import PEOPLE, Cooldowns
 
 ANA, BIA = 1, 2
 

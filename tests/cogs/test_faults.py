@@ -10,7 +10,7 @@ import pytest
 from simcord.enums import InteractionType
 from simcord.interactions import base_payload
 
-from bot.adapters.discord.installed.connection import well_formed
+from bot.adapters.discord.installed.traffic import well_formed
 from bot.app import Acknowledge, Ticket
 from bot.events import Request, Sorry
 from tests.cogs.table import Table, command, said

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from discord import AppCommandOptionType, AppCommandType, app_commands
 
-from bot.adapters.discord.installed.sync import payload
+from bot.adapters.discord.installed.setup import payload
 from bot.adapters.discord.received.commands import FILES
 from bot.adapters.discord.service import Sutradhar
 from bot.commands import TABLE

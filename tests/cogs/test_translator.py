@@ -10,7 +10,7 @@ import discord
 import pytest_asyncio
 from discord.app_commands import TranslationContext, TranslationContextLocation, locale_str
 
-from bot.adapters.discord.installed.sync import payload
+from bot.adapters.discord.installed.setup import payload
 from bot.adapters.discord.received.commands import Translator, said
 from bot.adapters.discord.service import Sutradhar
 from bot.words import words

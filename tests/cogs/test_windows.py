@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from simcord.enums import InteractionType
 
-from bot.adapters import custom_ids
-from bot.adapters.cooldown import LOOKS
-from bot.adapters.intake import QUOTED_CHARS, WINDOW, quotation
+from bot.adapters.buttons_row import custom_id
+from bot.adapters.intake import LOOKS, QUOTED_CHARS, WINDOW, quotation
 from bot.prompts import as_yaml
 from tests.cogs.table import Client, Table, command, said
 
@@ -80,7 +79,7 @@ async def test_nobody_finishes_what_somebody_else_began(table: Table) -> None:
 
 
 async def test_a_window_that_nobody_remembers_is_told_of(table: Table) -> None:
-    window = submitted(custom_ids.modal("0" * 32), QUESTION)
+    window = submitted(custom_id("modal", "0" * 32), QUESTION)
     refused = await table.deliver(InteractionType.MODAL_SUBMIT, window)
     assert "no longer" in said(refused)
 
@@ -165,7 +164,7 @@ async def test_nothing_is_kept_of_a_window_that_was_answered(table: Table) -> No
     opened = await table.ana.slash(table.general, "rules ask")
     assert opened.modal is not None
     run = opened.modal["custom_id"].partition(":")[2]
-    offers = table.world.app.house.offers
+    offers = table.world.app.house.records.offers
     assert await offers.all(table.space, run, WINDOW)
     await table.ana.submit_modal(opened, {"text": QUESTION})
     assert await offers.all(table.space, run, WINDOW) == []

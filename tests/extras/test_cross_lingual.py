@@ -38,7 +38,7 @@ async def added(talk: Talk) -> None:
 
 async def makers(talk: Talk) -> set[str | None]:
     assert talk.app is not None
-    return {one.embedder for one in await talk.app.house.documents.list("local", "lanterns")}
+    return {one.embedder for one in await talk.app.house.records.documents.list("local", "lanterns")}
 
 
 @pytest.mark.parametrize(("question", "section"), QUESTIONS.items())

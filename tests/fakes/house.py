@@ -89,16 +89,16 @@ async def open_scripted(
 
     def works(house: House, runs: Runs) -> dict[str, Work]:
         scripted = Scripted(scripts)
-        accounts = Accounts(house.ledger, house.feedback, house.config.budget)
+        accounts = Accounts(house.ledger, house.records.feedback, house.config.budget)
         return {
             "rules": scripted,
             "library": scripted,
             "sessions": SessionsWork(
-                house.sessions, house.owned, runs.forget, runs.reword, house.settings.zone
+                house.records.sessions, house.records.owned, runs.forget, runs.reword, house.settings.zone
             ),
             "settings": SettingsWork(house),
             "privacy": Privacy(house.people, house.settings, runs),
-            "house": Desk(house.sessions, runs.stop, accounts),
+            "house": Desk(house.records.sessions, runs.stop, accounts),
         }
 
     app = App(house, house.engine_url, works=works)

@@ -35,6 +35,8 @@ __all__ = ["Reply", "ResponsesService"]
 
 STEP = 128
 """Tokens by which a cached prefix grows (Prompt caching, "Requirements")."""
+READ_MARKS, WRITTEN_MARKS = 80, 4
+"""So many of the last breakpoints are looked for in the cache, and put into it (the SDK's `PromptCacheOptions`)."""
 
 
 @dataclass
@@ -185,17 +187,17 @@ class ResponsesService(ModelService):
         tokens = len(
             " ".join([*map(json.dumps, body.get("tools", [])), body.get("instructions", "")]).split()
         )
-        read = longest = 0
+        marked: dict[str, int] = {}
         for item in items_of(body):
             content = item.get("content")
             for part in content if isinstance(content, list) else [{"text": words(item)}]:
                 so_far.update(str(part.get("text")).encode())
                 tokens += len(str(part.get("text")).split())
                 if "prompt_cache_breakpoint" in part and tokens >= self.cache_least:
-                    longest = tokens
-                    read = tokens if so_far.hexdigest() in self._cached else read
-                    self._cached.add(so_far.hexdigest())
-        return read, longest - read
+                    marked[so_far.hexdigest()] = tokens
+        read = max((marked[one] for one in list(marked)[-READ_MARKS:] if one in self._cached), default=0)
+        self._cached |= set(list(marked)[-WRITTEN_MARKS:])
+        return read, max(0, max(marked.values(), default=0) - read)
 
     def _frame(self, turn: Turn, event: str, kind: str, **data: Any) -> Frame:
         number = self._numbers[turn.id]

@@ -201,7 +201,7 @@ async def ledger_of(talk: Talk) -> list[Any]:
     from storage.tables import ledger
 
     assert talk.app is not None
-    async with talk.app.house.database.read() as connection:
+    async with talk.app.house.records.database.read() as connection:
         return list(await connection.execute(ledger.select().order_by(ledger.c.id)))
 
 
@@ -221,7 +221,9 @@ def quick(config: Config) -> AbstractAsyncContextManager[Talk]:
         @classmethod
         async def open(cls, config: Config, *, busy_timeout_s: float = 10.0) -> App:
             house = await House.open(config, busy_timeout_s=busy_timeout_s)
-            models = Models(config, Ledger(house.database), timeouts=QUICK, sleep=lambda _: asyncio.sleep(0))
+            models = Models(
+                config, Ledger(house.records.database), timeouts=QUICK, sleep=lambda _: asyncio.sleep(0)
+            )
             return cls(replace(house, models=models), house.engine_url, busy_timeout_s=busy_timeout_s)
 
     return talking(config, application=Impatient)

@@ -11,7 +11,14 @@ from tests.fakes.wires import WIRES, Wire
 from tests.promises.talk import ANSWER, ASK, EXTRACTIVE, answer, asked, ledger_of, of, quick, settings, texts
 
 
-@pytest.mark.parametrize("names", ["chat messages", "messages responses", "responses chat"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        "chat messages",
+        pytest.param("messages responses", marks=pytest.mark.slow),
+        pytest.param("responses chat", marks=pytest.mark.slow),
+    ],
+)
 async def test_one_model_stands_in_for_another(names: str, stocked: Path) -> None:
     first, second = (WIRES[name] for name in names.split())
     async with (

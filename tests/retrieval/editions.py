@@ -92,7 +92,7 @@ async def anew(house: House, run: MemoryRun) -> list[Event]:
 
 
 async def there(house: House, space: str = "local") -> list[str]:
-    return [row.id for row in await house.documents.list(space, "rules")]
+    return [row.id for row in await house.records.documents.list(space, "rules")]
 
 
 def originals(house: House) -> set[str]:

@@ -34,7 +34,7 @@ async def house(tmp_path: Path, letters: Letters) -> AsyncIterator[House]:
 
 
 async def states(house: House) -> set[tuple[str, str | None]]:
-    return {(row.state, row.embedder) for row in await house.documents.list("local", "rules")}
+    return {(row.state, row.embedder) for row in await house.records.documents.list("local", "rules")}
 
 
 async def notices(house: House) -> list[str]:
@@ -69,11 +69,11 @@ async def test_books_that_a_job_left_without_vectors_get_them(
     house.catching_up.busy = busy
     house.embedding.load = letters.load
     job = asked("job", "", work="library", verb="add")
-    await house.inbox.receive([row_of(job)])
+    await house.records.inbox.receive([row_of(job)])
     assert await house.catching_up.round()
     assert await states(house) == {("lexical", None)}, "a job makes its vectors itself"
 
-    await house.inbox.set_states({"job": "done"})
+    await house.records.inbox.set_states({"job": "done"})
     assert await house.catching_up.round()
     assert await states(house) == {("ready", ONE)}
     assert await notices(house) == []
@@ -81,11 +81,11 @@ async def test_books_that_a_job_left_without_vectors_get_them(
 
 async def test_a_book_goes_on_where_it_was_left(tmp_path: Path, house: House, letters: Letters) -> None:
     (book,) = await add(house, write(tmp_path / "north.md", 1, 100))
-    (row,) = await house.documents.list("local", "rules")
+    (row,) = await house.records.documents.list("local", "rules")
     assert row.chunk_count > 70
     for made in (ONE, "openai:other"):
-        await house.documents.mark_embedded("local", book, 64, made)
-        assert [one.embedded for one in await house.documents.without_vectors()] == [64]
+        await house.records.documents.mark_embedded("local", book, 64, made)
+        assert [one.embedded for one in await house.records.documents.without_vectors()] == [64]
         assert await house.catching_up.round()
         assert await states(house) == {("ready", ONE)}
 
@@ -116,7 +116,7 @@ async def test_a_job_that_meets_damaged_vectors_says_so_and_leaves_the_rest_to_t
     assert await states(house) == {("lexical", None)}
     assert await house.catching_up.round()
     assert await states(house) == {("ready", ONE)}
-    assert len(await house.documents.list("local", "rules")) == 2
+    assert len(await house.records.documents.list("local", "rules")) == 2
 
 
 async def test_a_folder_of_vectors_that_is_gone_is_made_again(tmp_path: Path, house: House) -> None:

@@ -110,13 +110,13 @@ async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
     (embedder,) = [await house.embedding.get()]
     assert embedder is not None
     nearest = Nearest(
-        house.documents,
+        house.records.documents,
         house.vectors,
-        QueryVectors(house.database),
-        Damage(house.documents, house.vectors),
+        QueryVectors(house.records.database),
+        Damage(house.records.documents, house.vectors),
         6,
     )
-    shelves = Current(Shelves(house.database))
+    shelves = Current(Shelves(house.records.database))
 
     async def near() -> list[tuple[int, float]]:
         shelf = await shelves.of("local", "rules")
@@ -139,7 +139,7 @@ async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
     (book,) = await there(house)
     await add(house, write(tmp_path / "south.md", 1))
     both = await near_of(house, nearest, shelves)
-    await house.documents.remove("local", book)
+    await house.records.documents.remove("local", book)
     assert book in {id.rpartition(":")[0] for id in both}
     assert len(await near()) == 6
 
@@ -248,7 +248,7 @@ async def test_a_job_that_is_given_up_leaves_the_old_book_and_nothing_else(
     assert originals(house) == set(old)
     assert await house.vectors.count("local", "rules", ONE) == 70
     assert ids(await ask(house)) == set(old)
-    assert await house.documents.unseen("local", "rules") == set()
+    assert await house.records.documents.unseen("local", "rules") == set()
 
 
 async def test_what_could_not_be_kept_leaves_no_file_behind(tmp_path: Path, house: House) -> None:
@@ -267,7 +267,7 @@ async def test_what_could_not_be_kept_leaves_no_file_behind(tmp_path: Path, hous
             house.intake._keep_original = slow  # type: ignore[method-assign]
         else:
             house.intake._keep_original = keep  # type: ignore[method-assign]
-            house.intake._documents = Full(house.database)
+            house.intake._documents = Full(house.records.database)
         taking = asyncio.create_task(house.intake.take("local", "rules", item, end, replace=True, run="r"))
         if end == "stopped":
             await asyncio.to_thread(reached.wait, 60)
@@ -297,7 +297,7 @@ async def test_a_job_is_done_though_what_it_replaced_cannot_be_cleared_away(
 ) -> None:
     north, south = [write(tmp_path / name, 1) for name in ("north.md", "south.md")]
     await add(house, north, south)
-    await house.documents.remove("local", (await there(house))[0])
+    await house.records.documents.remove("local", (await there(house))[0])
     house.intake._clearing._vectors = Stuck(Chroma(tmp_path))
     told = await take(house, Job(), [Item(south.name, str(write(south, 2)))])
     assert any(isinstance(one, Text) for one in told)

@@ -60,7 +60,7 @@ async def fortress(folder: Path, child_chars: int, parent_chars: int) -> AsyncIt
     parts = chunks(document, child_chars=child_chars, parent_chars=parent_chars)
     house = await House.open(load(folder / "config.toml", migrated.folder(folder / "data"), environ={}))
     try:
-        await house.documents.add(
+        await house.records.documents.add(
             NewDocument(
                 id=new_id(),
                 space="local",

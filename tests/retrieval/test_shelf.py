@@ -131,11 +131,6 @@ def test_what_no_book_knows_is_not_answered(shelf: Shelf) -> None:
     assert not Shelf([]).search("Fireball").confident
 
 
-def test_one_book_may_be_asked_alone(shelf: Shelf) -> None:
-    hits = shelf.search("Fireball", None, Options(documents=frozenset({"pt"}))).hits
-    assert {hit.document_id for hit in hits} == {"pt"}
-
-
 @pytest.mark.parametrize(
     "query", ["😀😀", "'; DROP TABLE chunks; --", "a" * 100_000, "\x00", "((((", "word " * 20_000]
 )

@@ -46,7 +46,7 @@ async def test_a_second_process_is_told_so_and_may_still_look(server: str, tmp_p
     with pytest.raises(Sorry) as caught:
         await second.start()
     assert caught.value.key == "storage.busy_database"
-    assert list(await second.house.documents.list("local")) == []
+    assert list(await second.house.records.documents.list("local")) == []
     await first.close()
     await second.start()
     await second.close()

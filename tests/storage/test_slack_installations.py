@@ -13,8 +13,7 @@ from slack_sdk.oauth.installation_store.sqlalchemy import AsyncSQLAlchemyInstall
 from slack_sdk.oauth.state_store.sqlalchemy import AsyncSQLAlchemyOAuthStateStore as StateStore
 from sqlalchemy import MetaData, Table
 
-from bot.adapters.slack.installed.oauth import Store
-from bot.adapters.slack.installed.workspaces import Installed
+from bot.adapters.slack.installed.workspaces import Installed, Store
 from storage.db import Database, StorageFault
 from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
 

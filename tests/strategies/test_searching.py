@@ -14,7 +14,7 @@ from bot import commands, fence
 from bot.config import RetrievalConfig
 from bot.retrieval.found import Found, Passage
 from bot.strategies import NAMES
-from bot.strategies.base import Inquiry, Searches, fused, queries
+from bot.strategies.base import Inquiry, fused, queries, search_all
 from tests.fakes.run import MemoryRun
 
 INQUIRY = Inquiry("s", "rules", "?", "en", "en", k=4)
@@ -109,11 +109,10 @@ async def test_no_search_goes_on_when_one_has_failed_or_all_are_stopped() -> Non
                 going.remove(question)
             raise AssertionError
 
-    searches = Searches(Library())
     with pytest.raises(LookupError):
-        await searches.all(MemoryRun(), INQUIRY, {"1": "a", "2": "b", "3": "bad"})
+        await search_all(Library(), MemoryRun(), INQUIRY, {"1": "a", "2": "b", "3": "bad"})
     assert not going
-    stopped = asyncio.create_task(searches.all(MemoryRun(), INQUIRY, {"1": "a", "2": "b"}))
+    stopped = asyncio.create_task(search_all(Library(), MemoryRun(), INQUIRY, {"1": "a", "2": "b"}))
     for _ in "abab":  # of the searches before, and of these
         await begun.acquire()
     stopped.cancel()

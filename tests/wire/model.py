@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,10 +23,13 @@ ALONE = "How many hours of running does a candle burn?"
 
 @dataclass
 class Answerer:
-    """What is answered next: `queue` first, then `usual`. A question is made to stand alone without either."""
+    """What is answered next: by the `script` if there is one, else `queue` first, then `usual`. A question is made to
+    stand alone without any of them.
+    """
 
     usual: Reply = field(default_factory=lambda: Reply(ANSWER, delay_s=0.02))
     queue: list[Reply] = field(default_factory=list)
+    script: Callable[[dict[str, Any]], Reply] | None = None
     prompts: list[str] = field(default_factory=list)
     """What each answer was asked by, the passages and the exchanges before it included."""
 
@@ -33,6 +37,8 @@ class Answerer:
         if "response_format" in body:
             return Reply(pieces=[json.dumps({"question": ALONE, "translations": []})])
         self.prompts.append("\n".join(str(one["content"]) for one in body["messages"]))
+        if self.script is not None:
+            return self.script(body)
         return self.queue.pop(0) if self.queue else self.usual
 
     def hold(self, text: str = ANSWER, at: int = 18) -> asyncio.Event:

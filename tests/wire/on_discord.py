@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bot import commands
 from tests.fakes.discord import FakeDiscord, Member
 from tests.fakes.discord.story import story
 from tests.kill.process import PATIENCE_S
@@ -140,7 +141,10 @@ class OnDiscord:
         self, who: str, question: str, *, table: int = 0, verb: str = "rules ask", **options: Any
     ) -> DiscordTalk:
         channel = self.channels[table]
-        asked = await self.discord.slash(self.people[who], channel, verb, question=question, **options)
+        row = next(row for row in commands.TABLE if row.path == verb)
+        field = row.argument.name if row.argument is not None else "question"
+        values: dict[str, Any] = {field: question, **options}
+        asked = await self.discord.slash(self.people[who], channel, verb, **values)
         return self.talk(asked, channel)
 
     async def command(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from slack_sdk.oauth.installation_store import Bot
 
-from bot.adapters.slack.installed.oauth import Store
+from bot.adapters.slack.installed.workspaces import Store
 from bot.config import load
 from bot.house import House
 from bot.retrieval.intake import Item

@@ -138,6 +138,7 @@ async def test_an_answer_that_somebody_deletes_while_it_grows(driver: OnDiscord)
     assert "Traceback" not in d.process.log()
 
 
+@pytest.mark.slow
 async def test_free_chat_on(opened: Opened) -> None:
     d = await opened("free_chat = true\n")
     talk = await d.ask(ANA, QUESTION)
@@ -246,6 +247,7 @@ async def test_a_person_whose_discord_is_portuguese(driver: OnDiscord) -> None:
     d.check()
 
 
+@pytest.mark.slow
 async def test_a_line_of_three_is_answered_in_order(driver: OnDiscord) -> None:
     d = driver
     talk = await d.ask(ANA, QUESTION)

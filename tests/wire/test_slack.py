@@ -195,6 +195,7 @@ async def test_nobody_is_called_by_what_a_model_writes(d: OnSlack) -> None:
     d.check()
 
 
+@pytest.mark.slow
 async def test_a_workspace_that_takes_the_app_out_and_in_again(take: Take) -> None:
     d: OverHttp = await take("slack over http")
     assert (await d.ask(ANA, QUESTION, table=1)).channel is d.channels[1]
@@ -213,6 +214,7 @@ async def test_a_workspace_that_takes_the_app_out_and_in_again(take: Take) -> No
     d.check()
 
 
+@pytest.mark.slow
 async def test_an_organisation_that_installed_the_app_as_a_whole(opened: Opened) -> None:
     d: OnSlack = await opened(platform="slack in an organisation")
     d.model.usual = Reply(status=500)

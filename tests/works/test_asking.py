@@ -7,8 +7,7 @@ from pathlib import Path
 
 from bot.events import Event, Stage, Text
 from bot.works.rules.answering import rag
-from bot.works.rules.question_files import Own, QuestionFiles
-from bot.works.rules.question_pictures import Pictures, QuestionPictures
+from bot.works.rules.question_files import Own, Pictures, QuestionFiles, QuestionPictures
 from bot.works.rules.snapshot import Snapshots
 from bot.works.rules.work import Asking
 from tests.fakes.run import MemoryRun
@@ -22,7 +21,7 @@ def snapshots(bench: Bench) -> Snapshots:
         house.library,
         house.models,
         house.prompts,
-        house.sessions,
+        house.records.sessions,
         settings,
         house.earlier,
         house.settings.roles,
@@ -35,7 +34,7 @@ async def asked(bench: Bench, question: str) -> list[Event]:
     run.request = replace(run.request, text=question)
     files = QuestionFiles(house.incoming, house.intake, house.library)
     pictures = QuestionPictures(house.incoming)
-    asking = Asking(files, pictures, house.models, house.sessions, snapshots(bench))
+    asking = Asking(files, pictures, house.models, house.records.sessions, snapshots(bench))
     return [event async for event in asking.run(run)]
 
 

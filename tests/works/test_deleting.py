@@ -27,7 +27,7 @@ async def test_no_file_holds_a_word_of_a_deleted_conversation(tmp_path: Path) ->
 
     def answering(answer: str, *, ends: bool = True) -> object:
         async def script(run: Run) -> AsyncGenerator[Event, None]:
-            session = await held(app.house.sessions, run.request, run.request.text)
+            session = await held(app.house.records.sessions, run.request, run.request.text)
             assert session is not None
 
             async def said() -> str:
@@ -39,7 +39,7 @@ async def test_no_file_holds_a_word_of_a_deleted_conversation(tmp_path: Path) ->
                 begun.set()
                 await asyncio.Event().wait()
             space, question = run.request.place.space, run.request.text
-            await app.house.sessions.add_exchange(space, session.id, run.id, question, text)
+            await app.house.records.sessions.add_exchange(space, session.id, run.id, question, text)
 
         return script
 

@@ -104,7 +104,7 @@ async def test_the_first_question_is_read_with_what_was_said_before_it_and_no_ot
 
 async def test_whoever_starts_over_has_left_the_threads_words_behind_too(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        await talk.app.house.sessions.open("team", "slack", "C1", "another", "rules")
+        await talk.app.house.records.sessions.open("team", "slack", "C1", "another", "rules")
         await talk.ask()
         new = replace(asked("new", "", work="house", verb="new"), place=THREAD)
         assert await (await talk.app.perform(new)).wait() == "done"

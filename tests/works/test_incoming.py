@@ -78,8 +78,11 @@ async def test_attachments_become_books_and_leave_nothing_behind(tmp_path: Path)
     files = (attachments.file("town.md", "one"), attachments.file("key.txt", "two"))
     async with running(tmp_path, recorder := Recorder(), attachments) as app:
         assert await (await app.perform(adds("r1", *files))).wait() == "done"
-        assert sorted(one.source for one in await app.house.documents.list("guild")) == ["key.txt", "town.md"]
-        assert await app.house.documents.list("local") == []
+        assert sorted(one.source for one in await app.house.records.documents.list("guild")) == [
+            "key.txt",
+            "town.md",
+        ]
+        assert await app.house.records.documents.list("local") == []
     assert "Added 2 files" in said(recorder, "r1")
     assert all(path.is_relative_to(tmp_path / "incoming" / "r1") for path in attachments.paths)
     assert list((tmp_path / "incoming").iterdir()) == []
@@ -104,7 +107,7 @@ async def test_each_file_that_will_not_do_gets_its_sentence_and_the_others_go_in
         app.attach(Platform("discord", recorder.view, attachments.fetch))
         await app.start()
         assert await (await app.perform(adds("r1", *files))).wait() == "failed"
-        assert [one.source for one in await app.house.documents.list("guild")] == ["town.md"]
+        assert [one.source for one in await app.house.records.documents.list("guild")] == ["town.md"]
     finally:
         await app.close()
     told = said(recorder, "r1")
@@ -123,7 +126,7 @@ async def test_without_files_there_is_one_sentence_and_a_path_of_the_server_is_n
         assert await (await app.perform(adds("r1"))).wait() == "failed"
         named: list[str] = [str(tmp_path / "secret.md")]
         assert await (await app.perform(adds("r2", paths=named))).wait() == "failed"
-        assert await app.house.documents.list("guild") == []
+        assert await app.house.records.documents.list("guild") == []
     assert said(recorder, "r1") == said(recorder, "r2")
     assert "Attach the files" in said(recorder, "r1")
 
@@ -141,7 +144,7 @@ async def test_what_was_fetched_before_a_break_is_not_fetched_again(tmp_path: Pa
     attachments.hold = None
     async with running(tmp_path, Recorder(), attachments) as app:
         assert await app.ended("r1") == "done"
-        assert len(await app.house.documents.list("guild")) == 2
+        assert len(await app.house.records.documents.list("guild")) == 2
     assert attachments.fetched == ["one", "two", "two"]
     assert list((tmp_path / "incoming").iterdir()) == []
 

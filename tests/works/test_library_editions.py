@@ -81,7 +81,7 @@ async def test_a_job_that_is_stopped_leaves_the_old_book_and_nothing_of_the_new_
         assert await ticket.wait() == "stopped"
         assert await there(app.house) == old
         assert originals(app.house) == set(old)
-        assert await app.house.documents.unseen("local", "rules") == set()
+        assert await app.house.records.documents.unseen("local", "rules") == set()
         assert await app.house.vectors.count("local", "rules", ONE) == 8
         assert [one.state for one in await app.house.jobs.list("local")] == ["stopped", "done"]
 
@@ -101,31 +101,31 @@ async def test_a_job_that_was_cut_off_goes_on_with_what_it_had_built(tmp_path: P
         letters.hold()
         await app.perform(request("second", "add", file))
         await held(letters)
-        (built,) = await app.house.documents.unseen("local", "rules")
+        (built,) = await app.house.records.documents.unseen("local", "rules")
     file.unlink()  # it has been read
     async with running(tmp_path, letters, seen) as app:
         assert await app.ended("second") == "done"
         assert await there(app.house) == [built]
-        assert await app.house.documents.unseen("local", "rules") == set(old)
+        assert await app.house.records.documents.unseen("local", "rules") == set(old)
     async with running(tmp_path, letters, seen) as app:
         assert await there(app.house) == [built]
         assert originals(app.house) == {built}, "nobody reads the old one any more after a start"
         assert await app.house.vectors.count("local", "rules", ONE) == 8
-        assert await app.house.documents.unseen("local", "rules") == set()
+        assert await app.house.records.documents.unseen("local", "rules") == set()
 
 
 async def test_what_was_built_for_a_run_that_never_comes_back_goes_at_a_start(tmp_path: Path) -> None:
     letters, orphan = Letters(ONE), book()
     async with running(tmp_path, letters, Recorder()) as app:
         await kept(app, orphan)
-        assert await app.house.documents.get("local", orphan.id) is not None
+        assert await app.house.records.documents.get("local", orphan.id) is not None
     async with running(tmp_path, letters, Recorder()) as app:
-        assert await app.house.documents.get("local", orphan.id) is None
-        assert await app.house.documents.leftovers() == []
+        assert await app.house.records.documents.get("local", orphan.id) is None
+        assert await app.house.records.documents.leftovers() == []
 
 
 async def kept(app: App, orphan: NewDocument) -> None:
-    await app.house.documents.add(orphan, built_by="a run of another life")
+    await app.house.records.documents.add(orphan, built_by="a run of another life")
 
 
 async def test_a_file_that_cannot_be_read_leaves_its_old_edition_beside_the_new_ones_of_others(

@@ -231,7 +231,12 @@ async def opened(folder: Path) -> AsyncIterator[Desk]:
     house = await House.open(load(file, migrated.folder(folder / "data"), environ={}))
     taking = house.intake
     held = Held(
-        house.config, house.documents, taking._passages, house.vectors, house.embedding, taking._damage
+        house.config,
+        house.records.documents,
+        taking._passages,
+        house.vectors,
+        house.embedding,
+        taking._damage,
     )
     app, recorder = App(replace(house, intake=held), house.engine_url), Recorder()
     app.attach(Platform("terminal", recorder.view))

@@ -25,7 +25,7 @@ OTHERS = ("lantern", "four hours", "Lisboa")
 def scripts(app: list[App], begun: asyncio.Event) -> dict[str, Script]:
     def answering(answer: str, *, ends: bool = True) -> Script:
         async def script(run: Run) -> AsyncGenerator[Event, None]:
-            sessions, space = app[0].house.sessions, run.request.place.space
+            sessions, space = app[0].house.records.sessions, run.request.place.space
             session = await held(sessions, run.request, run.request.text)
             assert session is not None
 
@@ -97,11 +97,11 @@ async def opened(folder: Path, begun: asyncio.Event) -> House:
     await house.ask("five", "the lantern", replace(ANA, name="A"), space="other")
     await house.ask("set", "language pt-BR", ANA, work="settings", verb="set")
     await house.ask("hers", "language pt-BR", BIA, work="settings", verb="set")
-    await app.house.feedback.give("local", "two", "ana", "up")
+    await app.house.records.feedback.give("local", "two", "ana", "up")
     for run, person in (("one", "ana"), ("two", "bia")):
         entry = await app.house.ledger.reserve("local", run, "answer", person, "p:m", 9, None)
         await app.house.ledger.settle("local", entry, input_tokens=7, output_tokens=1, cost_usd=None)
-    await app.house.feedback.give("local", "one", "bia", "down")
+    await app.house.records.feedback.give("local", "one", "bia", "down")
     return house
 
 

@@ -125,7 +125,7 @@ async def test_a_file_that_cannot_be_read_is_named(say: Space, tmp_path: Path) -
 async def test_a_wording_whose_placeholders_have_gone_gives_way_to_the_file(
     say: Space, caplog: pytest.LogCaptureFixture
 ) -> None:
-    database = say.app.house.database
+    database = say.app.house.records.database
     await KeptSettings(database).set("here", "prompt.rag", "system: An old one {gone}.\n", "ana")
     bundled = PromptFile(BUNDLED).get("rag")
     assert await say.app.house.prompts.of("here", "rag") == bundled

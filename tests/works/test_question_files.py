@@ -82,7 +82,7 @@ async def test_a_question_is_answered_from_its_own_file_without_any_shelf(tmp_pa
         assert not [one for one in recorder.events["r1"] if isinstance(one, Choices)], (
             "no shelf has its headings"
         )
-        assert await app.house.documents.list("guild") == []
+        assert await app.house.records.documents.list("guild") == []
         assert files.fetched == ["ferry.md"]
         assert not list((tmp_path / "incoming").iterdir())
         assert "The library is empty" in await said(app, recorder, ask("r2", QUESTION))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.events import File, Notice
-from bot.works.rules.question_pictures import MOST
+from bot.works.rules.question_files import MOST
 from tests.fakes.chat_completions import ChatService
 from tests.fakes.house import Recorder, asked
 from tests.fakes.images import FIRST, png

@@ -16,8 +16,7 @@ from bot.config import load
 from bot.events import Attachment, Author, Event, Failed, Place, Request, Text
 from bot.platforms import Platform
 from bot.retrieval.intake import Item
-from bot.works.rules.question_files import QuestionFiles
-from bot.works.rules.question_pictures import QuestionPictures
+from bot.works.rules.question_files import QuestionFiles, QuestionPictures
 from bot.works.rules.work import Asking
 from storage.db import new_id
 from tests.fakes import migrated
@@ -250,14 +249,14 @@ async def test_free_chat_needs_what_discord_lets_the_bot_read(tmp_path: Path) ->
 async def test_times_are_shown_in_the_zone_that_holds(ask: Asker) -> None:
     house = ask.app.house
     at = ("local", "terminal", "here", "t")
-    session = await house.sessions.open(*at, "rules", author_id="ana", title="Gates")
-    async with house.database.write() as connection:
+    session = await house.records.sessions.open(*at, "rules", author_id="ana", title="Gates")
+    async with house.records.database.write() as connection:
         await connection.exec_driver_sql(
             f"UPDATE sessions SET updated_at = '2026-03-04 01:06:07' WHERE id = '{session.id}'"
         )
     await house.councils.begin(council("run-1", channel="here", kind="best", verdict="Yes."))
     await house.settings.kept.set("local", "prompt.rag", "system: x", "ana")
-    async with house.database.write() as connection:
+    async with house.records.database.write() as connection:
         await connection.exec_driver_sql("UPDATE settings SET updated_at = '2026-03-04 01:06:07'")
 
     async def shown() -> tuple[bool, bool, str]:
@@ -331,7 +330,7 @@ async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) 
 
         pictures = QuestionPictures(house.incoming)
         taken = snapshots(Bench())  # type: ignore[arg-type]
-        asking = Asking(files, pictures, house.models, house.sessions, taken)
+        asking = Asking(files, pictures, house.models, house.records.sessions, taken)
         assert [one async for one in asking.run(run)]
         assert service.requests[-1]["model"] == "two"
         await ask("reset", "model.answerer", to="channel", author=BIA)

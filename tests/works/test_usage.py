@@ -54,8 +54,8 @@ class Desk:
         """One call of 1,000 tokens in, 200 of them cached, and 30 out; its run."""
         request = self._request(place, author, work, "ask")
         if known:
-            await self.app.house.inbox.receive([row_of(request)])
-            await self.app.house.inbox.set_states({request.id: "done"})
+            await self.app.house.records.inbox.receive([row_of(request)])
+            await self.app.house.records.inbox.set_states({request.id: "done"})
         ledger, cost = self.app.house.ledger, None if usd is None else Decimal(usd)
         entry = await ledger.reserve(place.space, request.id, "answer", author.id, "p:m", 2_000, cost)
         if settled:
@@ -138,7 +138,7 @@ async def test_two_spaces_with_the_same_people_never_mix(desk: Desk) -> None:
     run = await desk.spent(BIA, "8", place=THERE)
     # As if an id had been made twice: the request of another space lends neither its name nor its work.
     await desk.app.house.ledger.reserve("here", run, "answer", "bia", "p:m", 10, Decimal(1))
-    await desk.app.house.feedback.give("there", run, "ana", "down")
+    await desk.app.house.records.feedback.give("there", run, "ana", "down")
     told = await desk.usage(BOSS)
     assert rows(told) == [
         "| bia | 1 | 0 | 0 | $1.00 |",
@@ -154,7 +154,7 @@ async def test_two_spaces_with_the_same_people_never_mix(desk: Desk) -> None:
 async def test_thumbs_are_counted_whoever_asks(desk: Desk) -> None:
     run = await desk.spent(BIA)
     for person, verdict in (("ana", "up"), ("bia", "up"), ("eve", "down"), ("eve", "up"), ("boss", "down")):
-        await desk.app.house.feedback.give("here", run, person, verdict)  # type: ignore[arg-type]
+        await desk.app.house.records.feedback.give("here", run, person, verdict)  # type: ignore[arg-type]
     for author in (ANA, BOSS):
         assert "3 helped, 1 did not" in await desk.usage(author)
 
@@ -219,7 +219,7 @@ async def test_many_people_share_a_line(desk: Desk) -> None:
 async def test_it_speaks_portuguese(desk: Desk) -> None:
     run = await desk.spent(ANA)
     await desk.spent(ANA, None)
-    await desk.app.house.feedback.give("here", run, "ana", "up")
+    await desk.app.house.records.feedback.give("here", run, "ana", "up")
     told = await desk.usage(locale="pt-BR")
     assert told.startswith("Nos últimos 30 dias:\n")
     assert rows(told)[1:2] == ["| Você | 2 | 2.000 | 60 | ≥ US$ 0,25 |"]

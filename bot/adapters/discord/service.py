@@ -1,27 +1,36 @@
-"""Discord as one of the platforms that `run` serves, behind the same few methods as the others."""
+"""Discord as one of the platforms that `run` serves, behind the same few methods as the others; and its files."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from yarl import URL
 
 import cogs
-from bot.adapters.discord.installed.client import Client
-from bot.adapters.discord.installed.connection import in_words
-from bot.adapters.discord.installed.sync import sync
+from bot.adapters.discord.installed.client import Client, in_words
+from bot.adapters.discord.installed.setup import sync
 from bot.adapters.discord.received import presses
 from bot.adapters.discord.received.commands import Translator
 from bot.adapters.discord.received.intake import Intake
 from bot.adapters.discord.received.messages import Listener
 from bot.adapters.discord.received.placing import PLATFORM, origin_at
-from bot.adapters.discord.received.request import Attachments
-from bot.adapters.discord.shown.view import view_factory
+from bot.adapters.discord.shown.home import view_of
+from bot.adapters.download import Downloads
+from bot.events import File, Request, Sorry
 from bot.platforms import Platform
 
 if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
     from bot.app import App
-    from bot.config import Config
+    from bot.config import Config, DiscordConfig
     from bot.words import Words
+
+HOSTS: Final = ("cdn.discordapp.com", "media.discordapp.net")
+_UNREACHABLE: Final = "discord_run.file_unreachable"
 
 
 class Sutradhar(Client):
@@ -30,10 +39,10 @@ class Sutradhar(Client):
     async def setup_hook(self) -> None:
         """Logged in, and not yet connected: everything that answers events is put in its place."""
         fetch = Attachments(self.settings).fetch
-        self.app.attach(Platform(PLATFORM, view_factory(self), fetch, origin=origin_at))
+        self.app.attach(Platform(PLATFORM, partial(view_of, self), fetch, origin=origin_at))
         await self.furnish()
         await self.intake.sweep()
-        await sync(self.tree, self.app.house.marks, self.settings.sync_guilds)
+        await sync(self.tree, self.app.records.marks, self.settings.sync_guilds)
 
     async def furnish(self) -> None:
         """The commands and buttons, who takes them in, and who hears what people write."""
@@ -80,3 +89,33 @@ class Discord:
         print(self._say("discord_run.ready", who=client.user, n=n), file=sys.stderr, flush=True)
         if not n:
             print(self._say("discord_run.no_guilds"), file=sys.stderr, flush=True)
+
+
+class Attachments:
+    """Fetches files that people attached, when a work wants them, from where Discord keeps them.
+
+    Nobody is ever shown the bot's token.
+    """
+
+    def __init__(self, settings: DiscordConfig, *, pause_s: float = 1.0) -> None:
+        self._downloads = Downloads(_refusal, _UNREACHABLE, pause_s)
+        # A proxy or a stand-in for Discord may keep files, too.
+        self._own = URL(settings.api_base).origin()
+
+    async def fetch(self, _: Request, file: File, path: Path, limit: int) -> None:
+        """Write the file's bytes to `path`, at most `limit` of them. Raises Sorry.
+
+        Whose request it is does not matter: an attachment's address opens it by itself.
+        """
+        url = URL(file.url)
+        if not url.is_absolute() or not (
+            (url.scheme == "https" and url.host in HOSTS) or url.origin() == self._own
+        ):
+            raise Sorry("discord_run.file_elsewhere", name=file.name)
+        await self._downloads.fetch(url, file, path, limit)
+
+
+def _refusal(answer: ClientResponse, _: str) -> str:
+    if answer.status == 200:
+        return ""
+    return _UNREACHABLE if answer.status >= 500 or answer.status == 429 else "discord_run.file_gone"

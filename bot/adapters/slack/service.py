@@ -9,16 +9,15 @@ import re
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.counting import Counts
-from bot.adapters.slack.installed import listening
+from bot.adapters.offered import Counts
 from bot.adapters.slack.installed.clients import Clients
-from bot.adapters.slack.installed.http import Http
+from bot.adapters.slack.installed.http import Flow, Http
 from bot.adapters.slack.installed.limits import PACE
-from bot.adapters.slack.installed.oauth import Flow, Store
 from bot.adapters.slack.installed.sockets import Sockets
-from bot.adapters.slack.installed.workspaces import Workspaces
+from bot.adapters.slack.installed.workspaces import Store, Workspaces, bolt_app
 from bot.adapters.slack.placing import PLATFORM, origin_at
 from bot.adapters.slack.received import (
     commands,
@@ -26,14 +25,12 @@ from bot.adapters.slack.received import (
     messages,
     presses,
     setup,
-    shortcuts,
     windows,
 )
-from bot.adapters.slack.received.earlier import Earlier
-from bot.adapters.slack.received.files import Files
+from bot.adapters.slack.received.fetched import Earlier, Files
 from bot.adapters.slack.received.intake import Intake
 from bot.adapters.slack.received.people import People
-from bot.adapters.slack.shown.view import view_factory
+from bot.adapters.slack.shown.home import view_of
 from bot.adapters.surface import Shut
 from bot.adapters.writer import Writers
 from bot.platforms import Platform
@@ -62,13 +59,13 @@ class Slack:
         self._credentials = credentials
         self.clients = Clients(settings)
         # Of use in "socket" mode, too: installed over HTTP earlier, a workspace's events come to every socket.
-        self.store = Store(app.house.database, credentials.client_id) if credentials.client_id else None
+        self.store = Store(app.records.database, credentials.client_id) if credentials.client_id else None
         self.workspaces = Workspaces(self.clients, credentials.bot, self.store)
         self.people = People(self.workspaces, settings.admins)
         self.writers = Writers(PACE)
         self.intake = Intake(app, config, self.workspaces, self.people)
         self.intake.counts = Counts(self.writers)
-        self.bolt = listening.bolt_app(
+        self.bolt = bolt_app(
             self.workspaces,
             self.clients.bare(),
             credentials.signing,
@@ -104,7 +101,7 @@ class Slack:
         self.app.attach(
             Platform(
                 PLATFORM,
-                view_factory(self.app.house, self.workspaces, self.writers),
+                partial(view_of, self.app.records, self.workspaces, self.writers),
                 files.fetch,
                 Earlier(self.workspaces, self.people),
                 origin_at,
@@ -155,7 +152,7 @@ class Slack:
 def register(bolt: AsyncApp, intake: Intake, store: Store | None) -> None:
     """Everybody who listens, and those who acknowledge what nobody listens to: else it would come again."""
     setup.listen(bolt, intake, store)
-    for module in (messages, commands, presses, windows, shortcuts, home_tab):
+    for module in (messages, commands, presses, windows, home_tab):
         module.listen(bolt, intake)
     for listens in (
         bolt.event,

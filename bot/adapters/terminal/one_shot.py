@@ -21,7 +21,6 @@ from bot.adapters.terminal import coloured, log_to
 from bot.adapters.terminal.conversation import Conversation, new_id
 from bot.adapters.terminal.markdown import Ink
 from bot.adapters.terminal.outputs import JsonLines, PlainOutput, PlainScreen
-from bot.commands import made
 from bot.events import Answered, Changed, Completion, Ended, Failed, OptionValue, Request, Sorry, Speak
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
@@ -136,10 +135,10 @@ async def _direct(app: App, request: Request, output: Output, conversation: Conv
     from bot.faults import failure
     from storage.faults import StorageFault
 
-    view = output.view(request.id, request, app.house.outbox)
+    view = output.view(request.id, request, app.records.outbox)
     status: Ended = "done"
     try:
-        async with aclosing(made(app.house, app)[request.work].run(Direct(request))) as events:
+        async with aclosing(app.works[request.work].run(Direct(request))) as events:
             async for event in events:
                 if not isinstance(event, Answered | Changed | Speak):
                     status = "failed" if isinstance(event, Failed) else status
@@ -206,7 +205,7 @@ async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> 
         if sys.stderr.isatty():
             end = "\n" if asked == len(questions) else ""
             print(f"\r{asked}/{len(questions)}", end=end, file=sys.stderr, flush=True)
-        found = await app.house.library.search("local", shelf, query, lookup=lookup)
+        found = await app.library.search("local", shelf, query, lookup=lookup)
         passages = [Passage(one.source, one.text) for one in found.passages]
         return Searched(passages, found.confident)
 

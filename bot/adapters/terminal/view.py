@@ -7,6 +7,7 @@ was shown before a crash.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -32,6 +33,8 @@ from bot.events import (
     Text,
 )
 from bot.words import Words
+
+_SHORT = re.compile(r"/\w+ \w+( \w{,4})?")
 
 
 class Screen(Protocol):
@@ -176,8 +179,15 @@ class TerminalView:
                 assert_never(event)
 
     def _offered(self, group: Choices) -> list[str]:
-        """A line for each choice. Of those of which one is taken there is nothing more to be typed."""
+        """A line for each choice, or one for all where their commands are short.
+
+        Of those of which one is taken there is nothing more to be typed.
+        """
         ink, made = self._screen.ink, []
+        short = all(_SHORT.fullmatch(one.command) and not one.asks for one in group.choices)
+        if group.taken is None and short:
+            offered = [f"{ink(clean(one.label), BOLD)} {ink(one.command, DIM)}" for one in group.choices]
+            return [f"  {' · '.join(offered)}"]
         for n, one in enumerate(group.choices):
             label, typed = clean(one.label), clean(one.command) or self._say("terminal.dismiss")
             if group.taken is not None:
@@ -188,7 +198,7 @@ class TerminalView:
 
     async def change(self, changed: Changed) -> None:
         """What scrolls by cannot be changed: the stage is shown once more, and it says why."""
-        if not await self._stages.changes(changed):
+        if changed.in_place or not await self._stages.changes(changed):
             return
         ink, why = self._screen.ink, "terminal.changed" if changed.contents else "terminal.withdrawn"
         await self._write(

@@ -95,14 +95,21 @@ def make(house: House, runs: Runs) -> Work:
         house.config,
         house.models,
         house.prompts,
-        house.sessions,
+        house.records.sessions,
         settings,
         house.earlier,
         house.settings.roles,
     )
     zone = house.settings.zone
     keeping = Keeping(house.councils, house.ledger)
-    asking = Asking(house.models, house.sessions, snapshots, keeping, house.offers, house.config.council.mini)
+    asking = Asking(
+        house.models,
+        house.records.sessions,
+        snapshots,
+        keeping,
+        house.records.offers,
+        house.config.council.mini,
+    )
     return Council(asking, settings, Showing(house.councils, zone), Stats(house.councils, zone))
 
 

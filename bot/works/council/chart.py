@@ -7,35 +7,26 @@ that it is given. It brings its own ground, so that it reads the same on a dark 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from bot.drawing import COLOURS, DPI, INK, PALE, PAPER, RULE, alone
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 INCHES = (8.0, 6.4)
-DPI = 150
-"""1200 by 960 pixels: sharp at the 550 that Discord shows, and well below its limits."""
-
-COLOURS = ("#0072b2", "#bd5400", "#00845f", "#b74687", "#806500", "#5b4fb5", "#2b7a8c", "#7a3b1d")
-"""After Okabe and Ito, darkened to 4.5:1 on the paper (WCAG 2.2, 1.4.3): names are written in them."""
-
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "h")
-PAPER, INK, PALE, RULE = "#fcfbf8", "#23262f", "#6a6f7d", "#dcdad3"
 
 NAME_CHARS = 20
 LINE_CHARS = 100
 DATES = 6
 DOTS = 60
 """Up to so many councils each has a dot; more would be a carpet."""
-
-# matplotlib says of itself that it is not made for several threads.
-_drawing = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +67,7 @@ def draw(chart: Chart) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with _drawing:
+    with alone:
         figure = Figure(figsize=INCHES, dpi=DPI, facecolor=PAPER, edgecolor=RULE, linewidth=2)
         FigureCanvasAgg(figure)
         _write(figure, 0.045, 0.955, chart.title, INK, size=15, weight="bold")

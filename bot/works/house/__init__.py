@@ -40,8 +40,8 @@ def make(house: House, runs: Runs) -> Work:
     from bot.accounts import Accounts
     from bot.works.house.work import Desk
 
-    accounts = Accounts(house.ledger, house.feedback, house.config.budget)
-    return Desk(house.sessions, runs.stop, accounts)
+    accounts = Accounts(house.ledger, house.records.feedback, house.config.budget)
+    return Desk(house.records.sessions, runs.stop, accounts)
 
 
 KIND = Kind("house", VERBS, make, suggests=("slack_home.prompt_help",))

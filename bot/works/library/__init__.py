@@ -86,7 +86,7 @@ def _of_the_shelves(name: str) -> Complete:
 
 
 async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
-    counted = Counter(book.shelf for book in await house.documents.list(space))
+    counted = Counter(book.shelf for book in await house.records.documents.list(space))
     yield say("slack_home.books" if counted else "slack_home.no_books")
     for shelf, n in sorted(counted.items())[:SHELVES]:
         yield say("slack_home.shelf", shelf=name(shelf), n=n)

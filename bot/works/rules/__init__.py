@@ -63,8 +63,7 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(house: House, runs: Runs) -> Work:
-    from bot.works.rules.question_files import QuestionFiles
-    from bot.works.rules.question_pictures import QuestionPictures
+    from bot.works.rules.question_files import QuestionFiles, QuestionPictures
     from bot.works.rules.snapshot import Snapshots
     from bot.works.rules.work import Asking, Rules
 
@@ -72,7 +71,7 @@ def make(house: House, runs: Runs) -> Work:
         house.library,
         house.models,
         house.prompts,
-        house.sessions,
+        house.records.sessions,
         house.config.retrieval,
         house.earlier,
         house.settings.roles,
@@ -80,8 +79,8 @@ def make(house: House, runs: Runs) -> Work:
     )
     files = QuestionFiles(house.incoming, house.intake, house.library)
     pictures = QuestionPictures(house.incoming)
-    asking = Asking(files, pictures, house.models, house.sessions, snapshots)
-    return Rules(asking, house.library, house.sessions)
+    asking = Asking(files, pictures, house.models, house.records.sessions, snapshots)
+    return Rules(asking, house.library, house.records.sessions)
 
 
 KIND = Kind("rules", VERBS, make, suggests=("slack_home.prompt_ask",))

@@ -5,7 +5,7 @@ Knows no library and no session; what was shown and cited stays behind for whoev
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from bot.retrieval.found import Found, Passage
 from bot.retrieval.lexical import content_terms
 from bot.strategies.base import LANGUAGES
 from bot.words import Words
-from bot.works.rules.question_pictures import Pictures
+from bot.works.rules.question_files import Pictures
 from bot.works.rules.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -149,17 +149,24 @@ class Answer:
 
     def _see_also(self) -> list[Choices]:
         """The authors' own references first, then what was found close by, each heading once."""
-        known = {_title(one.heading) for one in self.cited}
-        authors = [name for name in dict.fromkeys(self._found.see_also) if name not in known]
-        known.update(authors)
-        near = [one for one in _near_the_best(self._found.passages) if not one.attached]
-        close = [_title(one.heading) for one in near]
-        close = [name for name in dict.fromkeys(close) if name not in known][:CLOSE]
-        return [
-            Choices(self._say(key), tuple(Choice(name, f"/rules lookup {name}") for name in names))
-            for key, names in (("rules.see_also", authors), ("rules.see_also_near", close))
-            if names
-        ]
+        offered = {_title(one.heading) for one in self.cited}
+        authors, close = list[str](), list[str]()
+        for name in self._found.see_also:
+            if name not in offered:
+                offered.add(name)
+                authors.append(name)
+        for passage in _near_the_best(self._found.passages):
+            name = _title(passage.heading)
+            if not (passage.attached or name in offered):
+                offered.add(name)
+                close.append(name)
+        said = [look_ups(self._say("rules.see_also"), authors)] if authors else []
+        return said + ([look_ups(self._say("rules.see_also_near"), close[:CLOSE])] if close else [])
+
+
+def look_ups(prompt: str, headings: Iterable[str]) -> Choices:
+    """Headings to be looked up by pressing one."""
+    return Choices(prompt, tuple(Choice(name, f"/rules lookup {name}") for name in headings))
 
 
 def unseen(say: Words, model: str | None, names: Sequence[str]) -> Notice:
@@ -175,7 +182,7 @@ def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prom
         language=LANGUAGES.get(snapshot.language, "the language of the question"),
         passages=fence.passages(passages),
         # Here, after the passages, since a space's own wording has a place for it, and none for pictures.
-        history="\n".join(one for one in (fence.pictures(pictures.names), before) if one),
+        history="\n".join(filter(None, (fence.pictures(pictures.names), before))),
         question=fence.data(snapshot.question),
     )
     turn = Message("user", user, images=pictures.images)

@@ -1,30 +1,45 @@
-"""Files that a question brings along: they answer that question alone, instead of a shelf, or beside the one it names.
+"""Files that a question brings along: texts that answer it, pictures that the model looks at which answers it.
 
-Knows no platform. What was fetched is removed at the run's end (`Incoming`), and nothing else is kept of it.
+Texts answer that question alone, instead of a shelf, or beside the one it names. Knows no platform and asks no model.
+What was fetched is removed at the run's end (`Incoming`), and nothing else is kept of it.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from bot.events import File, Notice, Request, Run, Sorry
+from bot.events import File, Request, Run, Sorry
+from bot.incoming import safe
+from bot.llm.base import IMAGE_BYTES, IMAGE_SIDE, IMAGES_BYTES, Image, MediaType
 from bot.readers.kinds import PICTURES, SUFFIXES, suffix_of
+from bot.readers.pictures import PictureKind, picture_of
 from bot.retrieval.attached import Attached
+from bot.retrieval.files import read_whole
 from bot.retrieval.found import Found
 from bot.retrieval.intake import Item
-from bot.words import Words
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming
-    from bot.retrieval.files import Refused
+    from bot.retrieval.files import Candidate, Refused
     from bot.retrieval.intake import Intake
     from bot.retrieval.library import Library
 
 WHOLE_CHARS = 6_000
 """A text of no more characters is handed to a model whole, as many as a dozen passages have."""
+
+MOST: Final = 5
+"""Pictures of one question."""
+
+_MEDIA: Final[dict[PictureKind, MediaType]] = {
+    "png": "image/png",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +49,13 @@ class Own:
     library: Library
     attached: Attached | None = None
     names: tuple[str, ...] = ()
-    left_out: tuple[Refused, ...] = field(default=())
-
-    def __bool__(self) -> bool:
-        return self.attached is not None
+    left_out: tuple[Refused, ...] = ()
 
     async def languages(self, space: str) -> list[str]:
         """Raises Sorry where a file cannot be read."""
         if self.attached is None:
             return []
         return await self.library.within(self.attached).languages(space, "")
-
-    def notices(self, say: Words) -> list[Notice]:
-        return [Notice(say(one.key, **one.values)) for one in self.left_out]
 
     def searched(self, *, shelf: bool, whole: bool) -> Library | Search:
         """What the question is put to. `shelf`: one was named; `whole`: a model reads it, which needs no choice."""
@@ -115,8 +124,49 @@ class QuestionFiles:
         return Own(self._library, attached, tuple(one.name for one in brought), tuple(refused))
 
 
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """What a model may look at, by name, and why it may not look at the others."""
+
+    images: tuple[Image, ...] = ()
+    names: tuple[str, ...] = ()
+    left_out: tuple[Sorry, ...] = ()
+
+
+class QuestionPictures:
+    def __init__(self, incoming: Incoming) -> None:
+        self._incoming = incoming
+
+    async def of(self, run: Run) -> Pictures:
+        """Fetch what the request brings, a step for each picture."""
+        files = [one for one in brought_by(run.request) if is_picture(one)]
+        if not files:
+            return Pictures()
+        brought, refused = await self._incoming.bring(
+            run, PICTURES, IMAGE_BYTES, files=files[:MOST], copied=True, called="picture"
+        )
+        left_out = [Sorry(_said(one.key), **one.values) for one in refused]
+        images: list[Image] = []
+        names: list[str] = []
+        beyond = [safe(one.name) for one in files[MOST:]]
+        for one in brought:
+            try:
+                image = await asyncio.to_thread(_image, one)
+            except Sorry as sorry:
+                left_out.append(Sorry(_said(sorry.key), **{**sorry.values, "name": one.name}))
+                continue
+            if sum(len(each.data) for each in (*images, image)) > IMAGES_BYTES:
+                beyond.append(one.name)
+                continue
+            images.append(image)
+            names.append(one.name)
+        if beyond:
+            left_out.append(_too_many(beyond))
+        return Pictures(tuple(images), tuple(names), tuple(left_out))
+
+
 def is_picture(file: File) -> bool:
-    """Whether it is to be looked at, by its name (see `question_pictures`)."""
+    """Whether it is to be looked at, by its name."""
     return suffix_of(file.name) in PICTURES
 
 
@@ -132,3 +182,28 @@ def brought_by(request: Request) -> Sequence[File]:
     if not request.files:
         raise Sorry("rules.file_attach")
     return request.files
+
+
+def picture_names(request: Request) -> tuple[str, ...]:
+    """What the question's pictures are called, whether or not they will do. Raises Sorry as `brought_by`."""
+    return tuple(safe(one.name) for one in brought_by(request) if is_picture(one))
+
+
+def _image(file: Candidate) -> Image:
+    """What the file is by its first bytes, whatever its name says; blocking. Raises Sorry."""
+    data = read_whole(file.path, IMAGE_BYTES)
+    picture = picture_of(data)
+    if picture is None:
+        raise Sorry("rules.picture_kind")
+    if max(picture.width, picture.height) > IMAGE_SIDE:
+        raise Sorry("rules.picture_sides", width=picture.width, height=picture.height, limit=IMAGE_SIDE)
+    return Image(_MEDIA[picture.kind], data, picture.width, picture.height)
+
+
+def _said(key: str) -> str:
+    """A book's limit is the operator's to set, and a picture's is not."""
+    return "rules.picture_large" if key == "library.file_large" else key
+
+
+def _too_many(names: Sequence[str]) -> Sorry:
+    return Sorry("rules.picture_many", limit=MOST, mb=IMAGES_BYTES // 1_000_000, files=", ".join(names))

@@ -14,7 +14,7 @@ from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.strategies import SINGLE, strategy
 from bot.strategies.base import ROLE, Inquiry
-from bot.works.rules.question_pictures import picture_names
+from bot.works.rules.question_files import picture_names
 
 if TYPE_CHECKING:
     from bot.config import RetrievalConfig
@@ -121,7 +121,7 @@ class Snapshots:
             raise Sorry("rules.long_question", length=len(question), limit=self._longest)
         space = request.place.space
         named = _option(request, "shelf")
-        shelf = "" if own and not named else await self._library.shelf_for(space, named, "rules")
+        shelf = "" if own.attached and not named else await self._library.shelf_for(space, named, "rules")
         mine = await held(self._sessions, request, question)
         past = await self._sessions.last_exchanges(space, mine.id, HISTORY) if mine else []
         follows = bool(request.options.get(FOLLOW_UP))

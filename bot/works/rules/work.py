@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING
 
 from bot import tracing
 from bot.citing.quoting import flowing
-from bot.events import Choice, Choices, Citation, Event, Notice, Run, Sorry, Stage, Status, Text
+from bot.events import Citation, Event, Notice, Run, Sorry, Stage, Status, Text
 from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.found import Book, Found, Passage, SectionText
 from bot.retrieval.library import Library
 from bot.strategies import strategy
 from bot.words import Words, words
-from bot.works.rules.answering import Answer, unseen
-from bot.works.rules.question_pictures import Pictures, picture_names
+from bot.works.rules.answering import Answer, look_ups, unseen
+from bot.works.rules.question_files import Pictures, picture_names
 from bot.works.rules.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
-    from bot.works.rules.question_files import QuestionFiles
-    from bot.works.rules.question_pictures import QuestionPictures
+    from bot.works.rules.question_files import QuestionFiles, QuestionPictures
     from bot.works.rules.snapshot import Snapshots
     from storage.sessions import Sessions
 
@@ -75,9 +74,7 @@ class Rules:
             yield Stage("lookup", say("rules.lookup"))
             yield Text(say("rules.no_section", name=request.text))
             if nearest:
-                yield Choices(
-                    say("rules.nearest"), tuple(Choice(name, f"/rules lookup {name}") for name in nearest[:5])
-                )
+                yield look_ups(say("rules.nearest"), nearest[:5])
             return
         for n, section in enumerate(found[:3], 1):
             yield Stage(f"section-{n}", f"{section.heading} · {section.source}")
@@ -86,10 +83,7 @@ class Rules:
             yield Citation(n, section.source, section.heading, text[:300].strip(), section.page)
         others = [*(one.heading for one in found[3:]), *(name for one in found[:3] for name in one.see_also)]
         if others:
-            yield Choices(
-                say("rules.see_also"),
-                tuple(Choice(name, f"/rules lookup {name}") for name in dict.fromkeys(others[:8])),
-            )
+            yield look_ups(say("rules.see_also"), dict.fromkeys(others[:8]))
 
     async def _roll(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -127,10 +121,7 @@ class Rules:
         yield Text(_shortened(text, say))
         yield Citation(int(ref), section.source, section.heading, text[:300].strip(), section.page)
         if section.see_also:
-            yield Choices(
-                say("rules.see_also"),
-                tuple(Choice(name, f"/rules lookup {name}") for name in section.see_also),
-            )
+            yield look_ups(say("rules.see_also"), section.see_also)
 
     async def _cited(self, run: Run, n: int) -> SectionText:
         place = run.request.place
@@ -204,11 +195,11 @@ class Asking:
         snapshot = await run.step("snapshot", lambda: self._snapshots.take(request, own), Snapshot)
         tracing.note("strategy", snapshot.strategy)
         say = words(snapshot.language if snapshot.language in ("en", "pt") else request.locale)
-        where = ", ".join(one for one in (*own.names, snapshot.shelf) if one)
+        where = ", ".join(filter(None, (*own.names, snapshot.shelf)))
         yield Stage("search", say("rules.searching", shelf=where))
         yield Status(say("rules.searching", shelf=where))
-        for notice in own.notices(say):
-            yield notice
+        for refused in own.left_out:
+            yield Notice(say(refused.key, **refused.values))
         if snapshot.strategy != snapshot.wanted:
             yield Notice(say("strategies.needs_model", strategy=snapshot.wanted))
         found, said = None, set[Notice]()
@@ -231,14 +222,13 @@ class Asking:
         for key in found.notices:
             yield Notice(say(key))
         if not found.confident:
-            yield Text(say("rules.nothing_in_file", files=where) if own else say("rules.nothing_found"))
+            yield Text(
+                say("rules.nothing_in_file", files=where) if own.attached else say("rules.nothing_found")
+            )
             if shown := picture_names(request):
                 yield Notice(say("rules.picture_search", files=", ".join(shown), n=len(shown)))
             if found.nearest:
-                yield Choices(
-                    say("rules.nearest"),
-                    tuple(Choice(name, f"/rules lookup {name}") for name in found.nearest),
-                )
+                yield look_ups(say("rules.nearest"), found.nearest)
             return
         yield Text(_headings(found.passages))
         yield Stage("answer", say("rules.answer"))
@@ -247,8 +237,8 @@ class Asking:
             pictures = await self._pictures.of(run)
         elif shown := picture_names(request):
             yield unseen(say, snapshot.answerer if snapshot.reads else None, shown)
-        for notice in pictures.notices(say):
-            yield notice
+        for sorry in pictures.left_out:
+            yield Notice(say(sorry.key, **sorry.values))
         answer = Answer(run, snapshot, found, say, models, pictures)
         try:
             async with aclosing(answer.events()) as events:

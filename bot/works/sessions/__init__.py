@@ -53,13 +53,15 @@ VERBS: tuple[Verb, ...] = (
 def make(house: House, runs: Runs) -> Work:
     from bot.works.sessions.work import SessionsWork
 
-    return SessionsWork(house.sessions, house.owned, runs.forget, runs.reword, house.settings.zone)
+    return SessionsWork(
+        house.records.sessions, house.records.owned, runs.forget, runs.reword, house.settings.zone
+    )
 
 
 async def _session(house: House, typed: Typed) -> list[str]:
     from bot.works.sessions.work import names
 
-    return names(await house.owned.all(typed.space, typed.author), typed.prefix)
+    return names(await house.records.owned.all(typed.space, typed.author), typed.prefix)
 
 
 KIND = Kind("sessions", VERBS, make, completes={"session": _session})

@@ -188,7 +188,7 @@ class SettingsWork:
 
     async def _name(self, space: str, person: str) -> str:
         """What they were called when they last asked for something, "" where that is not known."""
-        row = await self._house.inbox.last_of(space, person) if person else None
+        row = await self._house.records.inbox.last_of(space, person) if person else None
         try:
             return " ".join(request_from_json(row.payload).author.name.split()) if row is not None else ""
         except (KeyError, TypeError, ValueError):  # of an earlier release

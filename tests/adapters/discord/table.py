@@ -17,7 +17,7 @@ from discord.ui import ActionRow, Button, LayoutView, TextDisplay
 from simcord.builders import ChannelHandle
 from simcord.results import InteractionResult, ResponseMessage
 
-from bot.adapters.discord.installed import sync
+from bot.adapters.discord.installed.setup import sync
 from bot.adapters.discord.received import presses
 from bot.adapters.discord.received.commands import Translator
 from bot.adapters.discord.received.intake import Intake
@@ -27,8 +27,7 @@ from bot.adapters.discord.service import Sutradhar
 from bot.app import App
 from bot.config import Config, DiscordConfig, load
 from bot.platforms import Platform
-from cogs.free_chat import FreeChat
-from cogs.setup import Setup
+from cogs.own import FreeChat, Setup
 from tests.fakes import migrated
 from tests.fakes.house import Recorder, Script, open_scripted
 
@@ -44,7 +43,7 @@ class Client(Sutradhar):
         Listener(self).listen()
         self.add_dynamic_items(*presses.ITEMS)
         self.tree.add_command(show)
-        await sync.sync(self.tree, self.app.house.marks)
+        await sync(self.tree, self.app.house.records.marks)
 
 
 @app_commands.command()
@@ -97,7 +96,7 @@ class Table:
         channel = self.client.get_channel(self.channel.id)
         assert isinstance(channel, discord.TextChannel)
         real = await channel.create_thread(name="A question", type=discord.ChannelType.public_thread)
-        threads = self.app.house.threads
+        threads = self.app.house.records.threads
         await threads.bind(self.space, str(channel.id), "talk", str(real.id))
         if free_chat is not None:
             await threads.set_free_chat(self.space, str(real.id), free_chat)

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.adapters.discord.received.request import Attachments
+from bot.adapters.discord.service import Attachments
 from bot.config import DiscordConfig
 from bot.events import Author, File, Place, Request, Sorry
 

@@ -12,7 +12,7 @@ import discord
 import pytest
 import simcord
 
-from bot.adapters import custom_ids
+from bot.adapters.buttons_row import custom_id
 from bot.adapters.discord.received.placing import Origin
 from bot.adapters.discord.received.presses import said
 from bot.events import Author, Choice, Citation, Event, Place, Request, Run, Text
@@ -52,7 +52,7 @@ async def live(at: Table, space: str) -> Request:
 async def test_stop_cancels_the_run_and_says_who_stopped_it(at: Table) -> None:
     bia = at.guild.add_member(at.env.create_user("Bia"))
     run = (await live(at, at.space)).id
-    answer = await at.shown(custom_ids.stop(run))
+    answer = await at.shown(custom_id("stop", run))
     pressed = await bia.click(answer, label="stop")
     assert await at.app.ended(run) == "stopped"
     assert told(pressed) == "Bia stopped this."
@@ -61,7 +61,7 @@ async def test_stop_cancels_the_run_and_says_who_stopped_it(at: Table) -> None:
 
 async def test_a_run_that_was_going_before_a_restart_of_the_client_is_stopped_all_the_same(at: Table) -> None:
     run = (await live(at, at.space)).id
-    answer = await at.shown(custom_ids.stop(run))
+    answer = await at.shown(custom_id("stop", run))
     await at.restart()
     await at.ana.click(answer, label="stop")
     assert await at.app.ended(run) == "stopped"
@@ -69,7 +69,7 @@ async def test_a_run_that_was_going_before_a_restart_of_the_client_is_stopped_al
 
 async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_along(at: Table) -> None:
     run = "0" * 32
-    answer = await at.shown(custom_ids.stop(run), custom_ids.retry(run))
+    answer = await at.shown(custom_id("stop", run), custom_id("retry", run))
     pressed = await at.ana.click(answer, label="stop")
     assert told(pressed) == "This has ended already, so there is nothing to stop."
     assert pressed.followups[0].ephemeral
@@ -78,7 +78,7 @@ async def test_a_dead_stop_button_says_so_and_goes_away_without_taking_the_text_
 
 
 async def test_a_dead_stop_button_that_stands_alone_takes_its_row_along(at: Table) -> None:
-    answer = await at.shown(custom_ids.stop("0" * 32))
+    answer = await at.shown(custom_id("stop", "0" * 32))
     await at.ana.click(answer, label="stop")
     assert labels(answer.message) == []
     assert said(answer.message) == "An answer"
@@ -86,13 +86,19 @@ async def test_a_dead_stop_button_that_stands_alone_takes_its_row_along(at: Tabl
 
 async def test_a_run_of_another_server_cannot_be_stopped_by_a_copied_button(at: Table) -> None:
     run = (await live(at, "another server")).id
-    answer = await at.shown(custom_ids.stop(run))
+    answer = await at.shown(custom_id("stop", run))
     await at.ana.click(answer, label="stop")
     assert at.app.live("another server", run)
 
 
 @pytest.mark.parametrize(
-    "id", [custom_ids.stop, custom_ids.sources, custom_ids.share, lambda run: custom_ids.choice(run, 0)]
+    "id",
+    [
+        lambda run: custom_id("stop", run),
+        lambda run: custom_id("sources", run),
+        lambda run: custom_id("share", run),
+        lambda run: custom_id("choice", run, 0),
+    ],
 )
 async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
     at: Table, id: Callable[[str], str]
@@ -102,9 +108,9 @@ async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
     await at.app.perform(request)
     await at.recorder.until(request.id, Text("begun"))
     source = Citation(1, "Handbook", "Combat", "A secret of Ana's.")
-    await at.app.house.offers.keep(at.space, request.id, "source", [json.dumps(asdict(source))])
+    await at.app.house.records.offers.keep(at.space, request.id, "source", [json.dumps(asdict(source))])
     offered = Choice("Grappled", "/rules lookup Grappled")
-    await at.app.house.offers.keep(at.space, request.id, "choice", [json.dumps(asdict(offered))])
+    await at.app.house.records.offers.keep(at.space, request.id, "choice", [json.dumps(asdict(offered))])
     copied = await at.shown(id(request.id))
     bia = at.guild.add_member(at.env.create_user("Bia"))
     pressed = await bia.click(copied, label=id(request.id).split(":")[0])
@@ -121,7 +127,7 @@ async def test_retry_asks_the_words_as_they_stand_now(at: Table) -> None:
     await at.app.stop_run(at.space, past.id)
     await at.app.ended(past.id)
     await at.app.reword(at.space, past.id, "hello")
-    answer = await at.shown(custom_ids.retry(past.id))
+    answer = await at.shown(custom_id("retry", past.id))
     await at.ana.click(answer, label="retry")
     (anew,) = set(at.recorder.events) - {past.id}
     await at.recorder.until(anew, Text("hello"))
@@ -133,8 +139,8 @@ async def test_retry_asks_the_words_as_they_stand_now(at: Table) -> None:
 async def test_a_choice_does_what_its_line_says_as_whoever_pressed_it(at: Table) -> None:
     space, run = at.space, "a" * 32
     offered = Choice("Grappled", "/rules lookup Grappled")
-    await at.app.house.offers.keep(space, run, "choice", [json.dumps(asdict(offered))])
-    answer = await at.shown(custom_ids.choice(run, 0))
+    await at.app.house.records.offers.keep(space, run, "choice", [json.dumps(asdict(offered))])
+    answer = await at.shown(custom_id("choice", run, 0))
     await at.restart()
     await at.ana.click(answer, label="choice")
     (made,) = at.recorder.events
@@ -155,8 +161,8 @@ async def test_sources_are_shown_in_full_to_the_presser_alone_after_a_restart_to
         Citation(2, "Monsters", "", "@everyone flees."),
     ]
     kept = [json.dumps(asdict(one)) for one in cited]
-    await at.app.house.offers.keep(at.space, run, "source", kept)
-    answer = await at.shown(custom_ids.sources(run))
+    await at.app.house.records.offers.keep(at.space, run, "source", kept)
+    answer = await at.shown(custom_id("sources", run))
     await at.restart()
     pressed = await at.ana.click(answer, label="sources")
     assert pressed.ephemeral
@@ -170,8 +176,8 @@ async def test_many_sources_are_leafed_through(at: Table) -> None:
     run = "a" * 32
     cited = [Citation(n, f"Book {n}", "A section", f"Sentence {n}. " * 60) for n in range(1, 13)]
     kept = [json.dumps(asdict(one)) for one in cited]
-    await at.app.house.offers.keep(at.space, run, "source", kept)
-    answer = await at.shown(custom_ids.sources(run))
+    await at.app.house.records.offers.keep(at.space, run, "source", kept)
+    answer = await at.shown(custom_id("sources", run))
     opened = await at.ana.click(answer, label="sources")
     page, seen = opened.response, told(opened)
     assert page is not None
@@ -190,7 +196,7 @@ async def test_many_sources_are_leafed_through(at: Table) -> None:
 async def test_a_private_answer_is_shared_once_with_its_own_text(at: Table) -> None:
     past = asked(at.space, "hello")
     await (await at.app.perform(past)).wait()
-    answer = await at.shown(custom_ids.share(past.id), text="Only Ana sees this.", private=True)
+    answer = await at.shown(custom_id("share", past.id), text="Only Ana sees this.", private=True)
     pressed = await at.ana.click(answer, label="share")
     assert told(pressed) == "Shared here."
     assert at.said() == ["-# shared by Ana\n\nOnly Ana sees this."]
@@ -200,7 +206,7 @@ async def test_a_private_answer_is_shared_once_with_its_own_text(at: Table) -> N
 async def test_pressing_share_twice_in_a_row_posts_once(at: Table) -> None:
     past = asked(at.space, "hello")
     await (await at.app.perform(past)).wait()
-    answer = await at.shown(custom_ids.share(past.id), text="Mine.", private=True)
+    answer = await at.shown(custom_id("share", past.id), text="Mine.", private=True)
     # As if the button's going had not arrived yet.
     at.env.inject_error("PATCH", "/webhooks/*/*/messages/@original", status=500)
     await at.ana.click(answer, label="share")
@@ -219,7 +225,7 @@ async def test_sharing_where_the_bot_or_the_presser_may_not_write_is_refused_wit
     )
     past = asked(at.space, "hello")
     await (await at.app.perform(past)).wait()
-    answer = await at.shown(custom_ids.share(past.id), text="Mine.", private=True, where=channel)
+    answer = await at.shown(custom_id("share", past.id), text="Mine.", private=True, where=channel)
     pressed = await at.ana.click(answer, label="share")
     assert told(pressed).startswith("I may not write" if silent == "the bot" else "You may not write")
     assert at.said(channel) == []
@@ -228,12 +234,12 @@ async def test_sharing_where_the_bot_or_the_presser_may_not_write_is_refused_wit
 async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
     past = asked(at.space, "hello")
     await (await at.app.perform(past)).wait()
-    up, down = (custom_ids.feedback(past.id, verdict) for verdict in ("up", "down"))
+    up, down = (custom_id("feedback", past.id, verdict) for verdict in ("up", "down"))
     answer = await at.shown(up, down)
     await at.ana.click(answer, custom_id=up)
-    assert await at.app.house.feedback.count(at.space) == {"up": 1, "down": 0}
+    assert await at.app.house.records.feedback.count(at.space) == {"up": 1, "down": 0}
     pressed = await at.ana.click(answer, custom_id=down)
-    assert await at.app.house.feedback.count(at.space) == {"up": 0, "down": 1}
+    assert await at.app.house.records.feedback.count(at.space) == {"up": 0, "down": 1}
     assert pressed.ephemeral
     assert told(pressed).startswith("Thank you")
 
@@ -241,12 +247,12 @@ async def test_the_last_thumb_of_a_person_counts(at: Table) -> None:
 @pytest.mark.parametrize(
     "id",
     [
-        custom_ids.retry("0" * 32),
-        custom_ids.choice("0" * 32, 3),
-        custom_ids.sources("0" * 32),
-        custom_ids.sources_page("0" * 32, 1),
-        custom_ids.share("0" * 32),
-        custom_ids.feedback("0" * 32, "up"),
+        custom_id("retry", "0" * 32),
+        custom_id("choice", "0" * 32, 3),
+        custom_id("sources", "0" * 32),
+        custom_id("sources", "0" * 32, 1),
+        custom_id("share", "0" * 32),
+        custom_id("feedback", "0" * 32, "up"),
         "retry:not-a-run",
         "choice:" + "0" * 32,
         "stop:" + "0" * 33,
@@ -269,18 +275,18 @@ async def test_what_another_server_offers_is_out_of_reach(at: Table) -> None:
     past = asked("another server", "hello")
     await (await at.app.perform(past)).wait()
     secret = json.dumps(asdict(Citation(1, "Secret book", "", "Nobody here may read this.")))
-    await at.app.house.offers.keep("another server", past.id, "source", [secret])
+    await at.app.house.records.offers.keep("another server", past.id, "source", [secret])
     run = past.id
     ids = [
-        custom_ids.sources(run),
-        custom_ids.retry(run),
-        custom_ids.feedback(run, "up"),
-        custom_ids.share(run),
+        custom_id("sources", run),
+        custom_id("retry", run),
+        custom_id("feedback", run, "up"),
+        custom_id("share", run),
     ]
     answer = await at.shown(*ids)
     for id in ids:
         pressed = await at.ana.click(answer, custom_id=id)
         assert "Secret" not in told(pressed)
     assert set(at.recorder.events) == {run}
-    assert await at.app.house.feedback.count("another server") == {"up": 0, "down": 0}
+    assert await at.app.house.records.feedback.count("another server") == {"up": 0, "down": 0}
     assert not any("shared by" in one for one in at.said())

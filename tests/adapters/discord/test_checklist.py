@@ -11,9 +11,7 @@ import discord
 import pytest
 from simcord.actors import MemberActor
 
-from bot.adapters.discord.installed.checklist import examine, listed
-from bot.adapters.discord.installed.invite import PERMISSIONS
-from bot.adapters.discord.installed.sync import note_of
+from bot.adapters.discord.installed.setup import PERMISSIONS, examine, listed, note_of
 from bot.config import DiscordConfig, ProviderConfig, RolesConfig
 from bot.words import words
 from tests.adapters.discord.table import Table, table, told
@@ -76,7 +74,7 @@ async def test_setup_is_for_who_manages_the_server(at: Table) -> None:
 
 async def test_the_list_is_short_enough_for_a_message_in_both_languages_at_its_worst(at: Table) -> None:
     guild, nothing = at.client.get_guild(at.guild.id), discord.Permissions.none()
-    await at.app.house.marks.set(note_of(at.client.application_id or 0, None), "of another release")
+    await at.app.house.records.marks.set(note_of(at.client.application_id or 0, None), "of another release")
     for locale in ("en", "pt-BR"):
         say = words(locale)
         checks = await examine(at.client, guild, at.space, nothing, say)
@@ -86,13 +84,13 @@ async def test_the_list_is_short_enough_for_a_message_in_both_languages_at_its_w
 
 async def test_free_chat_without_the_intent_says_what_is_missing(at: Table) -> None:
     thread = await at.thread()
-    await at.app.house.sessions.open(
+    await at.app.house.records.sessions.open(
         at.space, "discord", str(at.channel.id), "talk", "rules", author_id=str(at.ana.id)
     )
     result = await at.ana.slash(thread, "free-chat", on=True)
     assert result.ephemeral
     assert "Message Content Intent" in told(result)
-    held = await at.app.house.threads.held(at.space, str(thread.id))
+    held = await at.app.house.records.threads.held(at.space, str(thread.id))
     assert held is not None
     assert not held.free_chat
 
@@ -102,7 +100,7 @@ async def test_who_opened_the_session_or_may_manage_threads_switches_free_chat_f
 ) -> None:
     async with opened(tmp_path, DiscordConfig(free_chat=True)) as at:
         thread = await at.thread()
-        await at.app.house.sessions.open(
+        await at.app.house.records.sessions.open(
             at.space, "discord", str(at.channel.id), "talk", "rules", author_id=str(at.ana.id)
         )
         role = at.guild.create_role("Keepers", permissions=discord.Permissions(manage_threads=True))
@@ -114,11 +112,11 @@ async def test_who_opened_the_session_or_may_manage_threads_switches_free_chat_f
         result = await at.ana.slash(thread, "free-chat", on=True)
         assert not result.ephemeral
         assert told(result).startswith("Ana switched free chat on")
-        held = await at.app.house.threads.held(at.space, str(thread.id))
+        held = await at.app.house.records.threads.held(at.space, str(thread.id))
         assert held is not None
         assert held.free_chat
         assert told(await bia.slash(thread, "free-chat", on=False)).startswith("Bia switched free chat off")
-        held = await at.app.house.threads.held(at.space, str(thread.id))
+        held = await at.app.house.records.threads.held(at.space, str(thread.id))
         assert held is not None
         assert not held.free_chat
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import discord
 import pytest
 
-from bot.adapters.discord.installed.connection import in_words
+from bot.adapters.discord.installed.client import in_words
 from bot.adapters.discord.service import Sutradhar
 from bot.adapters.intake import WINDOW
 from bot.app import App
@@ -133,11 +133,11 @@ async def test_windows_that_were_dismissed_are_forgotten_at_a_start(tmp_path: Pa
     async with FakeDiscord() as fake:
         async with here(fake, tmp_path) as client:
             for run in ("old", "new"):
-                await client.app.house.offers.keep("1", run, WINDOW, ["{}"])
+                await client.app.house.records.offers.keep("1", run, WINDOW, ["{}"])
         with closing(sqlite3.connect(tmp_path / "sutradhar.db")) as connection, connection:
             connection.execute("UPDATE offers SET created_at = '2020-01-01 00:00:00' WHERE run_id = 'old'")
         async with here(fake, tmp_path) as client:
-            offers = client.app.house.offers
+            offers = client.app.house.records.offers
             assert [await offers.all("1", run, WINDOW) for run in ("old", "new")] == [[], ["{}"]]
 
 

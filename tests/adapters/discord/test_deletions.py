@@ -116,7 +116,7 @@ async def test_an_edit_that_leaves_nothing_or_cannot_be_read_changes_nothing(at:
 async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(at: Table) -> None:
     thread = await at.thread()
     house, channel = at.app.house, str(at.channel.id)
-    session = await house.sessions.open(
+    session = await house.records.sessions.open(
         at.space, "discord", channel, "talk", "rules", author_id=str(at.ana.id), title="A talk"
     )
     run = await live(at, 1, thread="talk")
@@ -125,9 +125,9 @@ async def test_a_deleted_thread_is_let_go_with_its_session_and_what_runs_there(a
     await real.delete()
     await at.env.settle()
     assert await at.app.ended(run) == "stopped"
-    assert await house.threads.held(at.space, str(thread.id)) is None
-    assert await house.sessions.active(at.space, "discord", channel, "talk") is None
-    (kept,) = await house.owned.all(at.space, str(at.ana.id))
+    assert await house.records.threads.held(at.space, str(thread.id)) is None
+    assert await house.records.sessions.active(at.space, "discord", channel, "talk") is None
+    (kept,) = await house.records.owned.all(at.space, str(at.ana.id))
     assert (kept.id, kept.state) == (session.id, "archived")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from bot.adapters.discord.installed import doctor
 from bot.adapters.discord.installed.doctor import examine, ours
-from bot.adapters.discord.installed.invite import PERMISSIONS, invite, link, personal_link, wanted
+from bot.adapters.discord.installed.setup import PERMISSIONS, invite, link, personal_link, wanted
 from bot.config import Config, DiscordConfig, Secrets, load
 from bot.events import Sorry
 from bot.words import words

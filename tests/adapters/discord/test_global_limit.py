@@ -6,7 +6,7 @@ import asyncio
 
 from discord.http import Route
 
-from bot.adapters.discord.installed.limits import GlobalLimit
+from bot.adapters.discord.installed.traffic import GlobalLimit
 from bot.adapters.writer import urgency
 
 

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.adapters.discord.installed.limits import LIMIT, WINDOW_S, InvalidRequests
+from bot.adapters.discord.installed.traffic import LIMIT, WINDOW_S, InvalidRequests
 
 
 @dataclass

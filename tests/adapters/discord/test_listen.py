@@ -12,8 +12,8 @@ import pytest
 from simcord.builders import ChannelHandle
 from simcord.enums import MessageType
 
-from bot.adapters.cooldown import SLIPS
 from bot.adapters.discord.received.messages import Listener
+from bot.adapters.intake import SLIPS
 from bot.config import DiscordConfig
 from bot.events import Event, Place, Run, Text
 from tests.adapters.discord.table import Table, table
@@ -151,7 +151,7 @@ async def test_a_thread_that_says_nothing_of_free_chat_goes_by_its_channels_sett
     await chatty.ana.send(thread, "and blinded?")
     await settings.set(place, "bia", "free_chat", "on", "channel")
     await chatty.ana.send(thread, "and charmed?")
-    await chatty.app.house.threads.set_free_chat(chatty.space, str(thread.id), False)
+    await chatty.app.house.records.threads.set_free_chat(chatty.space, str(thread.id), False)
     await chatty.ana.send(thread, "and deafened?")
     assert await chatty.asked() == ["/rules ask and prone?", "/rules ask and charmed?"]
 

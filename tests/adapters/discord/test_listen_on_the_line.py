@@ -11,7 +11,7 @@ from pathlib import Path
 import discord
 import pytest
 
-from bot.adapters import custom_ids
+from bot.adapters.buttons_row import custom_id
 from bot.events import Citation, Event, Run, Stage, Text
 from bot.runs.requests import event_id
 from tests.adapters.discord.line import Line, line
@@ -103,7 +103,7 @@ async def test_stop_ends_the_answer_and_tells_everybody_in_the_pressers_language
 
 
 async def test_a_dead_stop_button_goes_without_bringing_old_text_back(on: Line) -> None:
-    stop = custom_ids.stop("0" * 32)
+    stop = custom_id("stop", "0" * 32)
     channel = on.client.get_channel(on.channel.id)
     assert isinstance(channel, discord.TextChannel)
     posted = await channel.send(view=answer("Half an answer", stop))
@@ -141,7 +141,7 @@ async def test_messages_that_come_together_are_taken_in_as_they_were_written(on:
     for n, one in enumerate(people):
         await on.discord.say(one, on.channel, f"question {n}", mention=True)
     await on.discord.until(lambda: len(on.channel.threads) == len(people), seconds=60)
-    asked = [json.loads(row.payload)["text"] for row in await on.app.house.inbox._rows()]
+    asked = [json.loads(row.payload)["text"] for row in await on.app.house.records.inbox._rows()]
     assert asked == [f"question {n}" for n in range(len(people))]
 
 

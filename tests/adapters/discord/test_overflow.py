@@ -52,7 +52,7 @@ async def test_a_long_private_answer_arrives_in_order_and_once(
     assert (set(in_text), set(in_files)) == ({1}, {0})
 
 
-@pytest.mark.parametrize("follow_ups", [0, 1, 3])
+@pytest.mark.parametrize("follow_ups", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 3))])
 async def test_where_follow_ups_run_out_the_last_message_brings_the_whole_answer_as_a_file(
     desk: Bench, channel: Channel, ana: User, follow_ups: int
 ) -> None:
@@ -111,6 +111,7 @@ async def test_a_guest_without_the_permission_for_files_gets_a_direct_message_or
         assert dm.messages[0].buttons == []
 
 
+@pytest.mark.slow
 async def test_a_guests_token_that_dies_meanwhile_leaves_the_direct_message(
     desk: Bench, channel: Channel, ana: User
 ) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from bot.adapters.cooldown import _Count
+from bot.adapters.intake import _Count
 from bot.adapters.writer import Writer
 from bot.events import Event, Run, Stage, Status, Text
 from tests.adapters.discord.wire import bot

@@ -9,7 +9,7 @@ from itertools import pairwise
 import discord
 import pytest
 
-from bot.adapters.discord.installed.connection import Plan, Turnstile, plan, redirect
+from bot.adapters.discord.installed.client import Plan, Turnstile, plan, redirect
 from bot.config import DiscordConfig
 from bot.events import Sorry
 from tests.fakes.discord import FakeDiscord

@@ -8,8 +8,8 @@ import discord
 import pytest
 from discord import app_commands
 
-from bot.adapters.discord.installed.connection import redirect
-from bot.adapters.discord.installed.sync import digest, payload, sync
+from bot.adapters.discord.installed.client import redirect
+from bot.adapters.discord.installed.setup import digest, payload, sync
 from bot.adapters.discord.received.commands import Translator, said
 from bot.config import DiscordConfig
 from tests.fakes.discord import FakeDiscord

@@ -13,7 +13,7 @@ import pytest
 
 from bot.adapters.composer import Composer
 from bot.adapters.discord.received.placing import Origin
-from bot.adapters.discord.shown.view import dialect
+from bot.adapters.discord.shown.home import dialect
 from bot.adapters.discord.text.page import Page
 from bot.adapters.offered import offered
 from bot.adapters.surface import Form, Full, Later, Refused, Shut

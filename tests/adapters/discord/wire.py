@@ -13,13 +13,11 @@ from typing import Any
 import discord
 
 from bot.adapters.composer import Composer
-from bot.adapters.discord.installed.client import intents_of
-from bot.adapters.discord.installed.connection import redirect
-from bot.adapters.discord.installed.limits import HANGS_S, PACE
+from bot.adapters.discord.installed.client import intents_of, redirect
+from bot.adapters.discord.installed.traffic import HANGS_S, PACE
 from bot.adapters.discord.received.placing import Home, Origin, origin_of
 from bot.adapters.discord.service import Sutradhar
-from bot.adapters.discord.shown.home import DiscordHome
-from bot.adapters.discord.shown.view import dialect
+from bot.adapters.discord.shown.home import DiscordHome, dialect
 from bot.adapters.discord.text.page import Page
 from bot.adapters.writer import Writers
 from bot.app import App

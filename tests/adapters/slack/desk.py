@@ -14,8 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.installed.workspaces import Me, Workspace, Workspaces
 from bot.adapters.slack.placing import Home, Origin, Spot, home, origin_of, place
-from bot.adapters.slack.shown.home import SlackHome
-from bot.adapters.slack.shown.view import slack_view
+from bot.adapters.slack.shown.home import SlackHome, slack_view
 from bot.adapters.writer import Pace, Writers
 from bot.events import Author, Ended, Request, Shown, View
 from bot.runs.requests import event_id

@@ -7,7 +7,8 @@ from itertools import count
 from hypothesis import strategies as st
 
 from bot.adapters.sheet import Facts
-from bot.adapters.slack.text.page import TEXT, Page, size
+from bot.adapters.slack.text.inline import size
+from bot.adapters.slack.text.page import TEXT, Page
 from bot.words import words
 from tests.fakes.slack import block_rules, texts
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.adapters.buttons_row import Button
 from bot.adapters.slack.placing import PLATFORM, Home, Origin
-from bot.adapters.slack.text.elements import actions_of, feedback_of
+from bot.adapters.slack.text.page import actions_of, feedback_of
 from bot.events import Author, Place, Request, Text
 from bot.runs.requests import event_id
 from bot.words import words

@@ -15,16 +15,16 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.adapters.counting import Counts
+from bot.adapters.offered import Counts
 from bot.adapters.slack.installed.credentials import Credentials
 from bot.adapters.slack.placing import PLATFORM, Origin, origin_of, real
-from bot.adapters.slack.received.earlier import Earlier
-from bot.adapters.slack.received.files import Files
+from bot.adapters.slack.received.fetched import Earlier, Files
 from bot.adapters.slack.service import Slack, register
-from bot.adapters.slack.shown.view import view_factory
+from bot.adapters.slack.shown.home import view_of
 from bot.adapters.writer import Pace, Writers
 from bot.app import App
 from bot.config import SlackConfig, load
@@ -101,7 +101,7 @@ class Plain:
         asked = f"{self._request.author.name} asked: {origin.asked}"
         root: Any = await client.chat_postMessage(channel=to, text=asked)
         thread = real(root["channel"], root["ts"])
-        await self._bot.app.house.threads.bind(place.space, place.channel, place.thread, thread)
+        await self._bot.app.house.records.threads.bind(place.space, place.channel, place.thread, thread)
         await client.chat_postMessage(channel=root["channel"], thread_ts=root["ts"], text=text)
 
     async def close(self, status: Any) -> None:
@@ -218,7 +218,7 @@ async def table(
         if pace is not None:
             bot.writers = Writers(pace)
             bot.intake.counts = Counts(bot.writers)
-            bot.real = view_factory(app.house, bot.workspaces, bot.writers)
+            bot.real = partial(view_of, app.house.records, bot.workspaces, bot.writers)
         running: asyncio.Task[None] | None = None
         try:
             await bot.prepare()

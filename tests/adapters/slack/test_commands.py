@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from slack_bolt.async_app import AsyncBoltContext
 
-from bot.adapters.cooldown import LOOKS
-from bot.adapters.intake import Asked
+from bot.adapters.intake import LOOKS, Asked
 from bot.adapters.slack.installed.manifest import COMMANDS
 from bot.adapters.slack.received.commands import Invoked, line_of
 from bot.command_line import parse
-from bot.commands import TABLE, verb
+from bot.commands import BARE, TABLE, verb
 from bot.verb import Verb
 from tests.adapters.slack.table import Table
 from tests.fakes.slack.delivery import COMMAND
@@ -98,7 +97,8 @@ async def test_help_is_answered_on_the_spot(at: Table) -> None:
     await at.slack.command(at.ana, at.channel, "/sutradhar")
     await at.slack.until(lambda: at.whispers(at.ana))
     (shown,) = at.whispers(at.ana)
-    assert all(f"{_by(row)}{row.path}" in shown for row in TABLE)
+    assert all(f"`/sutradhar {row.path}" in shown for row in BARE)
+    assert all(f"`{row.name}`" in shown for row in TABLE if not row.bare)
     assert "`/sutradhar setup`" in shown
     assert "without a slash is" not in shown, "in threads it may be a command"
     assert "@sutradhar rules lookup Grappled" in shown

@@ -40,7 +40,7 @@ async def asked(at: Table, text: str, thread: Message | None = None) -> tuple[Me
 
 
 async def kept(at: Table, run: str) -> Request:
-    row = await at.app.house.inbox.get(run)
+    row = await at.app.house.records.inbox.get(run)
     assert row is not None
     return request_from_json(row.payload)
 
@@ -132,17 +132,17 @@ async def test_where_the_root_is_deleted_its_conversation_stops(at: Table, slow:
     posted = await client.chat_postMessage(channel=at.channel.id, text="Ana asked: Who?")
     root, house = at.channel.posts[posted["ts"]], at.app.house
     thread = real(at.channel.id, root.ts)
-    await house.threads.bind(at.space, at.channel.id, "talk", thread)
+    await house.records.threads.bind(at.space, at.channel.id, "talk", thread)
     here = (at.space, PLATFORM, at.channel.id, "talk")
-    await house.sessions.open(*here, "rules", author_id=at.ana.id)
+    await house.records.sessions.open(*here, "rules", author_id=at.ana.id)
     _, first = await asked(at, SLOW, root)
     assert first.place.thread == "talk"
     gone = {"type": "message", "subtype": "message_deleted", "hidden": True, "deleted_ts": root.ts}
     sent = await at.slack.send_raw(at.team, {**gone, "channel": at.channel.id, "ts": "9.9"})
     assert sent.acked is not None
     assert await at.app.ended(first.id) == "stopped"
-    assert await house.threads.held(at.space, thread) is None
-    assert await house.sessions.active(*here) is None
+    assert await house.records.threads.held(at.space, thread) is None
+    assert await house.records.sessions.active(*here) is None
 
 
 @pytest.mark.parametrize("gone", ["channel_deleted", "channel_archive", "group_left"])

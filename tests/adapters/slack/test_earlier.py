@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.slack.placing import Spot, event_of
-from bot.adapters.slack.received.earlier import MESSAGES, NAMES, Earlier
+from bot.adapters.slack.received.fetched import MESSAGES, NAMES, Earlier
 from bot.events import Request
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Message

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters import custom_ids
+from bot.adapters.buttons_row import custom_id
 from bot.adapters.slack.installed.faults import Conflict, Unsure, fault_of
 from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.slack.text.page import TEXT, Page
@@ -16,7 +16,11 @@ RUN = "c0ffee" + "0" * 26
 STOP = {
     "type": "actions",
     "elements": [
-        {"type": "button", "action_id": custom_ids.stop(RUN), "text": {"type": "plain_text", "text": "Stop"}}
+        {
+            "type": "button",
+            "action_id": custom_id("stop", RUN),
+            "text": {"type": "plain_text", "text": "Stop"},
+        }
     ],
 }
 PAGE = Page(

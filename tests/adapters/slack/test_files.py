@@ -15,7 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import Origin
-from bot.adapters.slack.received.files import Files
+from bot.adapters.slack.received.fetched import Files
 from bot.adapters.surface import Shut
 from bot.config import SlackConfig
 from bot.events import Author, File, Place, Request, Sorry

@@ -18,8 +18,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.http import EVENTS, HEALTH, MOST_BYTES, Http
-from bot.adapters.slack.installed.listening import bolt_app
-from bot.adapters.slack.installed.workspaces import Workspaces
+from bot.adapters.slack.installed.workspaces import Workspaces, bolt_app
 from bot.config import SlackConfig
 from bot.events import Sorry
 from tests.adapters.slack.serving import served

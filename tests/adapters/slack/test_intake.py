@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from bot import commands
-from bot.adapters.cooldown import ASKS, LOOKS, SLIPS
-from bot.adapters.intake import Asked
+from bot.adapters.intake import ASKS, LOOKS, SLIPS, Asked
 from bot.adapters.slack.placing import Spot, event_of, origin_of
 from bot.adapters.slack.received.intake import request_of
 from bot.adapters.slack.received.people import Person
@@ -44,10 +43,10 @@ async def test_a_request_is_kept_before_anybody_is_told_so(at: Table) -> None:
     kept: list[bool] = []
 
     async def ack() -> None:
-        run = (await at.app.house.inbox.unfinished())[-1]
+        run = (await at.app.house.records.inbox.unfinished())[-1]
         kept.append(run.channel == at.channel.id)
 
-    run = await at.bot.intake.perform(spot(at), press(at, "1"), ROLL, "2d6", {}, ack)
+    run = await at.bot.intake.perform(spot(at), press(at, "1"), Asked(ROLL, "2d6"), ack)
     assert kept == [True]
     assert await at.app.ended(run) == "done"
 
@@ -55,7 +54,9 @@ async def test_a_request_is_kept_before_anybody_is_told_so(at: Table) -> None:
 async def test_the_same_event_is_one_run_however_often_it_comes(at: Table) -> None:
     event, acks = event_of("message", at.channel.id, "1.1"), [Acks() for _ in range(5)]
     take = at.bot.intake.perform
-    runs = await asyncio.gather(*(take(spot(at, message="1.1"), event, ROLL, "2d6", {}, ack) for ack in acks))
+    runs = await asyncio.gather(
+        *(take(spot(at, message="1.1"), event, Asked(ROLL, "2d6"), ack) for ack in acks)
+    )
     assert len(set(runs)) == 1
     assert [one.given for one in acks] == [1] * 5
     await at.ended()
@@ -73,8 +74,8 @@ async def test_what_an_earlier_process_has_kept_is_acknowledged_and_not_done_aga
 
 async def test_two_workspaces_that_call_an_event_the_same_are_two(at: Table) -> None:
     other = Spot(at.ana.id, "T_OTHER", at.channel.id)
-    one = await at.bot.intake.perform(spot(at), press(at, "same"), ROLL, "2d6", {}, Acks())
-    two = await at.bot.intake.perform(other, press(at, "same"), ROLL, "2d6", {}, Acks())
+    one = await at.bot.intake.perform(spot(at), press(at, "same"), Asked(ROLL, "2d6"), Acks())
+    two = await at.bot.intake.perform(other, press(at, "same"), Asked(ROLL, "2d6"), Acks())
     assert one
     assert two
     assert one != two
@@ -179,9 +180,9 @@ async def test_a_choice_is_the_line_that_it_stands_for(at: Table) -> None:
 
 async def test_a_window_that_was_refused_may_be_sent_once_more(at: Table) -> None:
     reindex, here = commands.verb("library", "reindex"), spot(at)
-    assert await at.bot.intake.perform(here, press(at, "1"), reindex, "", {}, Acks()) == ""
+    assert await at.bot.intake.perform(here, press(at, "1"), Asked(reindex), Acks()) == ""
     at.ana.admin = True
-    run = await at.bot.intake.perform(here, press(at, "1"), reindex, "", {}, Acks())
+    run = await at.bot.intake.perform(here, press(at, "1"), Asked(reindex), Acks())
     assert await at.app.ended(run) == "done"
 
 

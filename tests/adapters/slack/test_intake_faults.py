@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 
 from bot import commands
+from bot.adapters.intake import Asked
 from bot.adapters.slack.placing import Spot, event_of
 from bot.app import Acknowledge, Ticket
 from bot.events import Request, Sorry
@@ -51,7 +52,7 @@ async def test_a_database_that_refuses_is_told_of_and_nothing_was_begun(at: Tabl
     assert [told] == at.whispers(at.ana)
     assert told.endswith(".")
     assert at.requests == []
-    assert not [row for row in await at.app.house.inbox.unfinished() if row.channel == at.channel.id]
+    assert not [row for row in await at.app.house.records.inbox.unfinished() if row.channel == at.channel.id]
 
 
 class Failing:
@@ -117,7 +118,7 @@ async def test_what_comes_after_the_acknowledgement_is_not_waited_for(at: Table,
     app.failed.clear()
     async with asyncio.timeout(60):
         here, event = Spot(at.ana.id, at.space, at.channel.id), event_of("action", at.channel.id)
-        run = await at.bot.intake.perform(here, event, commands.verb("rules", "roll"), "2d6", {}, ack)
+        run = await at.bot.intake.perform(here, event, Asked(commands.verb("rules", "roll"), "2d6"), ack)
     app.failed.set()
     await at.slack.until(lambda: at.whispers(at.ana))
     assert f"(run {run[:8]})" in at.whispers(at.ana)[0]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from bot.adapters.links import misleads
+from bot.adapters.blocks import misleads
+from bot.adapters.slack.text.inline import cost, size
 from bot.adapters.slack.text.mrkdwn import line, literal, mrkdwn, plain, safe
-from bot.adapters.slack.text.page import cost, size
 from tests.adapters.slack.looks import CALLS, MARKS, markdown
 from tests.fakes.slack import texts
 

@@ -10,8 +10,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from bot.adapters.slack.installed.http import install_page
 from bot.adapters.slack.installed.manifest import BOT_SCOPES
-from bot.adapters.slack.installed.oauth import install_page
 from bot.adapters.slack.received.setup import revoked
 from bot.adapters.surface import Shut
 from bot.events import Event, Run, Text

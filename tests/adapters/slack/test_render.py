@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from bot.adapters.buttons_row import Button
 from bot.adapters.sheet import Sheet
 from bot.adapters.slack.text import render
-from bot.adapters.slack.text.elements import Task, actions_of
-from bot.adapters.slack.text.page import Page, cost
+from bot.adapters.slack.text.inline import cost
+from bot.adapters.slack.text.page import Page, Task, actions_of
 from bot.adapters.slack.text.render import BODY
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words

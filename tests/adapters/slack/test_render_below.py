@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bot.adapters.sheet import Sheet
 from bot.adapters.slack.text import render
-from bot.adapters.slack.text.elements import feedback_of
+from bot.adapters.slack.text.page import feedback_of
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words
 from tests.adapters.slack.looks import FACTS, RUN, SAY, buttons, fits

@@ -146,7 +146,7 @@ async def test_a_database_that_refuses_leaves_an_event_unacknowledged(
     channel, ana = table(slack)
     slack.ack_seconds = 1.0
     async with served(tmp_path, slack) as bot:
-        database = bot.app.house.database
+        database = bot.app.house.records.database
         async with database.write():
             message = await slack.say(ana, channel, "hello", mention=True)
             assert [one.acked for one in message.sent if one.name == "app_mention"] == [None]

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT
-from bot.adapters.slack.received import shortcuts, windows
-from bot.commands import TABLE
+from bot.adapters.slack.received import commands, windows
 from bot.words import LOCALES, words
 from storage.document_rows import NewDocument
 from tests.adapters.slack.table import Table
@@ -117,7 +116,7 @@ async def shelved(at: Table, shelf: str) -> None:
         links=[],
         segment=b"",
     )
-    await at.app.house.documents.add(new)
+    await at.app.house.records.documents.add(new)
 
 
 async def test_what_is_wrong_is_said_in_the_window_which_stays_open(at: Table) -> None:
@@ -140,8 +139,8 @@ async def test_what_is_wrong_is_said_in_the_window_which_stays_open(at: Table) -
 
 async def test_a_forged_choice_chooses_nothing(at: Table) -> None:
     view = await ask(at)
-    view.values[shortcuts.WORK] = {
-        shortcuts.WORK: {"type": "static_select", "selected_option": {"value": "library"}}
+    view.values[commands.WORK] = {
+        commands.WORK: {"type": "static_select", "selected_option": {"value": "library"}}
     }
     await at.slack.submit(at.ana, view, typed(QUESTION))
     await at.begun()
@@ -154,10 +153,10 @@ async def test_the_window_is_one_that_slack_takes_in_every_language(locale: str)
         "x" * 200,
         *(f"shelf {n} with a name that is long enough to be cut, {'x' * 40}" for n in range(150)),
     ]
-    view = shortcuts.ask_window(words(locale), shelves)
+    view = commands.ask_window(words(locale), shelves)
     assert wrong(view["blocks"], MODAL) == []
     assert len(view["title"]["text"]) <= windows.TITLE_CHARS
-    works = {row.work for row in TABLE if row.plain}
+    works = set(commands._works())
     shown = str(view["blocks"])
     assert not any(f"slack_window.work_{work}" in shown for work in works), "each has a name"
 

@@ -13,9 +13,8 @@ import pytest
 from slack_bolt.async_app import AsyncApp
 
 from bot.adapters.slack.installed.clients import Clients
-from bot.adapters.slack.installed.listening import bolt_app
 from bot.adapters.slack.installed.sockets import Sockets
-from bot.adapters.slack.installed.workspaces import Workspaces
+from bot.adapters.slack.installed.workspaces import Workspaces, bolt_app
 from bot.config import SlackConfig
 from bot.events import Sorry
 from tests.fakes.slack import Channel, FakeSlack, User

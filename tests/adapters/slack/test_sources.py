@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 
-from bot.adapters import custom_ids
+from bot.adapters.buttons_row import custom_id
 from bot.events import Citation
 from tests.adapters.slack.pressing import done, press, shown
 from tests.adapters.slack.table import Table
@@ -22,8 +22,8 @@ async def test_sources_are_shown_in_full_to_the_presser_alone(at: Table) -> None
         Citation(2, "Monsters", "", "<@U0BIA> @everyone flees.\n\nAnd comes back."),
     ]
     kept = [json.dumps(asdict(one)) for one in cited]
-    await at.app.house.offers.keep(at.space, request.id, "source", kept)
-    answer = await shown(at, custom_ids.sources(request.id))
+    await at.app.house.records.offers.keep(at.space, request.id, "source", kept)
+    answer = await shown(at, custom_id("sources", request.id))
     await press(at, at.ana, answer, "sources")
     (view,) = await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
     assert view.shown == (
@@ -37,8 +37,8 @@ async def test_many_sources_are_leafed_through_in_their_window(at: Table) -> Non
     request = await done(at)
     cited = [Citation(n, f"Book {n}", "A section", f"Sentence {n}. " * 200) for n in range(1, 13)]
     kept = [json.dumps(asdict(one)) for one in cited]
-    await at.app.house.offers.keep(at.space, request.id, "source", kept)
-    answer = await shown(at, custom_ids.sources(request.id))
+    await at.app.house.records.offers.keep(at.space, request.id, "source", kept)
+    answer = await shown(at, custom_id("sources", request.id))
     await press(at, at.ana, answer, "sources")
     (view,) = await at.slack.until(lambda: [one for one in at.slack.views if one.user is at.ana])
     seen = view.shown
@@ -63,8 +63,8 @@ async def test_sources_are_whispered_where_it_is_too_late_for_a_window_and_turne
     request = await done(at)
     cited = [Citation(n, f"Book {n}", "", "Words. " * 500) for n in range(1, 4)]
     kept = [json.dumps(asdict(one)) for one in cited]
-    await at.app.house.offers.keep(at.space, request.id, "source", kept)
-    answer = await shown(at, custom_ids.sources(request.id))
+    await at.app.house.records.offers.keep(at.space, request.id, "source", kept)
+    answer = await shown(at, custom_id("sources", request.id))
     at.slack.fail("views.open", error="expired_trigger_id")
     await press(at, at.ana, answer, "sources")
     page = await at.whispered(at.ana)

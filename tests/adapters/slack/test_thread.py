@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import pytest_asyncio
 
-from bot.adapters import custom_ids
+from bot.adapters.buttons_row import custom_id
 from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.page import Page
@@ -24,7 +24,11 @@ NOW = datetime.now(UTC)
 STOP = {
     "type": "actions",
     "elements": [
-        {"type": "button", "action_id": custom_ids.stop(RUN), "text": {"type": "plain_text", "text": "Stop"}}
+        {
+            "type": "button",
+            "action_id": custom_id("stop", RUN),
+            "text": {"type": "plain_text", "text": "Stop"},
+        }
     ],
 }
 PAGE = Page(

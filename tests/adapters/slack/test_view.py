@@ -16,7 +16,7 @@ from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.limits import PACE
 from bot.adapters.slack.placing import origin_of
-from bot.adapters.slack.shown.view import slack_view
+from bot.adapters.slack.shown.home import slack_view
 from bot.adapters.slack.text.page import Page
 from bot.adapters.slack.text.render import pages
 from bot.adapters.surface import Form

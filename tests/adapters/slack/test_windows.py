@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.cooldown import ASKS
-from bot.adapters.intake import WINDOW, Unfinished
+from bot.adapters.intake import ASKS, WINDOW, Unfinished
 from bot.adapters.slack.placing import PLATFORM, Spot
 from bot.adapters.slack.received import windows
 from bot.adapters.slack.received.windows import PART_CHARS, block_id, parts
@@ -74,7 +73,7 @@ async def test_a_window_that_was_opened_before_a_restart_is_answered(at: Table) 
     """All that is known of it stands in the storage."""
     run = event_id(PLATFORM, at.space, "command:before")
     asked = Unfinished("rules", "ask", at.ana.id, options={"k": 3}, channel=at.channel.id, thread="1.0")
-    await at.app.house.offers.keep(at.space, run, WINDOW, [asked.kept()])
+    await at.app.house.records.offers.keep(at.space, run, WINDOW, [asked.kept()])
     content = windows.modal(f"modal:{run}", "/rules ask", [windows.field(0, "Question")], submit="Send")
     view = at.slack.views_kept.open(at.ana, at.slack.views_kept.accept(content, "modal"))
     await at.slack.submit(at.ana, view, typed(QUESTION))
@@ -97,7 +96,7 @@ async def test_a_window_of_another_release_keeps_what_was_typed(at: Table) -> No
     view = await opened(at)
     gone = Unfinished("rules", "sing", at.ana.id, channel=at.channel.id)
     run = view.callback_id.removeprefix("modal:")
-    await at.app.house.offers.keep(at.space, run, WINDOW, [gone.kept()])
+    await at.app.house.records.offers.keep(at.space, run, WINDOW, [gone.kept()])
     await at.slack.submit(at.ana, view, typed(QUESTION))
     assert view.open
     assert "is still here" in view.errors[block_id(0)]
@@ -216,7 +215,7 @@ async def test_a_window_left_open_is_not_kept_for_ever(at: Table) -> None:
     run = view.callback_id.removeprefix("modal:")
     await at.slack.submit(at.ana, view, typed(QUESTION))
     await at.begun()
-    assert await at.app.house.offers.all(at.space, run, WINDOW) == []
+    assert await at.app.house.records.offers.all(at.space, run, WINDOW) == []
     assert at.asked.id == event_id(PLATFORM, at.space, f"view:{view.id}")
 
 

@@ -9,7 +9,8 @@ from io import BytesIO
 
 import pytest
 
-from bot.works.council.chart import COLOURS, DPI, INCHES, INK, MARKS, PALE, PAPER, Chart, Panel, Series, draw
+from bot.drawing import COLOURS, DPI, INK, PALE, PAPER
+from bot.works.council.chart import INCHES, MARKS, Chart, Panel, Series, draw
 
 START = date(2026, 3, 5)
 

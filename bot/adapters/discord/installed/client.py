@@ -1,25 +1,43 @@
-"""Who we are on Discord, what we want to be told, and how we come and go there. Knows no command and no work."""
+"""Who we are on Discord, what we want to be told, and how we come and go there: where the way leads, how many shards go
+it, and its faults as sentences. Knows no command and no work.
+
+Discord's documentation, "Sharding", "Max Concurrency": one identify per five seconds and bucket, where a
+shard's bucket is its number modulo `max_concurrency`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
+import aiohttp
 import discord
 from discord.ext import commands
 from yarl import URL
 
-from bot.adapters.counting import Counts
-from bot.adapters.discord.installed.connection import Plan, Turnstile, plan, redirect
-from bot.adapters.discord.installed.limits import HANGS_S, PACE, GlobalLimit, InvalidRequests
+from bot.adapters.discord.installed.traffic import HANGS_S, PACE, GlobalLimit, InvalidRequests
+from bot.adapters.offered import Counts
 from bot.adapters.writer import Writers
+from bot.events import Sorry
 
 if TYPE_CHECKING:
     from bot.adapters.discord.received.intake import Intake
     from bot.app import App
-    from bot.config import Config
+    from bot.config import Config, DiscordConfig
+
+IDENTIFY_S: Final = 5.0
+
+# Discord's documentation, "Gateway Close Event Codes": those after which connecting again does not help.
+_CLOSED: Final = {
+    4004: "discord_run.token_refused",
+    4010: "discord_run.shards_wrong",
+    4011: "discord_run.shards_few",
+    4014: "discord_run.intent_off",
+}
 
 LEAVE_S = 3.0
 """How long the gateway is waited for when we leave: a dead line never says goodbye."""
@@ -29,6 +47,85 @@ LAST_GUILD_S = 0.5
 that we do not keep; servers that come later are known as well."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a start has to keep to."""
+
+    gateway: URL
+    count: int
+    ids: tuple[int, ...]
+    concurrency: int
+
+    @property
+    def buckets(self) -> list[list[int]]:
+        """The shards that have to wait for one another, each list in its order."""
+        found: dict[int, list[int]] = {}
+        for shard in self.ids:
+            found.setdefault(shard % self.concurrency, []).append(shard)
+        return list(found.values())
+
+
+async def plan(http: discord.http.HTTPClient, settings: DiscordConfig) -> Plan:
+    """Ask Discord (GET /gateway/bot) and hold its answer against the settings.
+
+    Raises Sorry when Discord cannot be asked, or would not allow so many sessions today: an identify beyond
+    its limit costs the bot its token.
+    """
+    try:
+        shards, url, limits = await http.get_bot_gateway()
+    except (discord.GatewayNotFound, aiohttp.ClientError, OSError) as fault:
+        raise Sorry("discord_run.unreachable", url=settings.api_base) from fault
+    count = settings.shard_count or shards
+    ids = settings.shard_ids or tuple(range(count))
+    if limits["remaining"] < len(ids):
+        hours = max(1, -(-limits["reset_after"] // 3_600_000))
+        raise Sorry("discord_run.sessions_spent", total=limits["total"], hours=hours)
+    return Plan(URL(settings.gateway_url or url), count, ids, max(1, limits["max_concurrency"]))
+
+
+class Turnstile:
+    """Lets one through per `seconds` and bucket, in the order in which they came."""
+
+    def __init__(self, seconds: float = IDENTIFY_S) -> None:
+        self._seconds = seconds
+        self._locks: dict[int, asyncio.Lock] = {}
+        self._next: dict[int, float] = {}
+
+    async def through(self, bucket: int) -> None:
+        """Wait for this bucket's turn."""
+        loop = asyncio.get_running_loop()
+        async with self._locks.setdefault(bucket, asyncio.Lock()):
+            wait = self._next.get(bucket, 0.0) - loop.time()
+            if wait > 0:
+                await asyncio.sleep(wait)
+            self._next[bucket] = loop.time() + self._seconds
+
+
+def redirect(settings: DiscordConfig) -> None:
+    """Send discord.py where the settings say: it keeps these addresses with its classes, once per process."""
+    discord.http.Route.BASE = settings.api_base.rstrip("/")
+    if settings.gateway_url is not None:
+        discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = URL(settings.gateway_url)
+
+
+@asynccontextmanager
+async def in_words(settings: DiscordConfig) -> AsyncGenerator[None, None]:
+    """Turn what discord.py and the network raise into a Sorry."""
+    try:
+        yield
+    except discord.LoginFailure:
+        raise Sorry("discord_run.token_refused", variable=settings.token_env) from None
+    except discord.PrivilegedIntentsRequired:
+        raise Sorry("discord_run.intent_off") from None
+    except discord.ConnectionClosed as closed:
+        key = _CLOSED.get(closed.code, "discord_run.closed")
+        raise Sorry(key, variable=settings.token_env, code=closed.code) from closed
+    except discord.HTTPException as fault:
+        raise Sorry("discord_run.refused", status=fault.status, url=settings.api_base) from fault
+    except (discord.GatewayNotFound, aiohttp.ClientError, TimeoutError, OSError) as fault:
+        raise Sorry("discord_run.unreachable", url=settings.api_base) from fault
 
 
 def intents_of(free_chat: bool) -> discord.Intents:
@@ -83,9 +180,6 @@ class Client(commands.AutoShardedBot):
         )
         # discord.py only minds this limit once it has been hit.
         self.http.request = GlobalLimit().limiting(self.http.request, hangs_s)  # type: ignore[method-assign]
-
-    async def on_message(self, message: discord.Message) -> None:
-        """Not a prefix command: messages are listened to elsewhere."""
 
     async def on_ready(self) -> None:
         """Discord says this again after long absences; people are told once."""

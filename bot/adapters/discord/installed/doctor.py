@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import discord
 
-from bot.adapters.discord.installed.connection import in_words, redirect
-from bot.adapters.discord.installed.invite import PERMISSIONS, wanted
-from bot.adapters.discord.installed.sync import payload
+from bot.adapters.discord.installed.client import in_words, redirect
+from bot.adapters.discord.installed.setup import PERMISSIONS, payload, wanted
 from bot.events import Sorry
 from bot.words import Words
 

@@ -138,9 +138,10 @@ def slots(row: Verb) -> tuple[Slot, ...]:
 def command(row: Verb, perform: Perform, offer: Offer) -> app_commands.Command[Any, ..., None]:
     """The slash command of a row, in all languages; what it was given goes to `perform` by the options' names."""
     wanted = slots(row)
+    arguments = {slot.name: slot.argument for slot in wanted}
 
     async def given(interaction: discord.Interaction, **values: Any) -> None:
-        await perform(interaction, row, {slot.name: values[slot.argument] for slot in wanted})
+        await perform(interaction, row, {name: values[argument] for name, argument in arguments.items()})
 
     who = inspect.Parameter("interaction", inspect.Parameter.POSITIONAL_ONLY, annotation=discord.Interaction)
     given.__signature__ = inspect.Signature([who, *map(_parameter, wanted)])  # type: ignore[attr-defined]
@@ -165,7 +166,7 @@ def group(work: str, perform: Perform, offer: Offer) -> app_commands.Group:
     kind = KINDS[work]
     rights = discord.Permissions(manage_guild=True) if kind.for_admins else None
     made = app_commands.Group(
-        name=named(work, "group"), description=said(f"discord.group_{work}"), default_permissions=rights
+        name=named(work, "group"), description=said(f"verbs.group_{work}"), default_permissions=rights
     )
     for row in kind.verbs:
         made.add_command(command(row, perform, offer))
@@ -192,10 +193,14 @@ def read(
     A flag left at False is one that was not typed. Raises Sorry for values of another kind, which come only from
     commands that Discord has kept too long.
     """
-    parts = [given.get(name) for name in texts(row)]
-    if not all(isinstance(one, str | None) for one in parts):
-        raise Sorry("discord.outdated")
-    text = None if parts == [None] and wants_text(row) else " ".join(one for one in parts if one is not None)
+    names, typed = texts(row), []
+    for name in names:
+        part = given.get(name)
+        if not isinstance(part, str | None):
+            raise Sorry("discord.outdated")
+        if part is not None:
+            typed.append(part)
+    text = None if not typed and len(names) == 1 and wants_text(row) else " ".join(typed)
     files = [slot.name for slot in slots(row) if slot.kind == "file"]
     options: dict[str, OptionValue] = {}
     for option in row.options:
@@ -205,7 +210,7 @@ def read(
         if type(value) is not _VALUES[option.kind]:
             raise Sorry("discord.outdated")
         options[option.name] = given[option.name]
-    return text, options, tuple(given.get(name) for name in files)
+    return text, options, tuple(map(given.get, files))
 
 
 def path_of(say: Words, row: Verb) -> str:

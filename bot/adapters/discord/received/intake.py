@@ -20,16 +20,15 @@ import discord
 from discord import ui
 
 from bot import commands
-from bot.adapters import custom_ids, intake
+from bot.adapters import buttons_row, intake
+from bot.adapters.buttons_row import custom_id
 from bot.adapters.buttons_row import label as label_of
-from bot.adapters.cooldown import PEOPLE
 from bot.adapters.discord.received import placing
 from bot.adapters.discord.received.commands import Autocomplete, path_of, read
-from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS
-from bot.adapters.discord.received.request import files_of, request_of, text_of
+from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, files_of, request_of, text_of
 from bot.adapters.discord.shown import telling
 from bot.adapters.discord.text.spoken import help_text, typed
-from bot.adapters.intake import Asked, Unfinished, quotation
+from bot.adapters.intake import PEOPLE, Asked, Unfinished, quotation
 from bot.adapters.offered import Offered
 from bot.command_line import parse
 from bot.events import Sorry
@@ -129,7 +128,7 @@ class Intake(intake.Intake):
             # What is sent comes to `finish`, not to this object, which a restart loses.
             window = ui.Modal(
                 title=label_of(title, LABEL_CHARS),
-                custom_id=custom_ids.modal(kept),
+                custom_id=custom_id("modal", kept),
                 timeout=float(TOKEN_SECONDS),
             )
             window.add_item(labelled(label, field))
@@ -162,9 +161,14 @@ class Intake(intake.Intake):
 
     async def finish(self, interaction: discord.Interaction) -> None:
         """Perform what a window of ours was opened for; other interactions are let be."""
-        window = _window_of(interaction)
-        if window is None:
+        if interaction.type is not discord.InteractionType.modal_submit or not isinstance(
+            interaction.data, dict
+        ):
             return
+        found = re.fullmatch(buttons_row.MODAL, str(interaction.data.get("custom_id", "")))
+        if found is None:
+            return
+        window = found["run"]
         async with intake.told(partial(self.failed, interaction)):
             here = placing.spot(interaction)
             asked = await self.kept(here, window)
@@ -174,7 +178,7 @@ class Intake(intake.Intake):
                     "edge.sent_before" if await self.app.past(here.space, sent) is not None else "edge.gone"
                 )
             await self._take(interaction, asked.asked(_entered(interaction)), window=window)
-            await self.app.house.offers.forget(here.space, window)
+            await self.app.records.offers.forget(here.space, window)
             if not interaction.response.is_done():  # sent twice at once
                 raise Sorry("edge.sent_before")
 
@@ -245,14 +249,6 @@ def labelled(question: str, field: ui.TextInput[ui.Modal]) -> ui.Label[ui.Modal]
 def _sent(window: str) -> str:
     """The event that sending a window is: the same however often it is sent."""
     return f"window:{window}"
-
-
-def _window_of(interaction: discord.Interaction) -> str | None:
-    """The id of the window that this interaction answers; None for one that is no window of ours."""
-    if interaction.type is not discord.InteractionType.modal_submit or not isinstance(interaction.data, dict):
-        return None
-    found = re.fullmatch(custom_ids.MODAL, str(interaction.data.get("custom_id", "")))
-    return found["run"] if found else None
 
 
 def _entered(interaction: discord.Interaction) -> str:

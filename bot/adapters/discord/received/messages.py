@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 
 import discord
 
-from bot.adapters.discord.installed.invite import welcome
-from bot.adapters.discord.received.placing import PLATFORM, spot_of
-from bot.adapters.discord.received.request import heard
+from bot.adapters.discord.installed.setup import welcome
+from bot.adapters.discord.received.placing import PLATFORM, heard, spot_of
 from bot.adapters.discord.shown import telling
 from bot.adapters.discord.text.spoken import typed
-from bot.adapters.intake import reads_files
-from bot.adapters.turns import Turns
+from bot.adapters.intake import Turns, reads_files
 from bot.command_line import parse
 from bot.events import Place, Sorry
 from bot.readers.kinds import readable
@@ -60,7 +58,7 @@ class Listener:
             self.on_guild_join,
             self.on_guild_remove,
         ):
-            self._client.add_listener(hears)
+            self._client.event(hears)
 
     async def on_message(self, message: discord.Message) -> None:
         if message.author.bot or message.webhook_id is not None or message.type not in _SPOKEN:
@@ -93,14 +91,14 @@ class Listener:
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
         """Nobody could read what is said there."""
-        house, space, real = self._client.app.house, str(payload.guild_id), str(payload.thread_id)
-        held = await house.threads.held(space, real)
+        threads, space, real = self._client.app.records.threads, str(payload.guild_id), str(payload.thread_id)
+        held = await threads.held(space, real)
         # A thread that somebody else opened is its conversation's name itself.
         channel, thread = (held.channel, held.thread) if held else (str(payload.parent_id), real)
         await self._client.intake.gone(Place(PLATFORM, space, channel, thread), real)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
-        await welcome(self._client.app.house.marks, guild)
+        await welcome(self._client.app.records.marks, guild)
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """What runs for a server that has put the bot out stops. Its data stays: it may come back."""
@@ -124,7 +122,7 @@ class Listener:
 
     async def _overhear(self, message: discord.Message) -> None:
         """A message in a thread that does not name the bot: its own only where free chat is on."""
-        threads, space = self._client.app.house.threads, spot_of(message).space
+        threads, space = self._client.app.records.threads, spot_of(message).space
         held = await threads.held(space, str(message.channel.id))
         if held is None:
             return
@@ -140,7 +138,7 @@ class Listener:
         if held.free_chat is not None:
             return held.free_chat
         place = Place(PLATFORM, held.space, held.channel, held.thread)
-        return await self._client.app.house.settings.free_chat(place)
+        return await self._client.app.free_chat(place)
 
     def _for_others(self, message: discord.Message) -> bool:
         answers = _answers(message)
@@ -179,7 +177,7 @@ class Listener:
 
     async def _explain(self, message: discord.Message) -> None:
         """Without the Message Content intent, once in each thread: how to be heard there."""
-        threads, space = self._client.app.house.threads, spot_of(message).space
+        threads, space = self._client.app.records.threads, spot_of(message).space
         thread = str(message.channel.id)
         if await threads.held(space, thread) is None or await threads.explained(space, thread):
             await telling.reply(

@@ -1,4 +1,5 @@
-"""Which conversation an interaction or a message belongs to, and where its answer goes.
+"""What people ask on Discord, by an interaction or a message, as the request that it makes: which conversation it
+belongs to, where its answer goes, what it says, which files come with it.
 
 Decides by plain values alone: asks neither the network nor the storage. Where a request came from is kept with it, as
 JSON, so that a run which a crash cut off finds its messages again after a restart.
@@ -7,15 +8,21 @@ JSON, so that a run which a crash cut off finds its messages again after a resta
 from __future__ import annotations
 
 import json
+import re
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import discord
 from discord import ChannelType
 
-from bot.events import Place, Sorry
+from bot.adapters.draft import clean
+from bot.events import Author, File, Place, Request, Sorry
+from bot.runs.requests import event_id
 
 if TYPE_CHECKING:
+    from bot.adapters.intake import Asked
     from storage.threads import ThreadRow
 
 PLATFORM = "discord"
@@ -35,6 +42,7 @@ _PRIVATE = "private:"
 """What the conversation is called that somebody has in private where others read along, before their id."""
 _OPENS_THREADS = {ChannelType.text, ChannelType.news, ChannelType.forum, ChannelType.media}
 _THREADS = {ChannelType.public_thread, ChannelType.private_thread, ChannelType.news_thread}
+_SMALL = re.compile(r"(?:> )?-# ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,3 +219,99 @@ def place(
     else:
         thread = str(event) if goes == "thread" else ""
     return Place(PLATFORM, spot.space, str(spot.parent or spot.channel), thread)
+
+
+def request_of(
+    event: discord.Interaction | discord.Message,
+    here: Spot,
+    asked: Asked,
+    held: ThreadRow | None,
+    locale: str,
+    *,
+    threads: bool,
+    us: int,
+) -> tuple[Request, Origin]:
+    """The request, and where its answer goes. Raises Sorry for a message that asks for something private.
+
+    `held` is what the bot holds in this thread; without `threads` none is opened. `us` is the application.
+    """
+    row, options = asked.row, dict(asked.options)
+    pressed = event if isinstance(event, discord.Interaction) else None
+    shown = pressed is not None and pressed.message is not None and pressed.message.flags.ephemeral
+    # In a DM with the bot everything is private already, and what is personal is so where it stands.
+    private = (bool(options.get("private")) or shown) and not here.direct and not row.personal
+    # What is private is a conversation of its own; personal answers are only shown to one person.
+    alone = private or (row.personal and not here.direct)
+    if pressed is None:
+        if alone:
+            raise Sorry("discord.only_slash", verb=row.path)
+        options.pop("private", None)
+    goes = home(here, ordered=row.ordered, private=alone, threads=threads)
+    token = pressed.token if pressed is not None else ""
+    if pressed is not None and pressed.type is discord.InteractionType.component and goes == "here":
+        token = ""  # where the answer stands as messages of its own, a button needs no response beside them
+    origin = Origin(
+        home=goes,
+        channel=here.channel,
+        application=us,
+        guild=here.guild,
+        user=here.user,
+        message=here.message,
+        token=token,
+        until=time.time() + TOKEN_SECONDS if token else 0.0,
+        member=here.member,
+        private=alone,
+    )
+    who = event.user if isinstance(event, discord.Interaction) else event.author
+    request = replace(asked, options=options).request(
+        event_id(PLATFORM, here.space, str(event.id)),
+        place(here, event=event.id, goes=goes, held=held, private=private),
+        Author(str(here.user), clean(who.display_name), admin=manages(event, here)),
+        locale,
+        origin,
+    )
+    return request, origin
+
+
+def files_of(attached: Sequence[discord.Attachment | None]) -> tuple[File, ...]:
+    """As a request carries them; a work refuses those that it can't read, one by one. Raises Sorry."""
+    found: list[File] = []
+    for one in attached:
+        if isinstance(one, discord.Attachment):
+            found.append(File(one.filename, "", one.size, one.url))
+        elif one is not None:
+            raise Sorry("discord.outdated")  # named, but not sent along
+    return tuple(found)
+
+
+def heard(message: discord.Message, me: int) -> str:
+    """What the message says without the bot's own mention; other people's are their names."""
+    names = {one.id: f"@{one.display_name}" for one in message.mentions}
+    names |= {one.id: f"@{one.name}" for one in message.role_mentions}
+    names |= {one.id: f"#{one.name}" for one in message.channel_mentions}
+
+    def named(found: re.Match[str]) -> str:
+        return names.get(int(found[1]), found[0])
+
+    text = re.sub(rf"[ \t]*<@!?{me}>[ \t]*", " ", message.content)
+    return re.sub(r"<(?:@[!&]?|#)(\d{1,20})>", named, text).strip().lstrip(",:;").strip()
+
+
+def text_of(message: discord.Message) -> str:
+    """What there is to read in the message: as its content, in its components and embeds, or passed on with it."""
+    found: list[str] = []
+    parts: list[discord.Message | discord.MessageSnapshot] = [message, *message.message_snapshots]
+    for part in parts:
+        found += [part.content, *_displayed(part.components)]
+        for embed in part.embeds:
+            fields = [f"{field.name or ''}\n{field.value or ''}" for field in embed.fields]
+            found += [embed.title or "", embed.description or "", *fields]
+    return "\n\n".join(text.strip() for text in found if text.strip())
+
+
+def _displayed(components: Sequence[object]) -> Iterator[str]:
+    """The text displays, however deep, without the small print under an answer: sources, notes, what goes on."""
+    for one in components:
+        if isinstance(one, discord.TextDisplay):
+            yield "\n".join(line for line in one.content.split("\n") if not _SMALL.match(line))
+        yield from _displayed(getattr(one, "children", ()))

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import discord
 from discord.ui import ActionRow, Button, DynamicItem, Item, LayoutView, TextDisplay
 
-from bot.adapters import custom_ids, offered, sources
-from bot.adapters.buttons_row import counted
-from bot.adapters.counting import labels
+from bot.adapters import below, buttons_row, offered
+from bot.adapters.buttons_row import counted, custom_id
 from bot.adapters.discord.received.placing import spot
 from bot.adapters.discord.shown import telling
 from bot.adapters.discord.shown.surface import in_our_words
@@ -27,7 +26,7 @@ from bot.adapters.discord.text.markdown import size
 from bot.adapters.discord.text.page import buttons_without, relabelled
 from bot.adapters.discord.text.render import LABEL
 from bot.adapters.draft import neutralise, split
-from bot.adapters.offered import Offered
+from bot.adapters.offered import Offered, labels
 from bot.events import Sorry
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ async def stop(press: Press, run: str) -> None:
         await telling.tell(press, say("buttons.stopping"))
     else:
         await telling.tell(press, say("buttons.ended"))
-        await _take_off(press, custom_ids.stop(run))
+        await _take_off(press, custom_id("stop", run))
 
 
 async def retry(press: Press, run: str) -> None:
@@ -79,7 +78,7 @@ async def retry(press: Press, run: str) -> None:
 
 async def choose(press: Press, run: str, n: str) -> None:
     """As if the presser had typed the choice's line; nothing where it has none."""
-    kept = await press.client.app.house.offers.get(_space(press), run, offered.KIND, int(n))
+    kept = await press.client.app.records.offers.get(_space(press), run, offered.KIND, int(n))
     if kept is None or await press.client.intake.hidden(spot(press), run):
         await stale(press)
     elif (chosen := offered.offered(kept)).over:
@@ -94,10 +93,10 @@ async def choose(press: Press, run: str, n: str) -> None:
 
 async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
     """Keep the presser's vote. With a command the run that it begins is the answer, else a sentence is."""
-    space, house = _space(press), press.client.app.house
+    space = _space(press)
     if not chosen.command:
         await press.response.defer()
-    await house.votes.give(space, run, chosen.group, str(press.user.id), n)
+    await press.client.app.records.votes.give(space, run, chosen.group, str(press.user.id), n)
     if chosen.command:
         await press.client.intake.choose(press, chosen, run)
     else:
@@ -109,8 +108,8 @@ async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
 
 async def _count(press: Press, run: str) -> None:
     """Have the pressed message show the votes, as it stands now. Raises Later, and the faults of a surface."""
-    house, message = press.client.app.house, press.message
-    found = await labels(house.offers, house.votes, _space(press), run)
+    records, message = press.client.app.records, press.message
+    found = await labels(records.offers, records.votes, _space(press), run)
     shown = {id: counted(text, votes, LABEL, size) for id, (text, votes) in found.items()}
     if message is None or not shown:
         return
@@ -155,7 +154,7 @@ async def share(press: Press, run: str) -> None:
     key = await _shared(press, run)
     await telling.tell(press, press.client.intake.words(press)(key))
     if key in ("buttons.shared", "buttons.shared_before"):
-        await _take_off(press, custom_ids.share(run))
+        await _take_off(press, custom_id("share", run))
     return None
 
 
@@ -163,8 +162,8 @@ async def judge(press: Press, run: str, verdict: Literal["up", "down"]) -> None:
     """A thumb; the last one of a person counts."""
     if not await _in_time(press, _past(press, run)):
         return await stale(press)
-    intake, house = press.client.intake, press.client.app.house
-    await _in_time(press, house.feedback.give(_space(press), run, str(press.user.id), verdict))
+    intake, feedback = press.client.intake, press.client.app.records.feedback
+    await _in_time(press, feedback.give(_space(press), run, str(press.user.id), verdict))
     thanks = "buttons.thanks_up" if verdict == "up" else "buttons.thanks_down"
     await telling.tell(press, intake.words(press)(thanks))
     return None
@@ -197,8 +196,8 @@ async def _in_time(press: Press, looked_up: Awaitable[T]) -> T:
 async def _source_pages(press: Press, run: str) -> list[str]:
     if await press.client.intake.hidden(spot(press), run):
         return []
-    kept = await press.client.app.house.offers.all(_space(press), run, "source")
-    return sources.pages(sources.citations(kept), press.client.intake.words(press), PAGE_CHARS)
+    kept = await press.client.app.records.offers.all(_space(press), run, "source")
+    return below.pages(below.cited(kept), press.client.intake.words(press), PAGE_CHARS)
 
 
 def _page(press: Press, run: str, pages: list[str], page: int) -> LayoutView:
@@ -213,7 +212,7 @@ def _page(press: Press, run: str, pages: list[str], page: int) -> LayoutView:
             row.add_item(
                 Button(
                     label=label,
-                    custom_id=custom_ids.sources_page(run, to if there else page),
+                    custom_id=custom_id("sources", run, to if there else page),
                     disabled=not there,
                 )
             )
@@ -241,7 +240,7 @@ async def _shared(press: Press, run: str) -> str:
             return "buttons.may_not_share"
         if not _may_write(press.permissions, here.thread):  # or the bot would speak for who may not
             return "buttons.you_may_not_share"
-    outbox, stage = press.client.app.house.outbox, f"share:{message.id}"
+    outbox, stage = press.client.app.records.outbox, f"share:{message.id}"
     row = await outbox.claim(here.space, run, stage)
     if row.state == "sent":
         return "buttons.shared_before"
@@ -281,7 +280,7 @@ def texts(view: LayoutView) -> list[str]:
 
 def _offers(row: ActionRow[LayoutView]) -> bool:
     ids = [one.custom_id or "" for one in row.children if isinstance(one, Button)]
-    return any(re.fullmatch(custom_ids.CHOICE, one) for one in ids)
+    return any(re.fullmatch(buttons_row.CHOICE, one) for one in ids)
 
 
 def _may_write(permissions: discord.Permissions, thread: bool) -> bool:
@@ -339,13 +338,13 @@ def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicIte
 
 
 _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
-    custom_ids.STOP: stop,
-    custom_ids.RETRY: retry,
-    custom_ids.CHOICE: choose,
-    custom_ids.SOURCES: show_sources,
-    custom_ids.SOURCES_PAGE: turn,
-    custom_ids.SHARE: share,
-    custom_ids.FEEDBACK: judge,
+    buttons_row.STOP: stop,
+    buttons_row.RETRY: retry,
+    buttons_row.CHOICE: choose,
+    buttons_row.SOURCES: show_sources,
+    buttons_row.SOURCES_PAGE: turn,
+    buttons_row.SHARE: share,
+    buttons_row.FEEDBACK: judge,
 }
 _KNOWN = "|".join(re.sub(r"\(\?P<\w+>", "(?:", template) for template in _ACTS)
 _KINDS = "|".join(sorted({template.partition(":")[0] for template in _ACTS}))

@@ -1,4 +1,5 @@
-"""Where a run's messages stand on Discord: the thread made for it, the channel, or the interaction's response.
+"""How a run is shown on Discord: what it says as Discord's pages, and where those stand: the thread made for it, the
+channel, or the interaction's response.
 
 Where one of them closes, the run goes on in the next, and is told a sentence that says so. Knows no events.
 """
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import discord
 
-from bot.adapters.beside import Beside, patiently
+from bot.adapters.composer import Composer, Dialect
 from bot.adapters.discord.received.placing import origin_of
 from bot.adapters.discord.shown.overflow import WHOLE, Overflow
 from bot.adapters.discord.shown.surface import (
@@ -28,14 +29,17 @@ from bot.adapters.discord.shown.surface import (
 )
 from bot.adapters.discord.shown.threads import ASKED, THREAD, Opening, Refusal, missing, tidy
 from bot.adapters.discord.text.markdown import literal
+from bot.adapters.discord.text.render import folded, pages
+from bot.adapters.discord.text.spoken import shown
 from bot.adapters.draft import clean
-from bot.adapters.first_message import first_message
+from bot.adapters.home import Beside, first_message, patiently
 from bot.adapters.surface import Form, Gone, Refused, Shut, Surface, SurfaceFault
 from bot.adapters.writer import Rank
 from bot.words import words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.adapters.discord.installed.client import Client
     from bot.adapters.discord.received.placing import Origin
     from bot.adapters.discord.text.page import Page
     from bot.adapters.home import Amend
@@ -152,7 +156,7 @@ class DiscordHome:
             await self._outbox.sent(space, run, THREAD, str(here), why)
         self.surface = Channel(self._client, here, self._origin.guild)
         if not why:
-            self._beside.do(patiently(lambda: opening.point(here)))
+            self._beside.do(patiently(partial(opening.point, here)))
             self._later.do(self._invite(opening, here))
         elif self.response and isinstance(self._client.get_channel(here), discord.ForumChannel):
             self.surface = self.response  # a forum takes no messages
@@ -171,7 +175,7 @@ class DiscordHome:
     async def _invite(self, opening: Opening, thread: int) -> None:
         """Once the answer's first words are out: the calls of a second are few."""
         await asyncio.sleep(INVITE_AFTER_S)
-        await patiently(lambda: opening.invite(thread))
+        await patiently(partial(opening.invite, thread))
 
     async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
         async with self._moving:
@@ -273,3 +277,18 @@ class DiscordHome:
     def ended(self) -> None:
         for thread, title in self._archive:
             self._beside.do(tidy(self._client, thread, title, archived=True))
+
+
+def dialect(origin: Origin, locale: str) -> Dialect[Page]:
+    """What a run says, as Discord's pages, with Discord's names of commands; a guest's stages stand in one message."""
+    spoken = partial(shown, words(locale))
+    return Dialect(pages, folded=None if origin.member else folded, spoken=spoken, own_keys=OWN)
+
+
+def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Composer[Page]:
+    """How a run is shown; made again from the stored request after a crash."""
+    records, origin = client.app.records, origin_of(request.origin)
+    free_chat = client.app.free_chat
+    home = DiscordHome(client, request, origin, outbox, records.threads, free_chat, records.inbox)
+    spoken = dialect(origin, request.locale)
+    return Composer(request, outbox, records.offers, home, client.writers, spoken, records.votes)

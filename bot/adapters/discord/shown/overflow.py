@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from bot.adapters.beside import patiently
 from bot.adapters.discord.shown.surface import direct
 from bot.adapters.discord.text.page import FAILED, Card, Page
 from bot.adapters.discord.text.render import beside, folded, pages, without_buttons
+from bot.adapters.home import patiently
 from bot.adapters.surface import Form, Mark, SurfaceFault
 from storage.faults import StorageFault
 

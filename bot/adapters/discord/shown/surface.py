@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import aiohttp
 import discord
 
-from bot.adapters.discord.installed.limits import HANGS_S, UPLOAD_S
+from bot.adapters.discord.installed.traffic import HANGS_S, UPLOAD_S
 from bot.adapters.discord.text.page import put_out
 from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused, Shut
 

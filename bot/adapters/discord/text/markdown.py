@@ -11,9 +11,8 @@ import re
 from functools import lru_cache
 from html import unescape
 
-from bot.adapters.blocks import Kind, blocks, fence
+from bot.adapters.blocks import LINK, Kind, blocks, fence, misleads
 from bot.adapters.draft import Piece, clean, cut, neutralise, shortened
-from bot.adapters.links import LINK, misleads
 from bot.adapters.tables import tables
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(.*))?$")

@@ -14,8 +14,7 @@ from typing import Any
 import discord
 from discord import ui
 
-from bot.adapters import custom_ids
-from bot.adapters.buttons_row import PER_ROW, Button
+from bot.adapters.buttons_row import PER_ROW, Button, custom_id
 
 TEXT = 4_000
 """Over all text displays of a message (discord-api-docs, pull request 8562; discord.py does not check it).
@@ -180,7 +179,7 @@ def relabelled(message: discord.Message, labels: Mapping[str, str]) -> ui.Layout
 def put_out(message: discord.Message, run: str, note: str) -> dict[str, Any]:
     """The edit that ends a message in the middle of its text: no cursor, no stop button, `note` below it."""
     view = _view(message)
-    _without(view, custom_ids.stop(run))
+    _without(view, custom_id("stop", run))
     if not isinstance(view, ui.LayoutView):
         return {"content": f"{_bare(message.content)}\n{note}"[:2_000], "view": view}
     texts = [one for one in view.walk_children() if isinstance(one, ui.TextDisplay)]

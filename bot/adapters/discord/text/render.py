@@ -12,10 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import PurePath
 
+from bot.adapters.below import NOTE, PASSING, SmallPrint
 from bot.adapters.buttons_row import Offer, controls, offers
-from bot.adapters.citations import SourceList
 from bot.adapters.discord.text.markdown import divided, inline, literal, pieces, size
 from bot.adapters.discord.text.page import (
     ALT,
@@ -32,7 +31,7 @@ from bot.adapters.discord.text.page import (
     Rule,
     Shown,
 )
-from bot.adapters.draft import Piece, clean, pack, shortened, split
+from bot.adapters.draft import Piece, clean, file_name, pack, shortened, split
 from bot.adapters.sheet import Facts, Sheet
 from bot.events import Attachment, Citation, Picture
 from bot.words import Words
@@ -43,13 +42,9 @@ BODY = 1_850
 SPARE = 12
 """Units kept free of each limit, for line ends between the parts."""
 
-NOTE = 600
-PASSING = 240
 SOURCES = 1_900
 LABEL = 80
 """Units of a button's label (Discord's documentation, "Button")."""
-
-BAR = 10
 
 FILES = 10
 """Files of a message (Discord's documentation, "Create Message")."""
@@ -66,7 +61,16 @@ SHORT = 400
 ROOMS = (1_400, 1_000, 600, 200)
 """Characters of text to try, the largest first: what else stands in the message is not known beforehand."""
 
-_SOURCE_LIST = SourceList(literal, size, number="-# `[{}]`", quote="> -# ", more="-# ")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+"""What Discord would change in a file's name, by which the layout refers to it."""
+
+
+def line(markdown: str, most: int) -> str:
+    """Markdown as one line of at most `most` units."""
+    return shortened(" ".join(inline(" ".join(clean(markdown).split())).split()), most, size)
+
+
+_SMALL = SmallPrint(literal, line, size, number="-# `[{}]`", mark="-# ", quote="> -# ")
 
 
 def pages(sheet: Sheet, facts: Facts) -> list[Page]:
@@ -77,8 +81,9 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
     """
     growing = sheet.growing and not facts.ended
     body = _body(sheet, growing)
-    notes = _notes(sheet, facts)
-    failed = _failed(sheet, facts)
+    links = [shortened(one, NOTE, size) for one in sheet.links]
+    notes = _SMALL.notes(sheet, facts, links, _too_large(sheet, facts.say))
+    failed = _SMALL.failed(sheet, facts)
     offered = [
         replace(one, prompt=one.prompt and f"-# {literal(one.prompt, 120)}")
         for one in (() if growing else offers(sheet, facts.run, LABEL, size))
@@ -94,7 +99,10 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
     batches = [] if growing or facts.no_files else uploads(sheet)
     full_pages = [Page((Card((one,), ANSWER),), one) for one in body[:-1]]
     last = _last(sheet, facts, body[-1], lasting, failed, offered, batches[-1] if batches else [])
-    return [*full_pages, *(_file_page(one) for one in batches[:-1]), last]
+    for files in batches[:-1]:
+        alts = _SMALL.as_fit([f"-# {literal(one.alt, ALT)}" for one in files if one.alt], BODY)
+        full_pages.append(Page((Card(tuple(files), ANSWER),), "\n".join(alts)))
+    return [*full_pages, last]
 
 
 def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Page:
@@ -103,7 +111,7 @@ def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Pa
     words = clean(origin_asked).strip()
     if words:
         shown = [literal(line) for line in words.split("\n") if line.strip()]
-        lines += [f"> {line}" for line in shortened("\n".join(shown), BODY, size).split("\n")]
+        lines.append("> " + shortened("\n".join(shown), BODY, size).replace("\n", "\n> "))
     if link is not None:
         lines.append(f"-# {say('page.goes_on', where=f'<#{link}>')}")
     text = "\n".join(lines)
@@ -122,51 +130,15 @@ def _body(sheet: Sheet, growing: bool) -> list[str]:
     return body
 
 
-def _notes(sheet: Sheet, facts: Facts) -> list[str]:
-    """What stands under the text and stays."""
-    say = facts.say
-    notes = [f"-# ↻ {say('page.replaces')}"] if sheet.replaces else []
-    notes += [shortened(one, NOTE, size) for one in sheet.links]
-    notes += [f"-# ⓘ {shortened(_one_line(one), NOTE, size)}" for one in sheet.notices]
-    if sheet.files and facts.no_files:
-        names = shortened(", ".join(literal(clean(one.name), 100) for one in sheet.files), NOTE // 2, size)
-        notes.append(f"-# ⓘ {say('page.no_files', names=names, permission=facts.no_files)}")
+def _too_large(sheet: Sheet, say: Words) -> list[str]:
+    """What is said of the files that Discord does not take."""
+    found = []
     for one in sheet.files:
         data = one.png if isinstance(one, Picture) else one.data
         if len(data) > FILE_BYTES:
             megabytes = f"{len(data) / 1024 / 1024:.0f}"
-            name = literal(clean(one.name), 100)
-            notes.append(f"-# ⓘ {say('page.too_large', name=name, size=megabytes)}")
-    if facts.last and facts.ended == "stopped":
-        notes.append(f"-# ⏹ {say('page.stopped')}")
-    if facts.last and facts.ended and facts.hint:
-        notes.append(f"-# {shortened(_one_line(facts.hint), NOTE, size)}")
-    return notes
-
-
-def _failed(sheet: Sheet, facts: Facts) -> list[str]:
-    """The sentence of a failure and the run to ask about; nothing where nothing failed."""
-    text = sheet.failed
-    if not text and facts.last and facts.ended == "failed":
-        text = facts.say("page.failed")
-    if not text:
-        return []
-    run = facts.say("page.run", run=facts.run[:8])
-    return [shortened(_one_line(text), 2 * NOTE, size), f"-# `{run}`"]
-
-
-def _passing(sheet: Sheet, facts: Facts) -> str:
-    """The line that goes away again, with a bar where the total is known."""
-    if not sheet.growing or facts.ended:
-        return ""
-    status = sheet.status
-    if status is None:
-        return "" if sheet.text.strip() else f"-# {facts.say('page.working')}"
-    text = shortened(_one_line(status.text), PASSING - 40, size)
-    if status.done is None or not status.total:
-        return f"-# {text}"
-    filled = int(min(max(status.done / status.total, 0.0), 1.0) * BAR)
-    return f"-# {text}  {'▰' * filled}{'▱' * (BAR - filled)} {status.done}/{status.total}"
+            found.append(say("page.too_large", name=literal(clean(one.name), 100), size=megabytes))
+    return found
 
 
 def _last(
@@ -178,16 +150,15 @@ def _last(
     offered: list[Offer],
     files: list[Shown],
 ) -> Page:
-    passing = _passing(sheet, facts)
+    passing = _SMALL.passing(sheet, facts, wordless=not sheet.text.strip())
     under = _joined([notes, passing])
     prompts = [one.prompt for one in offered]
     used = sum(size(one) + 1 for one in (text, notes, *failed, *prompts) if one) + SPARE
-    found = _SOURCE_LIST.sources(sheet.citations, sheet.text, facts.say)
-    listed, hidden = _SOURCE_LIST.fitting(found, min(SOURCES, TEXT - PASSING - used), facts.say, quotes=True)
+    found = _SMALL.sources(sheet.citations, sheet.text, facts.say)
+    listed, hidden = _SMALL.fitting(found, min(SOURCES, TEXT - PASSING - used), facts.say, quotes=True)
     plain_passing = passing if size(passing) < CONTENT - used else ""
-    plainly, left_out = _SOURCE_LIST.fitting(
-        found, CONTENT - used - size(plain_passing), facts.say, quotes=False
-    )
+    room = CONTENT - used - size(plain_passing)
+    plainly, left_out = _SMALL.fitting(found, room, facts.say, quotes=False)
 
     parts: list[Part] = [text] if text else []
     parts += files
@@ -215,12 +186,7 @@ def _last(
     alts = [f"-# {literal(one.alt, ALT)}" for one in files if one.picture and one.alt]
     words = [one for one in parts if isinstance(one, str) and one not in (listed, under)]
     says = [*words, plainly, notes, plain_passing, *failed, *prompts]
-    return Page(tuple(cards), _joined([*says, *_as_fit(alts, CONTENT - size(_joined(says)) - SPARE)]))
-
-
-def _file_page(files: list[Shown]) -> Page:
-    plain = "\n".join(_as_fit([f"-# {literal(one.alt, ALT)}" for one in files if one.alt], BODY))
-    return Page((Card(tuple(files), ANSWER),), plain)
+    return Page(tuple(cards), _joined([*says, *_SMALL.as_fit(alts, CONTENT - size(_joined(says)) - SPARE)]))
 
 
 def uploads(sheet: Sheet) -> list[list[Shown]]:
@@ -232,7 +198,7 @@ def uploads(sheet: Sheet) -> list[list[Shown]]:
         data = one.png if isinstance(one, Picture) else one.data
         if len(data) > FILE_BYTES:
             continue
-        name = _file_name(one.name, taken)
+        name = file_name(one.name, taken, _UNSAFE)
         picture = isinstance(one, Picture)
         alt = shortened(" ".join(clean(one.alt).split()), ALT, size) if isinstance(one, Picture) else ""
         weight += len(data)
@@ -241,30 +207,6 @@ def uploads(sheet: Sheet) -> list[list[Shown]]:
             weight = len(data)
         batches[-1].append(Shown(name, data, picture, alt))
     return batches
-
-
-def _file_name(name: str, taken: set[str]) -> str:
-    """A name that Discord leaves as it is, since the layout refers to it; no two of a stage are the same."""
-    path = PurePath(re.sub(r"[^A-Za-z0-9._-]+", "_", clean(name)).lstrip("._-")[-80:] or "file")
-    made, number = path.name, 2
-    while made in taken:
-        made, number = f"{path.stem}-{number}{path.suffix}", number + 1
-    taken.add(made)
-    return made
-
-
-def _one_line(text: str) -> str:
-    return " ".join(inline(" ".join(clean(text).split())).split())
-
-
-def _as_fit(lines: list[str], room: int) -> list[str]:
-    kept = []
-    for line in lines:
-        room -= size(line) + 1
-        if room < 0:
-            break
-        kept.append(line)
-    return kept
 
 
 def _joined(texts: list[str]) -> str:

@@ -69,17 +69,26 @@ def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def help_text(say: Words, topic: str = "") -> str:
-    """Markdown: every command, those of one work, or one command with its options and an example."""
+    """Markdown: what there is, the commands of one work, or one command with its options and an example."""
     path = " ".join(topic.strip().lstrip("/").lower().split())
     exact = [row for row in TABLE if path in (row.path, row.name, path_of(say, row))] if path else []
     if exact:
         return "\n\n".join(_one(say, row) for row in exact)
     works = [work for work in WORKS if path in (work, say(f"names.group_{work}"))]
-    shown = [(path_of(say, row), row.summary) for row in TABLE if row.work in works or not works]
+    shown = [
+        (path_of(say, row), row.summary) for row in TABLE if row.work in works or (row.bare and not works)
+    ]
     if not works:
         shown += [(say(f"names.{name}"), f"welcome.{name}") for name in ONLY_HERE]
-    lines = [f"- **/{path}**  {say(summary)}" for path, summary in shown]
+    lines = [] if works else [_work(say, work) for work in WORKS]
+    lines += [f"- **/{path}**  {say(summary)}" for path, summary in shown]
     return "\n".join([*lines, "", say("discord.help_more"), say("discord.help_talk")])
+
+
+def _work(say: Words, work: str) -> str:
+    """A line of a work, with the names of its commands."""
+    names = " · ".join(say(f"names.{work}_{row.name}") for row in TABLE if row.work == work)
+    return f"- **/{say(f'names.group_{work}')}**  {say(f'verbs.group_{work}')} {names}"
 
 
 def _one(say: Words, row: Verb) -> str:

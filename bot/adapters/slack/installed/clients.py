@@ -211,18 +211,24 @@ class Clients:
         self.logger = logging.getLogger("slack_sdk")
         # At its usual level it would write every call's content down for a log that nobody keeps.
         self.logger.setLevel(logging.INFO)
+        self._common: dict[str, Any] = {
+            "base_url": settings.api_base,
+            "session": self.session,
+            "logger": self.logger,
+        }
         self._kept: dict[tuple[str, str], Client] = {}
 
     def bare(self, token: str | None = None) -> AsyncWebClient:
         """For calls that are about no workspace's conversations."""
-        return AsyncWebClient(**self._common(token, [Unhurried(), Again()]))
+        return AsyncWebClient(token=token, retry_handlers=[Unhurried(), Again()], **self._common)
 
     def of(self, space: str, token: str, team: str = "") -> Client:
         """A workspace's. `team` says which one is meant, for a token that is good in several."""
         client = self._kept.get((space, token))
         if client is None:
             handlers = [Unhurried(self.limits, space), Again()]
-            client = Client(self.limits, space, **self._common(token, handlers), team_id=team or None)
+            known = {"token": token, "team_id": team or None, "retry_handlers": handlers}
+            client = Client(self.limits, space, **known, **self._common)
             self._kept[space, token] = client
             if len(self._kept) > KEPT:
                 del self._kept[next(iter(self._kept))]
@@ -232,15 +238,6 @@ class Clients:
         """Another installation: what its workspace has refused before says nothing any more."""
         for key in [one for one in self._kept if one[0] == space]:
             del self._kept[key]
-
-    def _common(self, token: str | None, handlers: list[AsyncRetryHandler]) -> dict[str, Any]:
-        return {
-            "token": token,
-            "base_url": self.settings.api_base,
-            "session": self.session,
-            "logger": self.logger,
-            "retry_handlers": handlers,
-        }
 
     async def close(self) -> None:
         await self.session.close()

@@ -1,4 +1,5 @@
-"""Mode "http": where Slack posts signed requests, where workspaces install the app, and whether the bot is up.
+"""Mode "http": where Slack posts signed requests, the pages on which workspaces install the app, and whether the bot is
+up.
 
 Knows no event. Meant to stand behind something that ends TLS: a proxy, or a load balancer that asks /health.
 """
@@ -8,16 +9,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from html import escape
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
+from slack_bolt.oauth.async_callback_options import AsyncCallbackOptions, AsyncFailureArgs, AsyncSuccessArgs
+from slack_bolt.oauth.async_oauth_flow import AsyncOAuthFlow
+from slack_bolt.oauth.async_oauth_settings import AsyncOAuthSettings
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.oauth.installation_store import Installation
 
+from bot.adapters.slack.installed.manifest import BOT_SCOPES
+from bot.adapters.slack.installed.workspaces import LIBRARY, NAME, STATE_S, Store
 from bot.events import Sorry
+from bot.words import Words, words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slack_bolt.async_app import AsyncApp
-    from slack_bolt.oauth.async_oauth_flow import AsyncOAuthFlow
+    from slack_sdk.web.async_client import AsyncWebClient
 
     from bot.config import SlackConfig
 
@@ -33,6 +46,14 @@ LEAVE_S: Final = 3.0
 """How long leaving waits for requests that are being answered; Slack gives up after as long."""
 
 TELL_S: Final = 60.0
+
+_PAGE: Final = """<!doctype html>
+<html lang="{lang}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<link rel="icon" href="data:,"><title>{name}</title>
+<style>body {{ font: 1.1rem/1.5 sans-serif; max-width: 32rem; margin: 20vh auto; padding: 0 1rem }}
+a {{ display: inline-block; padding: .5rem 1rem; border: 1px solid; border-radius: .4rem }}</style></head>
+<body><p>{text}</p><p><a href="{href}">{label}</a></p></body></html>
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -115,3 +136,85 @@ class Http:
     async def _redirect(self, request: web.Request) -> web.StreamResponse:
         assert self._oauth is not None
         return await to_aiohttp_response(await self._oauth.handle_callback(await to_bolt_request(request)))
+
+
+class Flow(AsyncOAuthFlow):
+    """The pages of an installation. `installed` is called with the workspace, its enterprise and who did it."""
+
+    def __init__(
+        self,
+        settings: SlackConfig,
+        credentials: tuple[str, str],
+        client: AsyncWebClient,
+        store: Store,
+        installed: Callable[[str, str, str], None],
+    ) -> None:
+        super().__init__(
+            client=client,
+            logger=LIBRARY,
+            settings=AsyncOAuthSettings(
+                client_id=credentials[0],
+                client_secret=credentials[1],
+                scopes=list(BOT_SCOPES),
+                user_scopes=[],
+                install_path=INSTALL,
+                redirect_uri_path=REDIRECT,
+                callback_options=AsyncCallbackOptions(success=_succeeded, failure=_failed),
+                authorization_url=f"{settings.api_base.rstrip('/').removesuffix('/api')}/oauth/v2/authorize",
+                installation_store=store.installations,
+                installation_store_bot_only=True,
+                state_store=store.states,
+                state_expiration_seconds=STATE_S,
+                logger=LIBRARY,
+            ),
+        )
+        self._installed = installed
+
+    async def build_install_page_html(self, url: str, request: AsyncBoltRequest) -> str:
+        return install_page(url, _language(request))
+
+    async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:
+        await super().store_installation(request, installation)
+        self._installed(installation.team_id or "", installation.enterprise_id or "", installation.user_id)
+        where = installation.team_name or installation.enterprise_name
+        _log.info("installed in %s (%s)", where, installation.team_id or installation.enterprise_id)
+
+
+async def _succeeded(args: AsyncSuccessArgs) -> BoltResponse:
+    response: BoltResponse = await args.default.success(args)
+    say, team = _say(_language(args.request)), args.installation.team_id
+    url = f"https://slack.com/app_redirect?app={args.installation.app_id or ''}"
+    url += f"&team={team}" if team else ""
+    response.body = _page(say, say("slack_run.page_installed", name=NAME), url, say("slack_run.page_open"))
+    return response
+
+
+async def _failed(args: AsyncFailureArgs) -> BoltResponse:
+    _log.info("an installation failed: %s", args.reason[:80])
+    response: BoltResponse = await args.default.failure(args)
+    say = _say(_language(args.request))
+    text = say("slack_run.page_failed", reason=args.reason[:80])  # anybody's words: they stand in the address
+    response.body = _page(say, text, INSTALL, say("slack_run.page_again"))
+    return response
+
+
+def install_page(url: str, language: str) -> str:
+    """`url` leads to Slack; `language` is the browser's Accept-Language."""
+    say = _say(language)
+    return _page(say, NAME, url, say("slack_run.page_install", name=NAME))
+
+
+def _page(say: Words, text: str, href: str, label: str) -> str:
+    return _PAGE.format(
+        lang=say.locale, name=NAME, text=escape(text), href=escape(href, quote=True), label=escape(label)
+    )
+
+
+def _say(language: str) -> Words:
+    wanted = [one.partition(";")[0].strip().lower() for one in language.split(",")]
+    first = next((one for one in wanted if one[:2] in ("en", "pt")), "en")
+    return words("pt-BR" if first.startswith("pt") else "en")
+
+
+def _language(request: AsyncBoltRequest) -> str:
+    return str(request.headers.get("accept-language", [""])[0])

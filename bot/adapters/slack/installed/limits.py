@@ -45,6 +45,7 @@ class Bucket:
         self._a_second = per_minute / 60
         self._holds = max(1.0, per_minute / 2)
         self._level = self._holds
+        self._now = asyncio.get_running_loop().time
         self._at = self._now()
         self._promised = 0
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
@@ -119,10 +120,6 @@ class Bucket:
                 self._level -= 1
                 waiter.set_result(None)
         self._set_alarm()
-
-    @staticmethod
-    def _now() -> float:
-        return asyncio.get_running_loop().time()
 
 
 class Limits:

@@ -1,16 +1,26 @@
-"""Which token is good in which workspace, who the bot is there, and the workspace as one run reaches it.
+"""Which token is good in which workspace, who the bot is there, whose requests are let in, and the workspace as one run
+reaches it.
 
-Knows no event. One workspace is that of the configured token, all others are the installation store's.
+Knows no event and no listener. One workspace is that of the configured token, all others are the installation store's,
+which is in our own database: slack_sdk's stores do the work; their transactions are ours, so that they wait their turn.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.authorization.async_authorize import AsyncAuthorize
+from slack_sdk.oauth.installation_store.sqlalchemy import AsyncSQLAlchemyInstallationStore
+from slack_sdk.oauth.state_store.sqlalchemy import AsyncSQLAlchemyOAuthStateStore
 
 from bot.adapters.slack.installed.faults import as_sorry, as_surface_faults
 from bot.adapters.surface import Shut, SurfaceFault
@@ -20,6 +30,7 @@ if TYPE_CHECKING:
     from slack_sdk.web.async_client import AsyncWebClient
 
     from bot.adapters.slack.installed.clients import Clients
+    from storage.db import Database
 
 KEPT_S: Final = 60.0
 """How long a workspace's installation is taken for granted before the store is asked again."""
@@ -27,6 +38,11 @@ MOST: Final = 1_000
 """Installations kept in memory."""
 NAME: Final = "Sutradhar"
 """What the bot is called where only its ids are known."""
+STATE_S: Final = 600
+"""How long somebody may take to agree to an installation."""
+LIBRARY: Final = logging.getLogger("slack_sdk.oauth")
+PREFIX: Final = "SLACK_"
+"""Of variables that Bolt reads by itself; by a client's id and secret it would begin to keep installations in files."""
 
 _log = logging.getLogger(__name__)
 
@@ -194,3 +210,145 @@ class Workspace:
             _log.info("a link was left out: %s", fault)
             return ""
         return str(answer["permalink"])
+
+
+class _Turns:
+    """Looks like the engine that slack_sdk's stores want, as far as they use it.
+
+    On SQLite a transaction of the engine's own would poll for the write lock, even to read.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def begin(self) -> AbstractAsyncContextManager[Any]:
+        return self._database.write()
+
+    def connect(self) -> AbstractAsyncContextManager[Any]:
+        return self._database.read()
+
+
+class States(AsyncSQLAlchemyOAuthStateStore):
+    """Forgets those that nobody came back with."""
+
+    async def async_issue(self, *args: Any, **kwargs: Any) -> str:
+        async with self.engine.begin() as connection:
+            past = datetime.now(UTC).replace(tzinfo=None)
+            await connection.execute(self.oauth_states.delete().where(self.oauth_states.c.expire_at < past))
+        return await super().async_issue(*args, **kwargs)
+
+
+class Store:
+    """What was installed by OAuth. Raises StorageFault where the database cannot be used."""
+
+    def __init__(self, database: Database, client_id: str) -> None:
+        turns: Any = _Turns(database)
+        LIBRARY.setLevel(logging.INFO)  # at its usual level it would make lines of tokens that nobody writes
+        self.installations = AsyncSQLAlchemyInstallationStore(client_id, turns, logger=LIBRARY)
+        self.states = States(STATE_S, turns, logger=LIBRARY)
+
+    async def find(self, team: str, enterprise: str) -> Installed | None:
+        """The workspace's own installation, else that of its organisation."""
+        places = [(team, False)] if team else []
+        for workspace, org in [*places, ("", True)] if enterprise else places:
+            found = await self.installations.async_find_bot(
+                enterprise_id=enterprise or None, team_id=workspace or None, is_enterprise_install=org
+            )
+            if found is not None:
+                return Installed(
+                    found.bot_token,
+                    user=found.bot_user_id or "",
+                    bot=found.bot_id or "",
+                    team=found.team_id or "",
+                    enterprise=found.enterprise_id or "",
+                    org=bool(found.is_enterprise_install),
+                )
+        return None
+
+    async def remove(self, team: str, enterprise: str, *, users: tuple[str, ...] = ()) -> None:
+        """Forget the installation, or only what `users` were given by it."""
+        where: dict[str, Any] = {"enterprise_id": enterprise or None, "team_id": team or None}
+        for user in users:
+            await self.installations.async_delete_installation(**where, user_id=user)
+        if not users:
+            await self.installations.async_delete_bot(**where)
+            await self.installations.async_delete_installation(**where)
+
+
+def bolt_app(
+    workspaces: Workspaces, client: AsyncWebClient, signing_secret: str, *, uninstalled: str = ""
+) -> AsyncApp:
+    """An app that listens to nothing yet. `client` gives the requests' own their address and session.
+
+    `uninstalled` is said where a command comes from a workspace that nobody has installed it in.
+    """
+    logger = logging.getLogger("slack_bolt")
+    # At a lower level it would write down the content of what it refuses, and what every listener decides.
+    logger.setLevel(logging.WARNING)
+
+    async def note(body: dict[str, Any], next: Callable[[], Awaitable[None]]) -> None:
+        """Events say as whom the app hears of them; an organisation's installation has one user for each workspace."""
+        match body:
+            case {"authorizations": [{"is_enterprise_install": True, "user_id": str(user)} as one, *_]}:
+                team, enterprise = (
+                    body.get("context_team_id") or body.get("team_id"),
+                    one.get("enterprise_id"),
+                )
+                workspaces.note(str(team or ""), str(enterprise or ""), user)
+        await next()
+
+    with _unread(PREFIX):
+        return AsyncApp(
+            name="sutradhar",
+            logger=logger,
+            client=client,
+            before_authorize=note,
+            authorize=cast(Any, _Installed(workspaces)),
+            signing_secret=signing_secret,
+            # What a listener does until the request is kept comes before the acknowledgement.
+            process_before_response=True,
+            # Its own message that somebody deletes is the bot's business; the listeners leave out what it says.
+            ignoring_self_events_enabled=False,
+            user_facing_authorize_error_message=uninstalled or None,
+            attaching_function_token_enabled=False,
+            attaching_conversation_kwargs_enabled=False,
+        )
+
+
+class _Installed(AsyncAuthorize):
+    """Lets in what comes from a workspace that has the app; asks Slack nothing, for each event waits for this."""
+
+    def __init__(self, workspaces: Workspaces) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._workspaces = workspaces
+
+    async def __call__(
+        self,
+        *,
+        enterprise_id: str | None,
+        team_id: str | None,
+        user_id: str | None,
+        **_: object,
+    ) -> AuthorizeResult | None:
+        team, enterprise = team_id or "", enterprise_id or ""
+        found = await self._workspaces.installed(team, enterprise)
+        if found is None:
+            return None
+        return AuthorizeResult(
+            enterprise_id=enterprise_id,
+            team_id=team_id,
+            bot_user_id=(await self._workspaces.me(team, enterprise)).user,
+            bot_id=found.bot,
+            bot_token=found.token,
+            user_id=user_id,
+        )
+
+
+@contextmanager
+def _unread(prefix: str) -> Generator[None]:
+    """Without these variables meanwhile. Nothing else runs in between: nothing is awaited."""
+    taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(prefix)}
+    try:
+        yield
+    finally:
+        os.environ.update(taken)

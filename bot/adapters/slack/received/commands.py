@@ -1,37 +1,94 @@
-"""Slash commands: /sutradhar with any verb after it, and one command for each work.
+"""How people call the bot other than by a message: slash commands and shortcuts.
 
-Slack shows a command no options and completes no names: what follows it is a line as in the terminal. Knows no work.
+/sutradhar is a command with any verb after it, and there is one for each work. Slack shows a command no options and
+completes no names: what follows it is a line as in the terminal. The shortcuts: "Ask about this message", whose text
+becomes part of the question, and one for a question from anywhere, which is answered in the asker's direct conversation
+with the bot.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.intake import Unfinished
-from bot.adapters.slack.installed.manifest import COMMANDS
-from bot.adapters.slack.placing import Body, Spot, event_of, spot_of_command, text_of
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from bot import commands
+from bot.adapters.intake import Asked, Unfinished, quotation
+from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT, COMMANDS
+from bot.adapters.slack.placing import (
+    Body,
+    Spot,
+    event_of,
+    response_url,
+    spot_of_command,
+    spot_of_interaction,
+    text_of,
+)
 from bot.adapters.slack.received import setup, windows
 from bot.adapters.slack.received.intake import Ack
+from bot.adapters.slack.received.line import heard
 from bot.adapters.slack.text.help import COMMAND, SETUP
+from bot.adapters.surface import Shut
 from bot.command_line import Parsed, parse
-from bot.events import Sorry
+from bot.commands import DEFAULT_WORK, TABLE
+from bot.events import OptionValue, Sorry
 from bot.verb import Verb
+from bot.words import Words
 
 if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncBoltContext
+    from slack_sdk.web.async_client import AsyncWebClient
 
     from bot.adapters.slack.received.intake import Intake
+    from bot.adapters.slack.text.page import Block
 
 ACK_S: Final = 2.5
 """Slack waits half a second longer for us, and then tells the person that the command has failed."""
 _HELP: Final = "help"
 
+WORK, SHELF = "work", "shelf"
+"""The block_id and action_id of each menu of the window."""
+OPTIONS = 100
+"""Of a menu, and the characters of an option and of its value (Slack's documentation, "Select menu element")."""
+OPTION_CHARS, VALUE_CHARS = 75, 150
+WAIT_S = 1.5
+"""How long is waited for Slack, which itself waits three seconds for us."""
+MOST = 8_192
+"""Conversations that are remembered."""
+
+_log = logging.getLogger(__name__)
+
 
 def listen(bolt: AsyncApp, intake: Intake) -> None:
     # One listener: Bolt asks them one after another, and that is most of what it takes.
     bolt.command(re.compile(rf"\A({'|'.join(COMMANDS)})\Z"))(Invoked(intake).on_command)
+    doing = Shortcuts(intake)
+
+    def _here(body: Body, context: AsyncBoltContext) -> Spot:
+        return spot_of_interaction(body, context.team_id, context.enterprise_id)
+
+    async def about(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
+        await ack()
+        intake.later(doing.about(body, _here(body, context)))
+
+    async def ask(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
+        await ack()
+        intake.later(doing.ask(body, _here(body, context)))
+
+    async def asked(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
+        here = _here(body, context)
+        await windows.taken(intake, here, ack, doing.asked(body, here, ack))
+
+    bolt.shortcut({"type": "message_action", "callback_id": ASK_ABOUT})(about)
+    bolt.shortcut({"type": "shortcut", "callback_id": ASK})(ask)
+    bolt.view(ASK)(asked)
 
 
 class Invoked:
@@ -49,29 +106,28 @@ class Invoked:
 
     async def take(self, here: Spot, body: Body, ack: Ack) -> None:
         """Returns when what the command asks for is kept, or refused."""
-        intake, response_url = self._intake, text_of(body, "response_url")
+        intake, url = self._intake, response_url(body)
         trigger = text_of(body, "trigger_id")
         event = event_of("command", trigger)
-        async with intake.told(here, response_url=response_url):
+        async with intake.told(here, response_url=url):
             line = line_of(text_of(body, "command"), text_of(body, "text"))
             if line.lower() == f"/{SETUP}":
                 intake.count(here)
-                intake.later(setup.tell_checklist(self._intake, here, response_url))
+                intake.later(setup.tell_checklist(self._intake, here, url))
                 return
             asked = _parsed(line)
-            row, options = asked.verb, asked.options
+            row = asked.verb
             assert row is not None, "the line has a slash"
             if _lacks_text(row, asked):
-                intake.later(self._ask(here, event, trigger, row, asked, response_url))
+                intake.later(self._ask(here, event, trigger, row, asked, url))
             else:
-                await intake.perform(here, event, row, asked.text, options, ack, response_url=response_url)
+                made = Asked(row, asked.text, asked.options)
+                await intake.perform(here, event, made, ack, response_url=url)
 
-    async def _ask(
-        self, here: Spot, event: str, trigger: str, row: Verb, asked: Parsed, response_url: str
-    ) -> None:
+    async def _ask(self, here: Spot, event: str, trigger: str, row: Verb, asked: Parsed, url: str) -> None:
         """Open a window for what is missing; Slack waits three seconds for it, too."""
         intake = self._intake
-        async with intake.told(here, response_url=response_url):
+        async with intake.told(here, response_url=url):
             if row.rewords:
                 await windows.reword(intake, trigger, here, event, row, asked.text)
             else:
@@ -116,3 +172,171 @@ def _lacks_text(row: Verb, asked: Parsed) -> bool:
     if row.rewords:
         return len(asked.text.split()) == 1
     return argument is not None and argument.required and not argument.many and not asked.text
+
+
+class Shortcuts:
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self._known: OrderedDict[tuple[str, str], str] = OrderedDict()
+
+    async def about(self, body: Body, here: Spot) -> None:
+        """Open a window for a question about the message, which is answered in that message's thread."""
+        intake, message = self._intake, body.get("message") or {}
+        async with intake.told(here, response_url=response_url(body)):
+            say = await intake.words(here)
+            text = await heard(
+                str(message.get("text") or ""), "", lambda user: intake.people.name(here, user)
+            )
+            quoted = quotation(text)
+            if not quoted:
+                await intake.tell(here, say("edge.no_text"), response_url(body))
+                return
+            await windows.ask(
+                intake,
+                str(body.get("trigger_id") or ""),
+                await self._answered_at(body, here),
+                event_of("shortcut", str(body.get("action_ts")), here.user),
+                Unfinished(*commands.plain_verb(DEFAULT_WORK), after=f"\n\n{quoted}"),
+                title=say("slack_window.about"),
+                label=say("edge.about_label"),
+                shown=quoted,
+                required=False,
+            )
+
+    async def _answered_at(self, body: Body, here: Spot) -> Spot:
+        """Where the message stands, or with the asker alone if the bot cannot write there."""
+        message = body.get("message") or {}
+        if await self._within(here):
+            ts = str(message.get("thread_ts") or message.get("ts") or body.get("message_ts") or "")
+            return replace(here, thread=ts)
+        return replace(here, channel=await self._direct(here), thread="")
+
+    async def ask(self, body: Body, here: Spot) -> None:
+        """Open the window for a question from anywhere."""
+        intake = self._intake
+        async with intake.told(here):
+            await open_ask(intake, here, str(body.get("trigger_id") or ""))
+            await self._direct(here)  # known by the time that it is needed
+
+    async def asked(self, body: Body, here: Spot, ack: AsyncAck) -> None:
+        """The window comes back: what is wrong with it is said in it, and it stays open."""
+        say = await self._intake.words(here)
+        values = body["view"]["state"]["values"]
+        work, shelf = _chosen(values, WORK) or DEFAULT_WORK, _chosen(values, SHELF)
+        text = windows.typed(body).strip()
+        row = commands.verb(*commands.plain_verb(work if work in _works() else DEFAULT_WORK))
+        if not text:
+            await windows.wrong(ack, say("slack_window.empty"))
+            return
+        if shelf and row.option(SHELF) is None:
+            await windows.wrong(ack, say("slack_window.no_shelf", work=_named(say, work)), SHELF)
+            return
+        channel = await self._direct(here)
+        if not channel:
+            await windows.wrong(ack, say("slack_window.no_direct"))
+            return
+        options: dict[str, OptionValue] = {SHELF: shelf} if shelf else {}
+        there, asked = replace(here, channel=channel), Asked(row, text, options)
+        await windows.perform(self._intake, body, there, asked, ack)
+
+    async def _direct(self, here: Spot) -> str:
+        """The direct conversation of `here.user` with the bot; "" where Slack does not say in time."""
+        key = here.space, here.user
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key]
+        said = await self._ask(here, "conversations.open", {"users": here.user})
+        if channel := str((said.get("channel") or {}).get("id") or ""):
+            self._known[key] = channel
+            if len(self._known) > MOST:
+                self._known.popitem(last=False)
+        return channel
+
+    async def _within(self, here: Spot) -> bool:
+        """Whether the bot is in the channel that `here` is in; also if Slack does not say in time."""
+        said = await self._ask(here, "conversations.info", {"channel": here.channel})
+        if not said:
+            return True
+        channel = said.get("channel") or {}
+        return bool(said.get("ok")) and bool(channel.get("is_member") or channel.get("is_im"))
+
+    async def _ask(self, here: Spot, method: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Slack's answer, also if it is a refusal; {} where there is none."""
+        try:
+            async with asyncio.timeout(WAIT_S):
+                client: AsyncWebClient = await self._intake.workspaces.client(here.team, here.enterprise)
+                answer: Any = await client.api_call(method, json=args)
+        except SlackApiError as fault:
+            answer = fault.response
+        except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError, Shut) as fault:
+            _log.info("%s: %s", method, type(fault).__name__)
+            return {}
+        return dict(answer.data) if isinstance(answer.data, dict) else {}
+
+
+async def open_ask(intake: Intake, here: Spot, trigger: str) -> None:
+    """Open the window with a work, a shelf and a question. Raises Sorry."""
+    say = await intake.words(here)
+    books = await intake.app.records.documents.list(here.space)
+    await windows.opened(
+        intake, here, trigger, ask_window(say, list(dict.fromkeys(book.shelf for book in books)))
+    )
+
+
+def ask_window(say: Words, shelves: list[str]) -> Block:
+    works = [_option(_named(say, one), one) for one in _works()]
+    first = next(one for one in works if one["value"] == DEFAULT_WORK)
+    kinds = _menu(WORK, say("slack_window.work"), works, initial=first)
+    blocks = [
+        windows.field(0, say("slack_window.question"), hint=say("slack_window.question_hint")),
+        kinds,
+    ]
+    if named := [_option(one, one) for one in shelves if len(one) <= VALUE_CHARS][:OPTIONS]:
+        blocks.append(_menu(SHELF, say("slack_window.shelf"), named, hint=say("slack_window.shelf_all")))
+    blocks.append({"type": "context", "elements": [windows.plain(say("slack_window.answered_direct"), 300)]})
+    return windows.modal(
+        ASK,
+        say("slack_window.ask"),
+        blocks,
+        submit=say("slack_window.send"),
+        close=say("slack_window.close"),
+    )
+
+
+def _works() -> list[str]:
+    return [
+        row.work
+        for row in TABLE
+        if row.plain and row.argument is not None and row.argument.name == "question"
+    ]
+
+
+def _named(say: Words, work: str) -> str:
+    return say(f"slack_window.work_{work}")
+
+
+def _chosen(values: Mapping[str, Any], name: str) -> str:
+    option = ((values.get(name) or {}).get(name) or {}).get("selected_option") or {}
+    return str(option.get("value") or "")
+
+
+def _option(text: str, value: str) -> Block:
+    return {"text": windows.plain(text, OPTION_CHARS), "value": value}
+
+
+def _menu(
+    name: str, label: str, options: list[Block], *, initial: Block | None = None, hint: str = ""
+) -> Block:
+    """Chosen from at will where nothing is chosen at first."""
+    menu: Block = {"type": "static_select", "action_id": name, "options": options}
+    if initial is not None:
+        menu["initial_option"] = initial
+    if hint:
+        menu["placeholder"] = windows.plain(hint, windows.HINT_CHARS)
+    return {
+        "type": "input",
+        "block_id": name,
+        "label": windows.plain(label, 2_000),
+        "optional": initial is None,
+        "element": menu,
+    }

@@ -17,11 +17,10 @@ from bot import budget, commands
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.workspaces import Workspace
 from bot.adapters.slack.placing import PLATFORM, Body, Spot, action_of, spot_of_event, spot_of_interaction
-from bot.adapters.slack.received import shortcuts
+from bot.adapters.slack.received.commands import open_ask
 from bot.adapters.slack.received.intake import unattended
-from bot.adapters.slack.text.elements import SMALL, section, small
 from bot.adapters.slack.text.mrkdwn import literal, plain
-from bot.adapters.slack.text.page import Block
+from bot.adapters.slack.text.page import SMALL, Block, section, small
 from bot.config import DEMO
 from bot.events import Sorry
 from bot.words import Words
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
 
     from bot.accounts import Report
     from bot.adapters.slack.received.intake import Intake
+    from bot.app import App
     from bot.config import Config
-    from bot.house import House
     from storage.sessions import SessionRow
 
 MOST = 8_192
@@ -88,7 +87,7 @@ class HomeTab:
         person = await intake.people.of(here)
         me = await intake.workspaces.me(here.team, here.enterprise)
         home = await gather(
-            intake.app.house,
+            intake.app,
             here,
             me.name,
             say,
@@ -134,7 +133,7 @@ class HomeTab:
         what = str(action_of(body).get("action_id", ""))
         async with self._intake.told(here):
             if what == ASK:
-                await shortcuts.open_ask(self._intake, here, str(body.get("trigger_id") or ""))
+                await open_ask(self._intake, here, str(body.get("trigger_id") or ""))
                 return
             if what.startswith(OPEN):
                 return  # Slack itself goes there
@@ -144,7 +143,7 @@ class HomeTab:
                 await unattended("a Home tab could not be shown anew", self.publish(here))
 
     async def _change(self, here: Spot, what: str) -> None:
-        owned = self._intake.app.house.owned
+        owned = self._intake.app.records.owned
         for name in (RESUME, ARCHIVE):
             if what.startswith(name):
                 id = what.removeprefix(name)
@@ -161,20 +160,20 @@ class HomeTab:
             raise Sorry("buttons.stale")
 
 
-async def gather(house: House, here: Spot, bot: str, say: Words, *, admin: bool, link: Link) -> Home:
-    rows = [one for one in await house.owned.all(here.space, here.user) if one.platform == PLATFORM]
-    shown = [await _conversation(house, one, link) for one in rows[:SHOWN]]
+async def gather(app: App, here: Spot, bot: str, say: Words, *, admin: bool, link: Link) -> Home:
+    rows = [one for one in await app.records.owned.all(here.space, here.user) if one.platform == PLATFORM]
+    shown = [await _conversation(app, one, link) for one in rows[:SHOWN]]
     return Home(
         bot,
         shown,
         len(rows) - len(shown),
-        await _usage(house, here, say, admin=admin),
-        [line async for line in _settings(house, here.space, say, admin=admin)],
+        await _usage(app, here, say, admin=admin),
+        [line async for line in _settings(app, here.space, say, admin=admin)],
     )
 
 
-async def _conversation(house: House, row: SessionRow, link: Link) -> Conversation:
-    real = await house.threads.real(row.space, row.channel, row.thread)
+async def _conversation(app: App, row: SessionRow, link: Link) -> Conversation:
+    real = await app.records.threads.real(row.space, row.channel, row.thread)
     if real is None and _TS.fullmatch(row.thread):
         real = placing.real(row.channel, row.thread)
     return Conversation(
@@ -188,15 +187,12 @@ async def _conversation(house: House, row: SessionRow, link: Link) -> Conversati
     )
 
 
-async def _usage(house: House, here: Spot, say: Words, *, admin: bool) -> list[str]:
+async def _usage(app: App, here: Spot, say: Words, *, admin: bool) -> list[str]:
     """The person's own part; to an admin everybody's, too, and how answers were judged."""
-    from bot.accounts import Accounts
-
-    accounts = Accounts(house.ledger, house.feedback, house.config.budget)
-    own = await accounts.report(here.space, here.user)
+    own = await app.accounts.report(here.space, here.user)
     lines = [_spent("slack_home.own", own, say)]
     if admin:
-        whole = await accounts.report(here.space, here.user, everybody=True)
+        whole = await app.accounts.report(here.space, here.user, everybody=True)
         lines.append(_spent("slack_home.everybody", whole, say))
         judged = whole.up + whole.down > 0
         lines.append(
@@ -219,15 +215,13 @@ def _spent(key: str, report: Report, say: Words) -> str:
     )
 
 
-async def _settings(house: House, space: str, say: Words, *, admin: bool) -> AsyncIterator[str]:
-    yield _answerer(house.config, say)
+async def _settings(app: App, space: str, say: Words, *, admin: bool) -> AsyncIterator[str]:
+    yield _answerer(app.config, say)
     for role in ROLES if admin else ():
-        if chain := house.config.roles.chain(role):  # with who steps in
+        if chain := app.config.roles.chain(role):  # with who steps in
             yield say("slack_home.role", role=role, models=literal(" → ".join(chain)))
-    for kind in commands.KINDS.values():
-        if kind.overview is not None:
-            async for line in kind.overview(house, space, say, lambda name: literal(name, TITLE_CHARS)):
-                yield line
+    async for line in app.overview(space, say, lambda name: literal(name, TITLE_CHARS)):
+        yield line
     if admin:
         yield say("slack_home.admin")
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bot.adapters import intake
 from bot.adapters.discreet import traced
-from bot.adapters.intake import Asked
+from bot.adapters.intake import Asked, Turns
 from bot.adapters.slack import placing
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Origin, Spot, origin_of
 from bot.adapters.slack.received.line import parsed_of
@@ -26,15 +26,13 @@ from bot.adapters.slack.received.people import People, Person
 from bot.adapters.slack.shown.whisper import show, tell
 from bot.adapters.slack.text.help import as_typed, help_page
 from bot.adapters.surface import SurfaceFault
-from bot.adapters.turns import Turns
-from bot.events import Author, File, OptionValue, Request
+from bot.events import Author, File, Request
 from bot.runs.requests import event_id
-from bot.verb import Verb
 from bot.words import Words, words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.adapters.counting import Counts
+    from bot.adapters.offered import Counts
     from bot.adapters.slack.installed.workspaces import Workspaces
     from bot.app import App
     from bot.config import Config
@@ -93,24 +91,7 @@ class Intake(intake.Intake):
             place = placing.place(here, event="", goes=goes, held=await self.held(here))
             return await self.meant(parsed, files, place)
 
-        await self._once(here, event, ack, "", asked)
-
-    async def perform(
-        self,
-        here: Spot,
-        event: str,
-        row: Verb,
-        text: str,
-        options: Mapping[str, OptionValue],
-        ack: Ack,
-        *,
-        response_url: str = "",
-        answers: str = "",
-    ) -> str:
-        """Do what a row of the table does: the run's id, "" if it was refused, and told why."""
-
-        asked = Asked(row, text, options, answers=answers)
-        return await self._once(here, event, ack, response_url, asked)
+        await self.perform(here, event, asked, ack)
 
     async def choose(
         self,
@@ -128,11 +109,12 @@ class Intake(intake.Intake):
         async def asked() -> Asked:
             return intake.chosen(command, answers, private=private)
 
-        await self._once(here, event, ack, response_url, asked)
+        await self.perform(here, event, asked, ack, response_url=response_url)
 
     async def again(self, here: Spot, event: str, run: str, ack: Ack, *, response_url: str = "") -> None:
         """Ask a run's question once more, here, as whoever pressed the button."""
-        await self._once(here, event, ack, response_url, partial(self.same_again, here, run))
+        asked = partial(self.same_again, here, run)
+        await self.perform(here, event, asked, ack, response_url=response_url)
 
     async def hint(self, here: Spot, event: str, key: str, **values: object) -> None:
         """A sentence of the catalogue to the person alone, once, unless they have got many."""
@@ -175,8 +157,8 @@ class Intake(intake.Intake):
             return False
         if await self.held(here) is not None:
             return True
-        there, house = (here.space, PLATFORM, here.channel, here.thread), self.app.house
-        return await house.sessions.active(*there) is not None or await house.inbox.waiting_at(*there)
+        there, records = (here.space, PLATFORM, here.channel, here.thread), self.app.records
+        return await records.sessions.active(*there) is not None or await records.inbox.waiting_at(*there)
 
     @asynccontextmanager
     async def told(self, here: Spot, *, response_url: str = "") -> AsyncGenerator[Begun, None]:
@@ -205,15 +187,18 @@ class Intake(intake.Intake):
                 await asyncio.wait(late)
         await self.people.close()
 
-    async def _once(
+    async def perform(
         self,
         here: Spot,
         event: str,
-        ack: Ack,
-        response_url: str,
         asked: Asked | Callable[[], Awaitable[Asked]],
+        ack: Ack,
+        *,
+        response_url: str = "",
     ) -> str:
-        """Take in an event that Slack may tell of more than once, or as two: what it became."""
+        """Take in an event that Slack may tell of more than once, or as two: the run's id, "" if it was refused, and
+        told why.
+        """
         run = event_id(PLATFORM, here.space, event)
         acknowledged = False
         async with self._taking.of(run):  # whoever comes meanwhile waits for what comes of it

@@ -76,20 +76,17 @@ class People:
         known = None if fresh and not listed else self._known.get((here.space, here.user))
         if known is not None:
             self.expect(here)
-            return await self._still(here, known[1], listed=listed)
-        person = await self._answer(self._look(here), FRESH_S if fresh else WAIT_S)
-        if person is not None:
-            return person
+            since, person = known
+            # What is old is good for now, but for who is in charge: they may be so no more.
+            if not person.admin or listed or self._clock() - since < KEPT_S:
+                return person
+            return await self._answer(self._look(here), WAIT_S) or replace(person, admin=False)
+        found = await self._answer(self._look(here), FRESH_S if fresh else WAIT_S)
+        if found is not None:
+            return found
         if fresh and not listed:
             raise Sorry("slack.who")
         return Person(admin=listed)
-
-    async def _still(self, here: Spot, known: Person, *, listed: bool) -> Person:
-        """What is old is good for now, but for who is in charge: they may be so no more."""
-        since = self._known[here.space, here.user][0]
-        if not known.admin or listed or self._clock() - since < KEPT_S:
-            return known
-        return await self._answer(self._look(here), WAIT_S) or replace(known, admin=False)
 
     async def name(self, here: Spot, user: str) -> str:
         """What `user` is called where `here` is; their id where Slack does not say."""

@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from bot.adapters import custom_ids, offered
+from bot.adapters import buttons_row, offered
 from bot.adapters.buttons_row import counted
-from bot.adapters.counting import labels
 from bot.adapters.intake import lacking
-from bot.adapters.offered import Offered
+from bot.adapters.offered import Offered, labels
 from bot.adapters.slack.placing import (
     Body,
     Spot,
@@ -31,9 +30,9 @@ from bot.adapters.slack.placing import (
     spot_of_interaction,
 )
 from bot.adapters.slack.received import sharing, sources, windows
-from bot.adapters.slack.text.elements import LABEL, relabelled, without_button
+from bot.adapters.slack.text.inline import size
 from bot.adapters.slack.text.mrkdwn import literal
-from bot.adapters.slack.text.page import Block, size
+from bot.adapters.slack.text.page import LABEL, Block, relabelled, without_button
 from bot.adapters.surface import SurfaceFault
 from storage.faults import StorageFault
 
@@ -47,7 +46,7 @@ ACK_SECONDS = 2.0
 """How long a press may take before it is acknowledged all the same; Slack waits 3 s (its documentation, "Handling user
 interaction").
 """
-FEEDBACK = rf"feedback:{custom_ids.RUN}"
+FEEDBACK = rf"feedback:{buttons_row.RUN}"
 """Both thumbs are one element: the value tells which."""
 
 _log = logging.getLogger(__name__)
@@ -106,7 +105,7 @@ async def retry(press: Press, run: str) -> None:
 
 async def choose(press: Press, run: str, n: str) -> None:
     """As if the presser had typed the choice's line; nothing where it has none."""
-    kept = await press.intake.app.house.offers.get(press.space, run, offered.KIND, int(n))
+    kept = await press.intake.app.records.offers.get(press.space, run, offered.KIND, int(n))
     if kept is None or await press.intake.hidden(press.here, run):
         await _stale(press)
         return
@@ -138,7 +137,7 @@ async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
     """Keep the presser's vote. With a command the run that it begins is the answer, else a sentence is."""
     if not chosen.command:
         await press.ack()
-    await press.intake.app.house.votes.give(press.space, run, chosen.group, press.here.user, n)
+    await press.intake.app.records.votes.give(press.space, run, chosen.group, press.here.user, n)
     channel, ts = (press.space, press.here.channel), message_of(press.body)
     press.intake.counts.changed(channel, ts, partial(_count, press, run))
     if not chosen.command:
@@ -147,8 +146,8 @@ async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
 
 async def _count(press: Press, run: str) -> None:
     """Have the pressed message show the votes. Raises Later, and the faults of a surface."""
-    house = press.intake.app.house
-    found = await labels(house.offers, house.votes, press.space, run)
+    records = press.intake.app.records
+    found = await labels(records.offers, records.votes, press.space, run)
     shown = {id: counted(text, votes, LABEL, size) for id, (text, votes) in found.items()}
     await _rewrite(press, lambda blocks: relabelled(blocks, shown))
 
@@ -204,13 +203,13 @@ async def share(press: Press, run: str) -> None:
 async def judge(press: Press, run: str) -> None:
     """A thumb; the last one of a person counts."""
     await press.ack()
-    verdict, house = action_of(press.body).get("value"), press.intake.app.house
+    verdict = action_of(press.body).get("value")
     known = await press.intake.app.past(press.space, run) is not None
     if verdict not in ("up", "down") or not known or await press.intake.hidden(press.here, run):
         await _stale(press)
         return
     verdict = cast("Literal['up', 'down']", verdict)
-    await house.feedback.give(press.space, run, press.here.user, verdict)
+    await press.intake.app.records.feedback.give(press.space, run, press.here.user, verdict)
     await press.tell(f"buttons.thanks_{verdict}")
 
 
@@ -243,7 +242,7 @@ async def _say_who(press: Press) -> None:
 async def _source_pages(press: Press, run: str) -> list[sources.Page]:
     if await press.intake.hidden(press.here, run):
         return []
-    kept = await press.intake.app.house.offers.all(press.space, run, "source")
+    kept = await press.intake.app.records.offers.all(press.space, run, "source")
     return sources.pages(kept, await press.words())
 
 
@@ -279,12 +278,12 @@ async def _rewrite(press: Press, change: Callable[[list[Block]], list[Block]]) -
 
 
 _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
-    custom_ids.STOP: stop,
-    custom_ids.RETRY: retry,
-    custom_ids.CHOICE: choose,
-    custom_ids.SOURCES: show_sources,
-    custom_ids.SOURCES_PAGE: turn,
-    custom_ids.SHARE: share,
+    buttons_row.STOP: stop,
+    buttons_row.RETRY: retry,
+    buttons_row.CHOICE: choose,
+    buttons_row.SOURCES: show_sources,
+    buttons_row.SOURCES_PAGE: turn,
+    buttons_row.SHARE: share,
     FEEDBACK: judge,
 }
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from slack_bolt.async_app import AsyncApp, AsyncBoltContext
     from slack_sdk.web.async_client import AsyncWebClient
 
-    from bot.adapters.slack.installed.oauth import Store
+    from bot.adapters.slack.installed.workspaces import Store
     from bot.adapters.slack.received.intake import Intake
     from bot.config import Config
     from bot.events import Request
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 async def join(intake: Intake, here: Spot, inviter: str) -> None:
     """Greet the channel, if it is the bot that has just joined, in the language of whoever invited it. Only once."""
-    me, outbox = await intake.workspaces.me(here.team, here.enterprise), intake.app.house.outbox
+    me, outbox = await intake.workspaces.me(here.team, here.enterprise), intake.app.records.outbox
     if here.user != me.user:  # somebody else has joined
         return
     # Claimed and not looked for again: rather no welcome than two.
@@ -99,7 +99,7 @@ async def _checks(
         yield check
     if not here.direct:
         yield await _channel(client, here, bot, scopes, say)
-    yield await checklist.books(intake.app.house, here.space, say, none="slack_home.no_books")
+    yield await checklist.books(intake.app.records.documents, here.space, say, none="slack_home.no_books")
     yield checklist.model(intake.config, say)
     yield _connection(intake.config, say)
 

@@ -14,15 +14,14 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bot.adapters import custom_ids
+from bot.adapters import buttons_row
+from bot.adapters.intake import Turns
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import Body, Spot, message_of, origin_of
 from bot.adapters.slack.shown.whisper import WHISPERED
-from bot.adapters.slack.text.elements import small
 from bot.adapters.slack.text.mrkdwn import literal, mrkdwn
-from bot.adapters.slack.text.page import BLOCKS, TEXT, Block
+from bot.adapters.slack.text.page import BLOCKS, TEXT, Block, small
 from bot.adapters.surface import Gone, Refused, Shut
-from bot.adapters.turns import Turns
 from bot.events import Request
 from bot.words import LOCALES, words
 
@@ -84,7 +83,7 @@ async def _shared(
     intake: Intake, client: AsyncWebClient, here: Spot, body: Body, past: Request, parts: Sequence[Part]
 ) -> Shared:
     """Each part is claimed first, so that a second press, or one after a crash, posts only what is missing."""
-    outbox, origin = intake.app.house.outbox, origin_of(past.origin)
+    outbox, origin = intake.app.records.outbox, origin_of(past.origin)
     where = "buttons.shared" if here.channel == origin.channel else "buttons.shared_there"
     key = f"{where}_before"
     name = (await intake.people.of(here)).name or here.user
@@ -107,7 +106,7 @@ async def _parts(intake: Intake, client: AsyncWebClient, here: Spot, body: Body,
     """The messages of the pressed stage, in order, up to the pressed one."""
     pressed = body.get("message")
     if not isinstance(pressed, Mapping):
-        kept = await intake.app.house.offers.all(here.space, past.id, WHISPERED)
+        kept = await intake.app.records.offers.all(here.space, past.id, WHISPERED)
         found = [_part(json.loads(one)) for one in kept]
     else:
         found = [*await _before(intake, client, here, pressed, past), _part(pressed)]
@@ -123,7 +122,7 @@ async def _before(
     stage, _, last = str(payload.get("key") or "").rpartition("#")
     if said.get("event_type") != STAGES or payload.get("run") != past.id or not last.isdecimal():
         return []
-    outbox = intake.app.house.outbox
+    outbox = intake.app.records.outbox
     keys = [stage, *(f"{stage}#{n}" for n in range(2, min(int(last), PARTS)))]
     rows = [await outbox.get(here.space, past.id, key) for key in keys]
     known = [row.message_id for row in rows if row is not None and row.message_id]
@@ -177,7 +176,7 @@ def _hints() -> frozenset[str]:
 
 def _offers(block: Block) -> bool:
     ids = [str(one.get("action_id")) for one in block.get("elements", []) if block.get("type") == "actions"]
-    return any(re.fullmatch(custom_ids.CHOICE, one) for one in ids)
+    return any(re.fullmatch(buttons_row.CHOICE, one) for one in ids)
 
 
 async def _member(client: AsyncWebClient, channel: str, user: str) -> bool:

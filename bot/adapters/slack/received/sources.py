@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bot.adapters import custom_ids, sources
-from bot.adapters.buttons_row import Button
+from bot.adapters import below
+from bot.adapters.buttons_row import Button, custom_id
 from bot.adapters.draft import clean
 from bot.adapters.slack.placing import Body, Spot, response_url
 from bot.adapters.slack.received import windows
 from bot.adapters.slack.shown.whisper import ALONE, answer_action
-from bot.adapters.slack.text.elements import actions_of, small
 from bot.adapters.slack.text.mrkdwn import literal
-from bot.adapters.slack.text.page import TEXT, Block
+from bot.adapters.slack.text.page import TEXT, Block, actions_of, small
 from bot.events import Citation, Sorry
 from bot.words import Words
 
@@ -36,14 +35,14 @@ def pages(kept: Sequence[str], say: Words) -> list[Page]:
     """What a run keeps as its sources; a source stays on one page wherever it fits."""
     found: list[Page] = []
     used = ROOM
-    for source in sources.citations(kept):
+    for source in below.cited(kept):
         for block, length in _blocks(source, say):
             if used + length > ROOM:
                 found.append([])
                 used = 0
             found[-1].append(block)
             used += length
-    return found[: sources.MOST]
+    return found[: below.MOST]
 
 
 async def open(intake: Intake, here: Spot, body: Body, run: str, found: list[Page]) -> None:
@@ -69,7 +68,7 @@ async def turn(intake: Intake, here: Spot, body: Body, run: str, found: list[Pag
 def _window(run: str, found: list[Page], page: int, say: Words) -> Block:
     blocks = _page(run, found, page, say)
     return windows.modal(
-        custom_ids.sources(run), say("page.sources"), blocks, close=say("slack_window.close")
+        custom_id("sources", run), say("page.sources"), blocks, close=say("slack_window.close")
     )
 
 
@@ -89,7 +88,7 @@ def _page(run: str, found: list[Page], page: int, say: Words) -> list[Block]:
     if len(found) == 1:
         return found[0]
     ways = [
-        Button(custom_ids.sources_page(run, to), label)
+        Button(custom_id("sources", run, to), label)
         for label, to in ((say("buttons.back"), page - 1), (say("buttons.on"), page + 1))
         if 0 <= to < len(found)
     ]

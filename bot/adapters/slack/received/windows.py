@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot import commands
-from bot.adapters import custom_ids
+from bot.adapters import buttons_row
+from bot.adapters.buttons_row import custom_id
 from bot.adapters.buttons_row import label as cut
 from bot.adapters.intake import Asked, Unfinished
 from bot.adapters.slack.installed.faults import as_surface_faults
@@ -84,7 +85,7 @@ async def ask(
     ]
     above: list[Block] = [section(shown)] if shown else []
     view = modal(
-        custom_ids.modal(window),
+        custom_id("modal", window),
         title or f"/{row.path}",
         [*above, *fields],
         submit=say("slack_window.send"),
@@ -116,9 +117,7 @@ async def opened(intake: Intake, here: Spot, trigger: str, view: Block) -> str:
 
 async def perform(intake: Intake, body: Body, here: Spot, asked: Asked, ack: AsyncAck) -> bool:
     """Whether it was taken in; if not, the person has been told why, and the window stays open for another try."""
-    if await intake.perform(
-        here, _event(body), asked.row, asked.text, asked.options, ack, answers=asked.answers
-    ):
+    if await intake.perform(here, _event(body), asked, ack):
         return True
     await wrong(ack, (await intake.words(here))("slack_window.refused"))
     return False
@@ -126,7 +125,7 @@ async def perform(intake: Intake, body: Body, here: Spot, asked: Asked, ack: Asy
 
 async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
     """Perform what a window of ours was opened for. Where it cannot be, what was typed stays in the window."""
-    found = re.fullmatch(custom_ids.MODAL, str(body["view"].get("callback_id", "")))
+    found = re.fullmatch(buttons_row.MODAL, str(body["view"].get("callback_id", "")))
     say = await intake.words(here)
     lacking = await intake.kept(here, found["run"]) if found else None
     if lacking is None or found is None:
@@ -141,7 +140,7 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
         return
     there = replace(here, channel=lacking.channel, thread=lacking.thread)
     if await perform(intake, body, there, asked, ack):
-        await intake.app.house.offers.forget(here.space, found["run"])
+        await intake.app.records.offers.forget(here.space, found["run"])
 
 
 async def taken(intake: Intake, here: Spot, ack: AsyncAck, doing: Coroutine[Any, Any, None]) -> None:
@@ -259,4 +258,4 @@ def listen(bolt: AsyncApp, intake: Intake) -> None:
         here = spot_of_interaction(body, context.team_id, context.enterprise_id)
         await taken(intake, here, ack, finish(intake, body, ack, here))
 
-    bolt.view(re.compile(rf"\A{custom_ids.MODAL}\Z"))(submitted)
+    bolt.view(re.compile(rf"\A{buttons_row.MODAL}\Z"))(submitted)

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bot.adapters.slack.text.elements import State, Task, plan_of, small
 from bot.adapters.slack.text.mrkdwn import literal
-from bot.adapters.slack.text.page import Page
+from bot.adapters.slack.text.page import Page, State, Task, plan_of, small
 from bot.adapters.slack.text.render import asked
 from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused, Shut, Surface
 from bot.adapters.writer import Rank, Writer, Writers
-from bot.events import Ended, Stage
+from bot.events import Changed, Ended, Shown, Stage, View
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -218,3 +217,32 @@ class Plan:
             return Page("", closing=(small(title),), plain=title)
         plain = "\n".join([title, *(f"• {literal(one.title)}" for one in tasks)])
         return Page("", closing=(plan_of(tasks, title),), plain=plain)
+
+
+class Planned:
+    """A view beside which a plan follows the stages."""
+
+    def __init__(self, view: View, plan: Plan, find: Callable[[], Awaitable[None]]) -> None:
+        """`find` finds or makes the place alone."""
+        self._view = view
+        self._plan = plan
+        self._find = find
+
+    async def show(self, event: Shown) -> None:
+        if isinstance(event, Stage):
+            self._plan.enter(event)
+        await self._view.show(event)
+
+    async def change(self, changed: Changed) -> None:
+        await self._view.change(changed)
+
+    async def flush(self, status: Ended) -> None:
+        self._plan.end(status)
+        await self._view.flush(status)
+        if status != "stopped" and not self._plan.placed and await self._plan.left_over():
+            await self._find()  # the asker alone was told how it ended
+            self._plan.opened()
+        await self._plan.written()
+
+    async def close(self, status: Ended) -> None:
+        await self._view.close(status)

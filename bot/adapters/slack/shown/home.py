@@ -1,4 +1,5 @@
-"""Where a run's messages stand on Slack: the thread made for it, a thread that was there, the channel, or the DM.
+"""How a run is shown on Slack: what it says as Slack's pages, and where those stand: in the thread made for it, a
+thread that was there, the channel, or the DM.
 
 Where one of them closes, the run goes on in the next, and is told a sentence that says so. Knows no events.
 """
@@ -13,16 +14,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import commands
-from bot.adapters.beside import Beside, patiently
-from bot.adapters.first_message import first_message
+from bot.adapters.composer import Composer, Dialect
+from bot.adapters.home import Beside, first_message, patiently
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
-from bot.adapters.slack.shown.heading import ASKED, PLAN, Heading
+from bot.adapters.slack.shown.heading import ASKED, PLAN, Heading, Plan, Planned
 from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.shown.whisper import Aside, Response, young
+from bot.adapters.slack.text.help import as_typed
 from bot.adapters.slack.text.mrkdwn import literal
+from bot.adapters.slack.text.render import pages
 from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface, SurfaceFault
 from bot.adapters.writer import Rank
 from bot.words import words
@@ -34,16 +37,20 @@ if TYPE_CHECKING:
     from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
     from bot.adapters.writer import Writers
-    from bot.events import Elsewhere, Link, Place, Request
+    from bot.events import Elsewhere, Link, Place, Request, View
     from storage.inbox import Inbox
     from storage.offers import Offers
     from storage.outbox import Outbox
+    from storage.records import Records
     from storage.threads import Threads
+    from storage.votes import Votes
 
 POINTER = "pointer"
 """The outbox's key for the sentence that says, where somebody asked, where the answer is."""
 OWN = (ASKED, PLAN, POINTER)
 """The outbox's keys of what is no stage."""
+ROLL_AFTER_S = 210.0
+"""A streamed message is ended by Slack after some five minutes; half a minute before we end it ourselves."""
 TITLE = 100
 """Characters of another conversation's name in a line that leads there."""
 _PROMPTS = ("help", "books")
@@ -85,6 +92,9 @@ class SlackHome:
         self._moving = asyncio.Lock()
         self.lost: list[Surface[Page]] = []
         self._aside = Aside(self._workspace, origin, offers)
+        # In a direct conversation everything is said to the asker alone; in some places nobody has asked.
+        nobody = origin.channel.startswith("D") or not (origin.channel and origin.user)
+        self.response = None if nobody else self._aside
         makes_its_own = origin.home in ("thread", "direct")
         self.heading = Heading(request, origin, outbox, writers, self._say) if makes_its_own else None
         # Where it would stand if nothing could be opened. What is private goes to the person themselves.
@@ -101,13 +111,6 @@ class SlackHome:
         self.private = origin.private
         self.alone = origin.home == "alone"
         self.share = "page.share_there" if origin.home == "direct" else "page.share"
-
-    @property
-    def response(self) -> Aside | None:
-        """In a direct conversation everything is said to the asker alone; in some places nobody has asked."""
-        origin = self._origin
-        nobody = origin.channel.startswith("D") or not (origin.channel and origin.user)
-        return None if nobody else self._aside
 
     async def open(self) -> None:
         await self.find()
@@ -336,3 +339,38 @@ class SlackHome:
             return placing.parted(bound)
         is_ts = place.thread.replace(".", "", 1).isdecimal()
         return (place.channel, place.thread) if is_ts else None
+
+
+def view_of(
+    records: Records, workspaces: Workspaces, writers: Writers, _run: str, request: Request, outbox: Outbox
+) -> View:
+    """How a run is shown; made again from the stored request after a crash."""
+    origin, offers = placing.origin_of(request.origin), records.offers
+    home = SlackHome(workspaces, request, origin, outbox, offers, records.threads, writers, records.inbox)
+    return slack_view(request, origin, outbox, offers, home, writers, votes=records.votes)
+
+
+def slack_view(
+    request: Request,
+    origin: Origin,
+    outbox: Outbox,
+    offers: Offers,
+    home: SlackHome,
+    writers: Writers,
+    *,
+    roll_after_s: float = ROLL_AFTER_S,
+    votes: Votes | None = None,
+) -> View:
+    """One run's, on one home: what it says as Slack's pages, and the plan of a council."""
+    if origin.home == "alone":
+        threaded = origin.thread != "" and (origin.earlier or origin.thread != origin.message)
+    else:
+        threaded = origin.home != "channel"
+    spoken = partial(as_typed, thread=threaded)  # in a thread Slack knows no commands
+    dialect = Dialect(pages, spoken=spoken, roll_after_s=roll_after_s, own_keys=OWN)
+    view = Composer(request, outbox, offers, home, writers, dialect, votes)
+    if not commands.verb(request.work, request.verb).planned:
+        return view
+    plan = Plan(request, outbox, home, writers, home.heading, words(request.locale))
+    home.opened = plan.opened
+    return Planned(view, plan, home.find)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot.adapters.beside import patiently
 from bot.adapters.draft import clean
+from bot.adapters.home import patiently
 from bot.adapters.slack.installed.clients import room
 from bot.adapters.slack.installed.faults import Unsure
 from bot.adapters.slack.text.mrkdwn import plain
@@ -24,7 +24,7 @@ from bot.adapters.surface import Full, Gone, Later, Refused, Shut, SurfaceFault
 from bot.adapters.writer import Clock, LoopClock, Rank, urgency
 
 if TYPE_CHECKING:
-    from bot.adapters.beside import Beside
+    from bot.adapters.home import Beside
     from bot.adapters.slack.installed.workspaces import Workspace
     from bot.adapters.slack.text.page import Page
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from bot.adapters import custom_ids
+from bot.adapters.buttons_row import custom_id
 from bot.adapters.slack.installed.clients import room
 from bot.adapters.slack.installed.faults import Conflict, Unsure
 from bot.adapters.slack.shown.stream import Streams
-from bot.adapters.slack.text.elements import SMALL, section, small, without_button
-from bot.adapters.slack.text.page import BLOCKS, TEXT, Page
+from bot.adapters.slack.text.page import BLOCKS, SMALL, TEXT, Page, section, small, without_button
 from bot.adapters.surface import Form, Full, Gone, Later, Mark, NotSent, Refused, Shut
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ class Thread:
     async def edit(
         self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
     ) -> None:
-        if is_file(message):
+        if message.startswith(FILE):
             if files:
                 await self._uploads.same(message, page)
             return
@@ -149,7 +148,7 @@ class Thread:
 
     async def put_out(self, message: str, run: str, note: str) -> None:
         """End a message that a crash cut off; `note` is mrkdwn. Raises Later, and the faults of a surface."""
-        if is_file(message):
+        if message.startswith(FILE):
             return
         await self._end(message)
         for one in await self._read(message, message):
@@ -208,7 +207,7 @@ class Thread:
 
     async def delete(self, message: str) -> None:
         try:
-            if is_file(message):
+            if message.startswith(FILE):
                 await self._uploads.delete(message)
                 return
             if self._streams is not None and self._streams.live(message):
@@ -221,7 +220,7 @@ class Thread:
 
 def _put_out(message: Mapping[str, Any], run: str, note: str) -> dict[str, Any]:
     """The edit that ends a message in the middle of its text: no stop button, `note` below, no plan that goes on."""
-    blocks = without_button(message.get("blocks") or (), custom_ids.stop(run))
+    blocks = without_button(message.get("blocks") or (), custom_id("stop", run))
     for at, block in enumerate(blocks):
         if block.get("type") == "plan":
             tasks = [
@@ -231,10 +230,6 @@ def _put_out(message: Mapping[str, Any], run: str, note: str) -> dict[str, Any]:
             blocks[at] = {**block, "tasks": tasks}
     text = f"{str(message.get('text') or '')[: TEXT - len(note) - 1]}\n{note}".strip()
     return {"text": text, "blocks": [*blocks[: BLOCKS - 1], small(note)] if blocks else []}
-
-
-def is_file(message: str) -> bool:
-    return message.startswith(FILE)
 
 
 @dataclass(slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from html import unescape
 from urllib.parse import quote
 
+from bot.adapters.blocks import LINK, misleads
 from bot.adapters.draft import clean
-from bot.adapters.links import LINK, misleads
 
 BROKEN = "\u200b"
 """Stands where a construct is to fall apart; nobody sees it."""
@@ -42,6 +42,16 @@ _LONGEST = 2_310
 _BARE = re.compile(r"https?://[^\s<>`|\[\]\\]+", re.IGNORECASE)
 _AUTO = re.compile(r"<(https?://[^\s<>`|]+)>", re.IGNORECASE)
 _LIKE_ENTITY = re.compile(r"&(#?\w{1,31});")
+
+
+def size(text: str) -> int:
+    """UTF-16 units: Slack does not say how it counts, and this is the most of what it may."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def cost(text: str) -> int:
+    """How long a Markdown text can become as mrkdwn, where & < > are escaped; never less than its own size."""
+    return size(text) + 4 * text.count("&") + 3 * (text.count("<") + text.count(">"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from functools import lru_cache
 
 from bot.adapters.blocks import Fence, fence
 from bot.adapters.draft import clean
-from bot.adapters.slack.text.inline import BROKEN, atoms, coded, inline, spoken
-from bot.adapters.slack.text.page import cost
+from bot.adapters.slack.text.inline import BROKEN, atoms, coded, cost, inline, spoken
 from bot.adapters.tables import tables
 from bot.readers.lines import opens_table
 

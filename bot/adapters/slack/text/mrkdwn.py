@@ -11,9 +11,8 @@ import re
 from collections.abc import Callable
 
 from bot.adapters.draft import clean, shortened
-from bot.adapters.slack.text.inline import BROKEN, words
+from bot.adapters.slack.text.inline import BROKEN, size, words
 from bot.adapters.slack.text.markdown import pieces
-from bot.adapters.slack.text.page import size
 
 _PART = re.compile(
     r"(?P<code>`[^`\n]+`)"

@@ -14,15 +14,20 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import PurePath
 
+from bot.adapters.below import NOTE, PASSING, SmallPrint
 from bot.adapters.buttons_row import Offer, controls, offers
-from bot.adapters.citations import SourceList
-from bot.adapters.draft import clean, shortened
+from bot.adapters.draft import clean, file_name, shortened
 from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.slack.text.elements import (
+from bot.adapters.slack.text.inline import cost, size, words
+from bot.adapters.slack.text.markdown import Piece, pieces
+from bot.adapters.slack.text.mrkdwn import converted, line, literal
+from bot.adapters.slack.text.page import (
     LABEL,
     SMALL,
+    TEXT,
+    Block,
+    Page,
     Task,
     actions_of,
     plan_of,
@@ -30,25 +35,20 @@ from bot.adapters.slack.text.elements import (
     section,
     small,
 )
-from bot.adapters.slack.text.inline import words
-from bot.adapters.slack.text.markdown import Piece, pieces
-from bot.adapters.slack.text.mrkdwn import converted, line, literal
-from bot.adapters.slack.text.page import TEXT, Block, Page, cost, size
-from bot.events import Picture, Status
+from bot.events import Picture
 from bot.words import Words
 
 SPARE = 12
 """Characters kept free of the limit, for line ends between the parts."""
 TITLE = 200
-NOTE = 600
-PASSING = 240
 SOURCES = 1_900
 PROMPT = 120
 ASKED = 2_400
 ALT = 1_000
 """Of what is said of a picture; Slack takes 1,000 (its documentation, "files.getUploadURLExternal")."""
-BAR = 10
-SOURCE_LIST = SourceList(literal, size, number="*[{}]*")
+SMALL_PRINT = SmallPrint(literal, line, size, number="*[{}]*")
+_UNSAFE = re.compile(r"[^\w .()-]+")
+"""What in a file's name might call somebody, or not every system takes."""
 
 BODY = 3_200
 """Of a message's text, as `cost` counts. Its plain form, which chat.update holds to 4,000 characters, then says all
@@ -86,12 +86,13 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
     *full, last = _texts(sheet, growing)
     made = [Page(one.closed, plain=_full(one.closed)) for one in full]
     # What failed is told at the end: beside a text that grows, with its passing line, there may be no room for it.
-    notes, fixed = _notes(sheet, facts), [] if growing else _failed(sheet, facts)
+    notes = SMALL_PRINT.notes(sheet, facts, [one for one in sheet.links if size(one) <= NOTE])
+    fixed = [] if growing else SMALL_PRINT.failed(sheet, facts)
     offered = [] if growing else _offered(sheet, facts.run)
     room = TEXT - SPARE - _length([*fixed, *(one.prompt for one in offered)])
     files = [] if growing or facts.no_files else _files(sheet)
     if growing:
-        notes_shown = _as_fit(notes, room - cost(last.closed) - PASSING)
+        notes_shown = SMALL_PRINT.as_fit(notes, room - cost(last.closed) - PASSING)
         return [*made, _last(sheet, facts, last, notes_shown, [], [], [])]
     if cost(last.text) + _length(notes) > room:  # then what stands below goes on in messages of its own
         made += [Page(last.closed, plain=_full(last.closed))] if last.text else []
@@ -115,16 +116,6 @@ def asked(asked: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title
     body = "\n".join(lines)
     plan = (plan_of(tasks, title or say("slack_page.plan")),) if tasks else ()
     return Page(body, closing=plan, plain=converted(body))
-
-
-def progress(status: Status) -> str:
-    """The passing line, with a bar where the total is known."""
-    text = line(status.text, PASSING - 40)
-    if status.done is None or not status.total:
-        return text
-    share = min(max(status.done / status.total, 0.0), 1.0)
-    filled = int(share * BAR)
-    return f"{text}  {'▰' * filled}{'▱' * (BAR - filled)} {status.done}/{status.total}"
 
 
 def _texts(sheet: Sheet, growing: bool) -> list[Filled]:
@@ -159,41 +150,6 @@ def _offered(sheet: Sheet, run: str) -> list[Offer]:
     return made
 
 
-def _notes(sheet: Sheet, facts: Facts) -> list[str]:
-    """What stands under the text and stays, in mrkdwn. `sheet.links` are mrkdwn already."""
-    say = facts.say
-    notes = [f"↻ {say('page.replaces')}"] if sheet.replaces else []
-    notes += [one for one in sheet.links if size(one) <= NOTE]
-    notes += [f"ⓘ {line(one, NOTE)}" for one in sheet.notices]
-    if sheet.files and facts.no_files:
-        names = shortened(", ".join(literal(one.name, 100) for one in sheet.files), NOTE // 2, size)
-        notes.append(f"ⓘ {say('page.no_files', names=names, permission=facts.no_files)}")
-    if facts.last and facts.ended == "stopped":
-        notes.append(f"⏹ {say('page.stopped')}")
-    if facts.last and facts.ended and facts.hint:
-        notes.append(line(facts.hint, NOTE))
-    return notes
-
-
-def _failed(sheet: Sheet, facts: Facts) -> list[str]:
-    """The sentence of a failure and the run to ask about; nothing where nothing failed."""
-    text = sheet.failed
-    if not text and facts.last and facts.ended == "failed":
-        text = facts.say("page.failed")
-    if not text:
-        return []
-    run = facts.say("page.run", run=facts.run[:8])
-    return [line(text, 2 * NOTE), f"`{run}`"]
-
-
-def _passing(sheet: Sheet, facts: Facts, body: str) -> str:
-    if not sheet.growing or facts.ended:
-        return ""
-    if sheet.status is not None:
-        return progress(sheet.status)
-    return facts.say("page.working") if Page(body).wordless else ""  # what there is of it may be held back
-
-
 def _last(
     sheet: Sheet,
     facts: Facts,
@@ -206,14 +162,15 @@ def _last(
     growing = sheet.growing and not facts.ended
     body = text.text if growing else text.closed
     plain = converted(text.closed)
-    passing = _passing(sheet, facts, body)
+    # What there is of the text may be held back.
+    passing = SMALL_PRINT.passing(sheet, facts, wordless=Page(body).wordless)
     prompts = [one.prompt for one in offered]
     used = SPARE + size(plain) + _length([*notes, passing, *failed, *prompts])
-    found = SOURCE_LIST.sources(sheet.citations, sheet.text, facts.say)
-    listed, hidden = SOURCE_LIST.fitting(found, SOURCES, facts.say, quotes=True)
+    found = SMALL_PRINT.sources(sheet.citations, sheet.text, facts.say)
+    listed, hidden = SMALL_PRINT.fitting(found, SOURCES, facts.say, quotes=True)
     closing = [small(listed)] if listed else []
-    quoted, short = SOURCE_LIST.fitting(found, TEXT - used, facts.say, quotes=True)
-    plainly, left_out = SOURCE_LIST.fitting(found, TEXT - used, facts.say, quotes=False)
+    quoted, short = SMALL_PRINT.fitting(found, TEXT - used, facts.say, quotes=True)
+    plainly, left_out = SMALL_PRINT.fitting(found, TEXT - used, facts.say, quotes=False)
     if short == left_out:
         plainly = quoted
     if not (body or notes or failed or offered or closing or passing):
@@ -244,20 +201,10 @@ def _files(sheet: Sheet) -> list[Page]:
     made: list[Page] = []
     taken: set[str] = set()
     for one in sheet.files:
-        name = _file_name(one.name, taken)
+        name = file_name(one.name, taken, _UNSAFE)
         said = shortened(words(one.alt), ALT, size) if isinstance(one, Picture) else ""
         data = one.png if isinstance(one, Picture) else one.data
         made.append(Page(said, plain=converted(said) or literal(name), file=(name, data)))
-    return made
-
-
-def _file_name(name: str, taken: set[str]) -> str:
-    """A name that calls nobody and that every system takes; no two of a stage are the same."""
-    path = PurePath(re.sub(r"[^\w .()-]+", "_", clean(name)).lstrip("._- ")[-80:].strip() or "file")
-    made, number = path.name, 2
-    while made in taken:
-        made, number = f"{path.stem}-{number}{path.suffix}", number + 1
-    taken.add(made)
     return made
 
 
@@ -270,16 +217,6 @@ def _packed(lines: list[str], room: int) -> list[list[str]]:
             groups.append([])
         groups[-1].append(one)
     return groups
-
-
-def _as_fit(lines: list[str], room: int) -> list[str]:
-    kept = []
-    for one in lines:
-        room -= size(one) + 1
-        if room < 0:
-            break
-        kept.append(one)
-    return kept
 
 
 def _length(lines: Sequence[str]) -> int:

@@ -1,4 +1,6 @@
-"""/free-chat: whether plain messages in one of the bot's threads are for the bot."""
+"""The commands that are Discord's own, and in no row of the table: /free-chat, whether plain messages in one of the
+bot's threads are for the bot; /setup, what is in place for the bot on this server, for who manages it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from discord import app_commands
 from discord.app_commands import locale_str
 from discord.ext import commands
 
+from bot.adapters.discord.installed.setup import examine, listed
 from bot.adapters.discord.received.commands import named, said
 from bot.adapters.discord.received.placing import PLATFORM, Spot, spot
 from bot.adapters.discord.shown import telling
@@ -31,7 +34,7 @@ class FreeChat(commands.Cog):
     @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
     async def free_chat(self, interaction: discord.Interaction[Client], on: bool) -> None:
         say, here = self._client.intake.words(interaction), spot(interaction)
-        threads = self._client.app.house.threads
+        threads = self._client.app.records.threads
         held = await threads.held(here.space, str(here.channel)) if here.thread else None
         if held is None:
             await telling.tell(interaction, say("welcome.free_chat_where"))
@@ -52,6 +55,22 @@ class FreeChat(commands.Cog):
         """Who may manage threads, and whose conversation it is."""
         if interaction.permissions.manage_threads:
             return True
-        sessions = self._client.app.house.sessions
+        sessions = self._client.app.records.sessions
         session = await sessions.active(here.space, PLATFORM, held.channel, held.thread)
         return session is not None and session.author_id == str(interaction.user.id)
+
+
+class Setup(commands.Cog):
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @app_commands.command(name=locale_str("setup", key="names.setup"), description=said("welcome.setup"))
+    @app_commands.default_permissions(manage_guild=True)
+    @app_commands.allowed_installs(guilds=True, users=False)
+    @app_commands.allowed_contexts(guilds=True, dms=False, private_channels=False)
+    async def setup(self, interaction: discord.Interaction[Client]) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        say = self._client.intake.words(interaction)
+        space, may = spot(interaction).space, interaction.app_permissions
+        text = listed(await examine(self._client, interaction.guild, space, may, say), say)
+        await telling.at_length(interaction, text)

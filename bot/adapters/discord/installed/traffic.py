@@ -1,6 +1,9 @@
-"""How often Discord lets itself be asked, kept to: in a channel, in all of them together; and what it holds against us.
+"""What goes over the line to Discord. Out: how often it lets itself be asked, in a channel, in all of them together,
+and what it holds against us. In: what is dropped as it comes, before anything is counted or answered.
 
-Knows no message: whoever writes one says in `urgency` how much somebody waits for it.
+A payload that the library can't read ends its connection for good, and with it the whole process; and a resumed session
+delivers events again. Knows no command and no message: whoever writes one says in `urgency` how much somebody waits for
+it.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine
 from heapq import heappop, heappush
 from types import SimpleNamespace
@@ -16,6 +19,7 @@ from typing import Any, Final
 
 import aiohttp
 import discord
+from discord.ext import commands
 
 from bot.adapters.writer import Pace, urgency
 
@@ -47,9 +51,24 @@ WINDOW_S: Final = 600.0
 SHARES: Final = (0.9, 0.5, 0.1)
 """At which parts of the limit the log says so, each once per window."""
 
+NEEDED: Final = ("READY", "RESUMED")
+"""Without these there is no connection, so what is wrong with them is not passed over."""
+ONCE: Final = ("INTERACTION_CREATE", "MESSAGE_CREATE")
+"""What is heard of once. Only what this process has seen is known here; what an earlier one took in, to the inbox."""
+KEPT: Final = 8_192
+"""Ids that are remembered: more than comes between two heartbeats."""
+
+_TYPES = (1, 2, 3)
+"""Of application commands: slash, user, message."""
+_GROUPS = (1, 2)
+"""Of options: those that hold options."""
+_VALUES = {4: int, 5: bool, 10: int | float}
+"""Options that are no text: numbers and flags (Discord's documentation, "Application Command Option Type")."""
+
 _log = logging.getLogger(__name__)
 
 Request = Callable[..., Coroutine[Any, Any, Any]]
+Parser = Callable[[Any], None]
 
 
 class GlobalLimit:
@@ -66,7 +85,7 @@ class GlobalLimit:
     async def turn(self) -> None:
         """Wait until a request may begin."""
         if not self._waiting and self._free_in() <= 0:
-            self._begin()
+            self._begun.append(asyncio.get_running_loop().time())
             return
         waiter = asyncio.get_running_loop().create_future()
         self._count += 1
@@ -102,9 +121,6 @@ class GlobalLimit:
             return 0.0
         return self._begun[0] + self._window_s - asyncio.get_running_loop().time()
 
-    def _begin(self) -> None:
-        self._begun.append(asyncio.get_running_loop().time())
-
     def _set_alarm(self) -> None:
         if self._alarm is None and self._waiting:
             self._alarm = asyncio.get_running_loop().call_later(max(self._free_in(), 0.0), self._ring)
@@ -114,7 +130,7 @@ class GlobalLimit:
         while self._waiting and self._free_in() <= 0:
             *_, waiter = heappop(self._waiting)
             if not waiter.done():
-                self._begin()
+                self._begun.append(asyncio.get_running_loop().time())
                 waiter.set_result(None)
         self._set_alarm()
 
@@ -164,3 +180,70 @@ class InvalidRequests:
         self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams
     ) -> None:
         self.note(params.response.status, params.response.headers.get("X-RateLimit-Scope", ""))
+
+
+def guard(client: commands.Bot | commands.AutoShardedBot) -> None:
+    """Drop what can't be read and what comes again; once the client is set up, and before it connects."""
+    parsers: dict[str, Parser] = client._connection.parsers
+    for event, parse in parsers.items():
+        if event not in NEEDED:
+            parsers[event] = _guarded(event, parse)
+    # The tree's own hook for a check before everything else, which a subclass would override.
+    client.tree.interaction_check = _readable  # type: ignore[method-assign]
+
+
+async def _readable(interaction: discord.Interaction[Any], /) -> bool:
+    """Whether a command's data has the shape that the tree takes for granted."""
+    if well_formed(interaction.data):
+        return True
+    _log.warning("a malformed command was dropped")
+    return False
+
+
+def well_formed(data: object) -> bool:
+    """A name, a known type, options with names and types, and nothing else in their place."""
+    if not isinstance(data, dict) or not isinstance(data.get("name"), str):
+        return False
+    if data.get("type", 1) not in _TYPES or not isinstance(data.get("resolved", {}), dict):
+        return False
+    return _options(data.get("options", []))
+
+
+def _options(options: object) -> bool:
+    if not isinstance(options, list):
+        return False
+    for one in options:
+        if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+            return False
+        kind, value = one.get("type"), one.get("value")
+        if kind in _GROUPS:
+            if not _options(one.get("options", [])):
+                return False
+        # What is being typed is a text, whatever it will become.
+        elif not isinstance(kind, int) or not isinstance(
+            value, str if one.get("focused") else _VALUES.get(kind, str)
+        ):
+            return False
+    return True
+
+
+def _guarded(event: str, parse: Parser) -> Parser:
+    seen: OrderedDict[str, None] = OrderedDict()
+
+    def read(payload: Any) -> None:
+        id = payload.get("id") if event in ONCE and isinstance(payload, dict) else None
+        if isinstance(id, str) and id in seen:
+            _log.info("%s %s came again and was dropped", event, id)
+            return
+        try:
+            parse(payload)
+        except Exception as error:
+            # Not the payload, nor a trace of it: an interaction's holds its token.
+            _log.warning("a malformed %s was dropped (%s)", event, type(error).__name__)
+            return
+        if isinstance(id, str):
+            seen[id] = None
+            if len(seen) > KEPT:
+                seen.popitem(last=False)
+
+    return read

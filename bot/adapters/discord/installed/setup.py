@@ -1,0 +1,269 @@
+"""How the bot comes to Discord, and whether it has: the link that invites it, with the permissions that it asks for and
+why; its first words on a server; the slash commands, told to Discord only when they are others than last time; and the
+checklist of /setup, with what to click where something is not in place.
+
+Of the commands each target (everybody, or one server) has a note in the storage: a hash over what was sent. Knows no
+command's meaning. `python -m bot doctor` looks from the other side, at the machine and the whole application.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import aiohttp
+import discord
+from discord.utils import escape_markdown
+
+from bot.adapters import checklist
+from bot.adapters.checklist import Check
+from bot.adapters.discord.installed.client import in_words, redirect
+from bot.events import Sorry
+from bot.words import Words, words
+
+if TYPE_CHECKING:
+    from discord.app_commands import CommandTree
+
+    from bot.adapters.discord.installed.client import Client
+    from bot.config import Config
+    from storage.marks import Marks
+
+PERMISSIONS: Final = (
+    "view_channel",
+    "send_messages",
+    "create_public_threads",
+    "send_messages_in_threads",
+    "read_message_history",
+    "attach_files",
+)
+"""All that is ever needed; each has its name and its reason in the catalogue."""
+ASK_S: Final = 20.0
+_FOR_THREADS = ("create_public_threads", "send_messages_in_threads")
+PATIENCE_S: Final = 20.0
+"""A start does not wait longer: Discord limits changes to commands by the day."""
+
+_log = logging.getLogger(__name__)
+
+Payload = list[dict[str, Any]]
+
+
+def wanted() -> discord.Permissions:
+    return discord.Permissions(**dict.fromkeys(PERMISSIONS, True))
+
+
+def link(application: int) -> str:
+    """Where somebody who may manage a server lets the bot in."""
+    scopes = ("bot", "applications.commands")
+    return discord.utils.oauth_url(application, permissions=wanted(), scopes=scopes)
+
+
+def personal_link(application: int) -> str:
+    """Where a person takes the commands along to every chat of theirs."""
+    return discord.utils.oauth_url(application, scopes=("applications.commands",)) + "&integration_type=1"
+
+
+def invite(config: Config, locale: str) -> int:
+    """Print the link, and for a person what it asks for. Raises Sorry when nobody knows the application."""
+    application = config.discord.application_id or asyncio.run(_ask(config))
+    if not sys.stdout.isatty():
+        print(link(application))
+        return 0
+    say = words(locale)
+    print(say("discord_doctor.invite_why"))
+    for name in PERMISSIONS:
+        print(f"  {say(f'discord_doctor.perm_{name}')}: {say(f'discord_doctor.why_{name}')}")
+    print(f"\n{link(application)}\n")
+    print(say("discord_doctor.invite_user"))
+    print(f"\n{personal_link(application)}")
+    return 0
+
+
+async def _ask(config: Config) -> int:
+    settings = config.discord
+    token = config.secret(settings.token_env)
+    if token is None:
+        raise Sorry("discord_doctor.invite_unknown", variable=settings.token_env)
+    redirect(settings)
+    async with (
+        in_words(settings),
+        asyncio.timeout(ASK_S),
+        discord.Client(intents=discord.Intents(guilds=True)) as client,
+    ):
+        await client.login(token)
+        assert client.application_id is not None
+        return client.application_id
+
+
+async def welcome(marks: Marks, guild: discord.Guild) -> None:
+    """Say what to try, once, where the bot may write."""
+    mark = f"discord.welcomed.{guild.id}"
+    if await marks.get(mark) is not None:
+        return
+    if (channel := where(guild)) is None:
+        _log.info("nowhere to write on server %s, so it is not welcomed", guild.id)
+        return
+    say = words(str(guild.preferred_locale))
+    try:
+        await channel.send(
+            say("welcome.server"),
+            allowed_mentions=discord.AllowedMentions.none(),
+            nonce=f"w{guild.id}",  # one message, should the mark be lost between the two
+        )
+    except discord.HTTPException as fault:
+        _log.info("server %s could not be welcomed: %s", guild.id, fault)
+        return
+    await marks.set(mark, str(channel.id))
+
+
+def where(guild: discord.Guild) -> discord.TextChannel | None:
+    """The channel for news of the server, else the first one, from the top, in which the bot may write."""
+    system = [guild.system_channel] if guild.system_channel is not None else []
+    for channel in [*system, *sorted(guild.text_channels, key=lambda one: (one.position, one.id))]:
+        may = channel.permissions_for(guild.me)
+        if may.view_channel and may.send_messages:
+            return channel
+    return None
+
+
+class Notes(Protocol):
+    """What is asked of storage.marks.Marks."""
+
+    async def get(self, name: str) -> str | None: ...
+
+    async def set(self, name: str, value: str) -> None: ...
+
+
+async def payload(tree: CommandTree[Any]) -> Payload:
+    """The commands as they are sent to Discord, translated, in an order of their own."""
+    translator = tree.translator
+    commands: Payload = []
+    for command in tree.get_commands():
+        if translator is None:
+            commands.append(dict(command.to_dict(tree)))
+        else:
+            commands.append(dict(await command.get_translated_payload(tree, translator)))
+    return sorted(commands, key=lambda command: (command.get("type", 1), command["name"]))
+
+
+def digest(commands: Payload) -> str:
+    """The same for the same commands in every process."""
+    text = json.dumps(commands, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def note_of(application: int, guild: int | None) -> str:
+    """The name of the note for a target: one server, or None for everybody."""
+    return f"discord.commands.{application}.{guild or 'global'}"
+
+
+async def sync(tree: CommandTree[Any], notes: Notes, guilds: Sequence[int] = ()) -> list[int | None]:
+    """Bring Discord up to date; the targets that had to be written. `guilds` get the commands alone.
+
+    A server that had them alone and is named no more loses its own. A target that Discord refuses keeps what
+    it had, and is tried again at the next start.
+    """
+    application = tree.client.application_id
+    assert application is not None
+    commands = await payload(tree)
+    alone = f"discord.commands.{application}.guilds"
+    before = [int(guild) for guild in (await notes.get(alone) or "").split()]
+    targets: dict[int | None, Payload] = {guild: [] for guild in before}
+    targets |= dict.fromkeys(guilds, commands)
+    targets[None] = [] if guilds else commands
+    await notes.set(alone, " ".join(map(str, dict.fromkeys((*before, *guilds)))))
+    written = [guild for guild in targets if await _put(tree, notes, application, guild, targets[guild])]
+    for guild in guilds:  # so that what comes from there finds its command
+        tree.copy_global_to(guild=discord.Object(guild))
+    return written
+
+
+async def _put(
+    tree: CommandTree[Any], notes: Notes, application: int, guild: int | None, commands: Payload
+) -> bool:
+    name, wanted = note_of(application, guild), digest(commands)
+    known = await notes.get(name)
+    if known == wanted or (known is None and not commands and guild is not None):
+        return False
+    http = tree.client.http
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            if guild is None:
+                await http.bulk_upsert_global_commands(application, payload=commands)
+            else:
+                await http.bulk_upsert_guild_commands(application, guild, payload=commands)
+    except (discord.HTTPException, aiohttp.ClientError, OSError) as fault:
+        _log.warning("Discord did not take the commands for %s: %r", guild or "everybody", fault)
+        return False
+    await notes.set(name, wanted)
+    _log.info("told Discord %d commands for %s", len(commands), guild or "everybody")
+    return True
+
+
+def listed(checks: Sequence[Check], say: Words) -> str:
+    """The list as people read it."""
+    return checklist.listed(checks, say, well="welcome.check_well", broken="welcome.check_broken")
+
+
+async def examine(
+    client: Client, guild: discord.Guild | None, space: str, may: discord.Permissions, say: Words
+) -> list[Check]:
+    """All that matters in a channel where the bot `may` do this."""
+    return [
+        *_permissions(may, say),
+        _threads(client, may, say),
+        _free_chat(client, say),
+        await checklist.books(
+            client.app.records.documents, space, say, none="welcome.check_books_none", escaped=escape_markdown
+        ),
+        checklist.model(client.config, say),
+        await _commands(client, guild, say),
+        *_latency(client, guild, say),
+    ]
+
+
+def _permissions(may: discord.Permissions, say: Words) -> Iterator[Check]:
+    missing = [name for name in PERMISSIONS if not getattr(may, name)]
+    if not missing:
+        yield Check(True, say("welcome.check_permissions"))
+        return
+    for name in missing:
+        permission, why = say(f"discord_doctor.perm_{name}"), say(f"discord_doctor.why_{name}")
+        yield Check(False, say("welcome.check_permission_missing", permission=permission, why=why))
+    yield Check(None, say("welcome.check_permission_how"))
+
+
+def _threads(client: Client, may: discord.Permissions, say: Words) -> Check:
+    if not client.settings.threads:
+        return Check(None, say("welcome.check_threads_off"))
+    if not all(getattr(may, name) for name in _FOR_THREADS):
+        return Check(False, say("welcome.check_threads_not"))
+    return Check(True, say("welcome.check_threads"))
+
+
+def _free_chat(client: Client, say: Words) -> Check:
+    if client.intents.message_content:
+        return Check(True, say("welcome.check_free_chat"))
+    return Check(None, say("welcome.check_free_chat_off"))
+
+
+async def _commands(client: Client, guild: discord.Guild | None, say: Words) -> Check:
+    alone = guild.id if guild is not None and guild.id in client.settings.sync_guilds else None
+    application = client.application_id
+    assert application is not None, "nobody asks before the login"
+    note = note_of(application, alone)
+    told = await client.app.records.marks.get(note)
+    same = told == digest(await payload(client.tree))
+    return Check(same, say("welcome.check_commands" if same else "welcome.check_commands_old"))
+
+
+def _latency(client: Client, guild: discord.Guild | None, say: Words) -> Iterator[Check]:
+    shard = client.get_shard(guild.shard_id) if guild is not None else None
+    seconds = shard.latency if shard is not None else client.latency
+    if math.isfinite(seconds):  # there is none before the first heartbeat
+        yield Check(None, say("welcome.check_latency", ms=round(seconds * 1_000)))

@@ -1,0 +1,50 @@
+"""What is kept of runs, conversations, offers and presses, in one value: all of the storage that an edge reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storage.db import Database
+from storage.documents import Documents
+from storage.feedback import Feedback
+from storage.inbox import Inbox
+from storage.marks import Marks
+from storage.offers import Offers
+from storage.outbox import Outbox
+from storage.owned import OwnedSessions
+from storage.sessions import Sessions
+from storage.threads import Threads
+from storage.votes import Votes
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """`database` itself is for a platform's library that keeps tables of its own in it."""
+
+    database: Database
+    documents: Documents
+    feedback: Feedback
+    inbox: Inbox
+    marks: Marks
+    offers: Offers
+    outbox: Outbox
+    owned: OwnedSessions
+    sessions: Sessions
+    threads: Threads
+    votes: Votes
+
+    @classmethod
+    def of(cls, database: Database) -> Records:
+        return cls(
+            database,
+            Documents(database),
+            Feedback(database),
+            Inbox(database),
+            Marks(database),
+            Offers(database),
+            Outbox(database),
+            OwnedSessions(database),
+            Sessions(database),
+            Threads(database),
+            Votes(database),
+        )
