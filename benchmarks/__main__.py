@@ -13,7 +13,7 @@ import sys
 from benchmarks.figures import table
 
 PARTS = (
-    "startup", "answering", "demo", "discord", "slack", "council", "retrieval", "formats", "seeds", "indexing",
+    "startup", "answering", "demo", "discord", "slack", "council", "story", "retrieval", "formats", "seeds", "indexing",
 )  # fmt: skip
 
 

@@ -25,11 +25,14 @@ FIRST_WORD = "Emberlight:"
 """Stands in no book, so that where it is seen the model's answer has begun."""
 SENTENCE = "a candle burns for four hours of walking [1]. "
 LAST_WORD = "Gloaming."
+CHOICES = "- Trim the wick.\n- Walk on in the dark.\n- Call for the keeper."
+CHOICES_ASKED = "offer the players"
+"""Stands in the task of prompts.yml for a story's choices."""
 NUMBERED = re.compile(r"question (\d+)")
 
 
 class PacedModel(ChatService):
-    """Answers every question with TOKENS words."""
+    """Answers every question with TOKENS words, and offers a story's choices at once."""
 
     def __init__(self, times: Path) -> None:
         super().__init__(self._reply)
@@ -38,6 +41,8 @@ class PacedModel(ChatService):
         self._pieces = [f"{word} " for word in words]
 
     def _reply(self, body: dict[str, Any]) -> Reply:
+        if CHOICES_ASKED in self.last(body):
+            return Reply(pieces=[CHOICES])
         begin = asyncio.Event()
         asyncio.get_running_loop().call_later(FIRST_AFTER_S, begin.set)
         return Reply(pieces=self._pieces, gates={0: begin}, delay_s=1 / TOKENS_A_SECOND)

@@ -119,6 +119,13 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     retrieval.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
     retrieval.add_argument("--no-lookup", action="store_true", help=say("cli.no_lookup"))
     retrieval.add_argument("--all", action="store_true", help=say("cli.eval_all"))
+    story = add(commands, "story", "cli.story").add_subparsers(dest="verb", metavar="VERB", required=True)
+    export = add(story, "export", "cli.story_export", space)
+    export.add_argument("story", metavar="ID", help=say("cli.story_id"))
+    export.add_argument("--format", choices=("json",), default="json", help=say("cli.story_format"))
+    export.add_argument("--out", metavar="FILE", required=True, help=say("cli.story_out"))
+    story_import = add(story, "import", "cli.story_import", space, as_json)
+    story_import.add_argument("file", metavar="FILE", help=say("cli.story_file"))
     models = add(commands, "models", "cli.models").add_subparsers(dest="verb", metavar="VERB", required=True)
     add(models, "list", "cli.models_list")
     for verb in ("pull", "path"):
@@ -183,6 +190,8 @@ def _run(asked: dict[str, Any], locale: str) -> int:
             return serve(config, locale)
         case work if work in ON_THE_COMMAND_LINE:
             return _perform(config, locale, asked)
+        case "story":
+            return _story(config, words(locale), asked)
         case "eval":
             from bot.adapters.terminal.one_shot import evaluate
 
@@ -220,6 +229,31 @@ def _perform(config: Config, locale: str, asked: dict[str, Any]) -> int:
         options[row.argument.name], given = [absolute(path) for path in given], ""
     out = json_stream() if asked.get("json") else None
     return perform(config, locale, row, options, given, out, asked.get("space") or "local")
+
+
+def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
+    """A story to a file, or from one."""
+    from json import dumps
+    from pathlib import Path
+
+    from bot.adapters import leaving
+    from bot.adapters.draft import clean
+    from bot.works.story.command_line import take_in, write
+
+    space = asked.get("space") or "local"
+    if asked["verb"] == "export":
+        file = Path(asked["out"])
+        row = leaving.run(write(config, space, asked["story"], file))
+        print(clean(say("story.exported", title=row.title, file=file)))
+        return OK
+    out = json_stream() if asked.get("json") else None
+    found = leaving.run(take_in(config, space, Path(asked["file"])))
+    if out is not None:
+        out.write(dumps({"story": found.story.id, "turns": found.turns}).encode() + b"\n")
+        out.close()
+    else:
+        print(clean(say("story.imported", title=found.story.title, n=found.turns, code=found.story.alias)))
+    return OK
 
 
 def _chat(config: Config, locale: str, asked: dict[str, Any]) -> int:

@@ -33,6 +33,7 @@ from storage.query_vectors import QueryVectors
 from storage.records import Records
 from storage.settings import KeptSettings
 from storage.shelves import Shelves
+from storage.stories import Stories
 from storage.vectors import Vectors
 from storage.withdrawals import Withdrawals
 
@@ -51,6 +52,7 @@ class House:
     vectors: Vectors
     withdrawals: Withdrawals
     councils: Councils
+    stories: Stories
     settings: Settings
     people: People
     jobs: Jobs
@@ -92,6 +94,7 @@ class House:
             vectors=vectors,
             withdrawals=Withdrawals(database),
             councils=Councils(database),
+            stories=Stories(database),
             settings=Settings(kept, config),
             people=People(database),
             jobs=jobs,

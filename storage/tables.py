@@ -38,6 +38,7 @@ from storage.tables_library import (
     texts,
 )
 from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
+from storage.tables_story import stories, story_branches, story_nodes, story_places
 
 __all__ = [
     "chunks",
@@ -67,6 +68,10 @@ __all__ = [
     "slack_bots",
     "slack_installations",
     "slack_oauth_states",
+    "stories",
+    "story_branches",
+    "story_nodes",
+    "story_places",
     "texts",
     "threads",
     "votes",

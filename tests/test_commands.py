@@ -126,7 +126,7 @@ def test_a_name_that_several_works_have_gets_them_all_named() -> None:
         parse("/show rag")
     assert (raised.value.key, raised.value.values["paths"]) == (
         "commands.several",
-        "/council show, /prompts show, /settings show",
+        "/council show, /story show, /prompts show, /settings show",
     )
 
 
@@ -166,14 +166,14 @@ def test_the_table_is_consistent() -> None:
 def test_what_changes_what_everybody_shares_is_for_admins() -> None:
     admin = {row.path for row in TABLE if row.admin}
     library = {f"library {name}" for name in ("add", "remove", "reindex")}
-    assert admin == library | {"prompts edit", "prompts reset"}
+    assert admin == library | {"prompts edit", "prompts reset", "story prompt"}
 
 
 def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() -> None:
     private = {row.path for row in TABLE if row.option("private")}
     rules = {f"rules {name}" for name in ("ask", "lookup", "roll", "books", "see")}
     council = {f"council {name}" for name in ("ask", "show", "export", "stats")}
-    assert private == rules | council
+    assert private == rules | council | {f"story {name}" for name in ("ask", "branches", "ideas", "show")}
     parsed = parse("/rules ask --private who holds the mill?")
     assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")
 
@@ -181,7 +181,7 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
 def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
     personal = {row.path for row in TABLE if row.personal}
     own = {row.path for row in TABLE if row.work in ("sessions", "settings", "privacy")}
-    assert personal == own | {"usage"}
+    assert personal == own | {"usage", "story flip"}
     assert not any(row.ordered or row.option("private") for row in TABLE if row.personal)
 
 

@@ -40,6 +40,9 @@ from bot.retrieval.lexical import content_terms
 from bot.retrieval.titles import aliases
 from bot.works.council.ballot import read_json, read_words
 from bot.works.council.ending import Parting
+from bot.works.story import dice
+from bot.works.story.lorebook import LoreEntry, spelt_out, triggered
+from bot.works.story.playing import people, read_choices
 
 LENGTH = 1_000_000 if os.environ.get("SUTRADHAR_KILLS") == "all" else 10_000
 SECONDS = 0.5 * max(1, LENGTH / 20_000)
@@ -103,6 +106,12 @@ def or_refused(read: Callable[[str], object]) -> Callable[[str], object]:
     return tried
 
 
+def called_up(text: str) -> object:
+    """A text as what is searched and as a keyword."""
+    entries = [LoreEntry("1", (text, "lamp"), text), LoreEntry("2", ("a",), "b")]
+    return triggered(entries, [text], depth=2, budget=1_000_000, recursive=True, tokens=len)
+
+
 PARSERS: dict[str, Callable[[str], object]] = {
     "control codes": draft.clean,
     "mentions": draft.neutralise,
@@ -132,6 +141,11 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "a ballot in JSON": or_refused(lambda text: read_json(text, 4)),
     "a ballot in words": lambda text: read_words(text, 4),
     "dissent": dissent,
+    "dice in a turn": or_refused(dice.find),
+    "a lorebook's keyword": spelt_out,
+    "what a lorebook is called up by": called_up,
+    "choices": lambda text: read_choices(text, 3),
+    "a cast in a line": people,
     "citations": gate,
     "a book's own brackets": unmarked,
     "an excerpt": lambda text: excerpt(text, {"a", "lantern"}, "en"),

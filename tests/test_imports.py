@@ -69,7 +69,7 @@ HOMES = {
     "apscheduler": ("bot.schedules",),
     "sqlalchemy": ("storage", "bot.runs.engine"),
     "alembic": ("storage.migrations",),
-    "matplotlib": ("bot.works.council.chart",),
+    "matplotlib": ("bot.works.council.chart", "bot.works.story.tree"),
     "onnxruntime": ("bot.retrieval",),
     "tokenizers": ("bot.retrieval",),
     "xllamacpp": ("bot.llm.demo_process",),

@@ -29,6 +29,7 @@ from bot.config.settings import (
     RolesFrom,
     Secrets,
     SlackConfig,
+    StoryConfig,
     TracingConfig,
 )
 
@@ -44,6 +45,7 @@ __all__ = [
     "RolesConfig",
     "Secrets",
     "SlackConfig",
+    "StoryConfig",
     "TracingConfig",
     "load",
 ]

@@ -27,6 +27,7 @@ from bot.config.settings import (
     RolesConfig,
     SlackConfig,
     StorageConfig,
+    StoryConfig,
     TracingConfig,
 )
 from bot.config.text import (
@@ -45,6 +46,7 @@ from bot.events import Sorry
 TABLES: Final[Mapping[str, type]] = {
     "roles": RolesConfig,
     "council": CouncilConfig,
+    "story": StoryConfig,
     "budget": BudgetConfig,
     "embedding": EmbeddingConfig,
     "retrieval": RetrievalConfig,

@@ -205,7 +205,7 @@ async def test_under_messages_something_is_suggested_once(at: Table) -> None:
     dm = at.team.dm(at.ana)
     await at.slack.open_home(at.ana, "messages")
     await at.slack.until(lambda: dm.id in at.slack.agents.prompts)
-    assert len(at.slack.agents.prompts[dm.id]) == 3
+    assert len(at.slack.agents.prompts[dm.id]) == 4
     assert at.slack.home(at.ana) is None
     before = len(at.slack.calls)
     await at.slack.open_home(at.ana, "messages")

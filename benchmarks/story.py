@@ -1,0 +1,301 @@
+"""Stories: what of each prompt a service has read before, how prompts grow, and what a turn and a fork cost.
+
+All stories here are alike: a scene of SCENE_WORDS words, three choices under it, a sentence of a player's. A long
+one is put into the storage as its log, and played on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import aclosing
+from dataclasses import replace
+from itertools import count, takewhile
+from operator import eq
+from pathlib import Path
+
+from benchmarks.discord import PATIENCE_S, opened, whole
+from benchmarks.figures import Figure
+from benchmarks.paced_model import CHOICES, CHOICES_ASKED
+from benchmarks.times import ms, p95, spread
+from bot.budget import text_tokens
+from bot.config import Config
+from bot.events import Place
+from bot.works.story.logs import node, spot
+from storage.db import Database
+from storage.stories import Stories
+from tests.fakes.chat_completions import ChatService
+from tests.fakes.model_service import Body, ModelService, Reply
+from tests.fakes.run import MemoryRun
+from tests.fakes.wires import WIRES
+from tests.promises.talk import KEY, Talk, settings, talking
+from tests.works.story.tale import prose
+
+SCENE_WORDS = 250
+TURNS = 100
+EARLY, LATE = 50, 300
+"""Scenes between which prompts are not to grow. Each stands for the TURNS that begin with it: where a window is full
+the oldest scenes go, many at once, so that prompts grow and shrink again every 35 scenes."""
+LONG = 1_000
+TIMED_TURNS = 50
+FORKS, FORKED_AT = 30, 900
+TABLES, ROUNDS = 10, 4
+WIRE_NAMES = {"messages": "Anthropic", "responses": "OpenAI Responses", "chat": "chat completions"}
+THREAD = "bench"
+PLACE = Place("terminal", "local", "terminal", THREAD)
+START = "/story start A lighthouse keeper finds a door in the sea --title The door"
+REST_S = 0.25
+"""After a turn, for what a run does behind its end."""
+
+
+class Writer:
+    """Writes the scenes, and offers the choices at once; `asked` is what it was told for each, and for both."""
+
+    def __init__(self, wire: str, scenes: int = 0) -> None:
+        self.service: ModelService = WIRES[wire].service(self._reply)
+        self.asked: list[list[str]] = []
+        self.scenes: list[list[str]] = []
+        self._numbers = count(scenes + 1)
+
+    def _reply(self, body: Body) -> Reply:
+        texts = list(self.service.texts(body))
+        self.asked.append(texts)
+        if CHOICES_ASKED in texts[-1]:
+            return Reply(pieces=[CHOICES])
+        self.scenes.append(texts)
+        return Reply(pieces=[prose(next(self._numbers), SCENE_WORDS)])
+
+
+def line(number: int) -> str:
+    """What a player types."""
+    return f"/story act I go down to step number {number}, and hold the lamp over the water."
+
+
+async def play(talk: Talk, first: int, turns: int) -> None:
+    for number in range(first, first + turns):
+        events = await talk.say(line(number))
+        assert sum(event["event"] == "choices" for event in events) == 2, events
+
+
+def figures() -> Iterator[Figure]:
+    yield from asyncio.run(_prompts())
+    yield from asyncio.run(_own_time())
+    yield asyncio.run(_first_words())
+    yield from asyncio.run(_forks())
+
+
+async def _prompts() -> list[Figure]:
+    found, early = [], list[list[str]]()
+    for wire, name in WIRE_NAMES.items():
+        writer = Writer(wire)
+        with tempfile.TemporaryDirectory() as folder:
+            async with writer.service as service, talking(settings(Path(folder) / "data", service)) as talk:
+                await talk.say(START)
+                await play(talk, 2, TURNS - 1)
+                share = read_share(service) if wire != "chat" else repeated_share(writer.asked)
+                if wire == "chat":
+                    await play(talk, TURNS + 1, EARLY - 1)
+                    early = writer.scenes[EARLY - 1 :]
+        what = f"share of input tokens read before, {TURNS} turns, {name}"
+        found.append(Figure(what, f"{share:.1%}", "≥ 85 %", "92 %", share >= 0.85))
+    return [*found, _growth(early, await _late())]
+
+
+def read_share(service: ModelService) -> float:
+    """Of all tokens that the service was sent, those that its cache gave, by its own rules."""
+    read = service.cache_read_tokens
+    return read / (service.input_tokens + read + service.cache_write_tokens)
+
+
+def repeated_share(asked: list[list[str]]) -> float:
+    """The same of a service that keeps what it was sent last: words that a prompt begins with as the one before did.
+
+    `asked` are the texts of each prompt, in order.
+    """
+    repeated = whole = 0
+    before: list[str] = []
+    for texts in asked:
+        # Where a message ends is part of what the model reads.
+        words = [word for text in texts for word in (*text.split(), "\n")]
+        repeated += sum(takewhile(bool, map(eq, before, words)))
+        whole += len(words)
+        before = words
+    return repeated / whole
+
+
+async def _late() -> list[list[str]]:
+    """The prompts of the TURNS scenes from LATE on."""
+    writer = Writer("chat", LATE - 1)
+    with tempfile.TemporaryDirectory() as folder:
+        async with writer.service as service:
+            config = settings(Path(folder) / "data", service)
+            await kept(config, LATE - 1)
+            async with talking(config, thread=THREAD) as talk:
+                await play(talk, LATE, TURNS)
+    return writer.scenes
+
+
+def _growth(early: list[list[str]], late: list[list[str]]) -> Figure:
+    first, last = ([sum(map(text_tokens, texts)) for texts in asked] for asked in (early, late))
+    assert len(first) == len(last) == TURNS
+    before, after = statistics.mean(first), statistics.mean(last)
+    shown = (
+        f"{after / before - 1:+.1%} ({before:,.0f} → {after:,.0f}; these two scenes {first[0]:,} and {last[0]:,}; "
+        f"at most {max(first):,} and {max(last):,})"
+    )
+    what = f"tokens of a scene's prompt, scene {EARLY} → {LATE}, mean of {TURNS} turns from there"
+    return Figure(what, shown, "+ ≤ 5 %", "0", after <= 1.05 * before)
+
+
+async def kept(config: Config, scenes: int) -> None:
+    """Put a story of so many scenes into the storage that no process has open, played at PLACE."""
+    database = await Database.open(f"sqlite+aiosqlite:///{config.data_dir / 'sutradhar.db'}")
+    try:
+        stories, at = Stories(database), 0
+        await stories.create(spot(PLACE), "story", "The door", "ana")
+        premise = {"title": "The door", "premise": "A lighthouse keeper finds a door in the sea"}
+        await stories.append(
+            PLACE.space, "story", "story", [node("start", "set", "set", premise, author="ana")]
+        )
+        for first in range(1, scenes + 1, 100):
+            nodes = []
+            for number in range(first, min(first + 100, scenes + 1)):
+                run, turn = f"run-{number}", f"run-{number}/act"
+                said = line(number).removeprefix("/story act ")
+                act = {"mode": "act" if number > 1 else "open", "text": said, "name": "Ana"}
+                scene = {"text": prose(number, SCENE_WORDS), "at": at + 1}
+                choices = {"scene": f"{run}/scene", "choices": CHOICES.replace("- ", "").splitlines()}
+                nodes += [
+                    node(run, "act", "act", act, author="ana"),
+                    node(run, "scene", "scene", scene, turn=turn),
+                    node(run, "choices", "choices", choices, turn=turn),
+                ]
+            at = await stories.append(PLACE.space, "story", "story", nodes)
+    finally:
+        await database.close()
+
+
+async def _own_time() -> list[Figure]:
+    """The processor time of a bot in a process of its own, from a typed line to when the model has its request."""
+    asked: asyncio.Queue[float] = asyncio.Queue()
+    numbers = count(LONG + 1)
+    pid = 0
+
+    def reply(body: Body) -> Reply:
+        if CHOICES_ASKED in service.last(body):
+            return Reply(pieces=[CHOICES])
+        asked.put_nowait(processor_s(pid))
+        return Reply(pieces=[prose(next(numbers), SCENE_WORDS)])
+
+    service = ChatService(reply)
+    with tempfile.TemporaryDirectory() as folder:
+        async with service:
+            config = settings(Path(folder) / "data", service)
+            await kept(config, LONG)
+            chat = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "bot", "--config", str(Path(folder) / "data.toml")),
+                *("--data", str(config.data_dir), "chat", "--json", "--thread", THREAD),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                env={**os.environ, "FAKE_KEY": KEY, "SUTRADHAR_LOCALE": "en"},
+            )
+            pid = chat.pid
+            assert chat.stdin is not None
+            assert chat.stdout is not None
+            took = []
+            for number in range(LONG + 1, LONG + TIMED_TURNS + 2):
+                await _rest(pid)
+                began = processor_s(pid)
+                chat.stdin.write(line(number).encode() + b"\n")
+                took.append(await asked.get() - began)
+                async for told in chat.stdout:
+                    if json.loads(told)["event"] == "done":
+                        break
+            chat.stdin.close()
+            await chat.wait()
+    cold, *warm = took
+    what = f"own processor time from a turn to the model call, {LONG:,} scenes"
+    return [
+        Figure(what, spread(warm), "p95 ≤ 60 ms", "25 ms", p95(warm) <= 0.060),
+        Figure(f"{what}, the first one of a process", ms(cold)),
+    ]
+
+
+def processor_s(pid: int) -> float:
+    """What a process has had of the processor, all of its threads, in seconds (Linux: clock_getcpuclockid(3))."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+async def _rest(pid: int) -> None:
+    """Until the process has nothing to do."""
+    before = -1.0
+    while (now := processor_s(pid)) - before > 0.004:
+        before = now
+        await asyncio.sleep(REST_S)
+
+
+async def _first_words() -> Figure:
+    async with opened() as bench:
+        tables = bench.channels[:TABLES]
+        begun = await asyncio.gather(
+            *(
+                bench.discord.slash(who, table, "story start", premise="A keeper of candles")
+                for who, table in zip(next(bench.crowds), tables, strict=False)
+            )
+        )
+        talks = [bench.driver.talk(asked, table) for asked, table in zip(begun, tables, strict=True)]
+        await bench.discord.until(lambda: all(map(whole, talks)), seconds=PATIENCE_S)
+        threads = [table.threads[-1] for table in tables]
+        answers = [
+            answer for _ in range(ROUNDS) for answer in await bench.answered("story act", "what", threads)
+        ]
+        firsts = [answer.first for answer in answers]
+    what = f"first words on Discord after the model's first token, {TABLES} tables at once"
+    return Figure(what, spread(firsts), "p95 ≤ 150 ms", "60 ms", p95(firsts) <= 0.150)
+
+
+async def _forks() -> list[Figure]:
+    """A fork by itself, and with all that the bot does around a verb."""
+    writer = Writer("chat", LONG)
+    alone, whole = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        async with writer.service as service:
+            config = settings(Path(folder) / "data", service)
+            await kept(config, LONG)
+            async with talking(config, thread=THREAD) as talk:
+                await talk.say("/story show")
+                assert talk.app is not None
+                for number in range(2 * FORKS):
+                    if number % 2:
+                        began = time.perf_counter()
+                        await talk.say(f"/story fork take {number} --scene {FORKED_AT}")
+                        whole.append(time.perf_counter() - began)
+                    else:
+                        run = MemoryRun()
+                        forked = replace(
+                            run.request,
+                            id=f"fork-{number}",
+                            place=PLACE,
+                            work="story",
+                            verb="fork",
+                            text=f"take {number}",
+                            options={"scene": FORKED_AT},
+                        )
+                        run.request = forked
+                        began = time.perf_counter()
+                        async with aclosing(talk.app.works["story"].run(run)) as events:
+                            async for _ in events:
+                                pass
+                        alone.append(time.perf_counter() - began)
+                    await talk.say("/story switch main")
+    what = f"fork at scene {FORKED_AT} of {LONG:,}"
+    return [
+        Figure(what, spread(alone), "≤ 20 ms", "", p95(alone) <= 0.020),
+        Figure(f"{what}, from the typed line to the end of the answer", spread(whole)),
+    ]

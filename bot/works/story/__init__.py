@@ -1,0 +1,230 @@
+"""Stories that a table plays: scenes by a writer, turns by players, versions, branches, cast and lore."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.kind import Kind, Runs, Typed
+from bot.verb import PRIVATE, Argument, Option, Verb
+
+if TYPE_CHECKING:
+    from bot.events import Work
+    from bot.house import House
+
+LENGTHS = ("short", "medium", "long")
+VIEWS = ("first", "second", "third")
+MODES = ("free", "round-robin", "vote", "gm")
+
+
+def _turn(name: str, example: str, argument: Argument | None = None, *, plain: bool = False) -> Verb:
+    return Verb("story", name, f"verbs.story_{name}", example, ordered=True, plain=plain, argument=argument)
+
+
+_SCENE = Option("scene", "verbs.option_scene", "number", most=100_000)
+
+VERBS: tuple[Verb, ...] = (
+    Verb(
+        "story",
+        "start",
+        "verbs.story_start",
+        "/story start A lighthouse keeper finds a door in the sea --tone eerie",
+        ordered=True,
+        holds=True,
+        argument=Argument("premise", "verbs.arg_premise"),
+        options=(
+            Option("title", "verbs.option_title"),
+            Option("genre", "verbs.option_genre"),
+            Option("tone", "verbs.option_tone"),
+            Option("view", "verbs.option_view", choices=VIEWS),
+            Option("length", "verbs.option_length", choices=LENGTHS),
+            Option("cast", "verbs.option_cast"),
+            Option("mode", "verbs.option_mode", choices=MODES),
+        ),
+    ),
+    _turn(
+        "act",
+        "/story act I lower the lamp into the water and listen.",
+        Argument("what", "verbs.arg_act"),
+        plain=True,
+    ),
+    _turn("say", "/story say Who is down there?", Argument("words", "verbs.arg_say")),
+    _turn("continue", "/story continue"),
+    _turn("retry", "/story retry"),
+    Verb(
+        "story",
+        "flip",
+        "verbs.story_flip",
+        "/story flip next",
+        personal=True,
+        argument=Argument("to", "verbs.arg_flip"),
+    ),
+    _turn("undo", "/story undo"),
+    _turn("redo", "/story redo"),
+    _turn(
+        "edit",
+        "/story edit The lamp goes out before it touches the water.",
+        Argument("text", "verbs.arg_edit"),
+    ),
+    Verb(
+        "story",
+        "fork",
+        "verbs.story_fork",
+        "/story fork the door stays shut --scene 4",
+        ordered=True,
+        argument=Argument("name", "verbs.arg_branch_name", required=False),
+        options=(_SCENE,),
+    ),
+    Verb("story", "branches", "verbs.story_branches", "/story branches", options=(PRIVATE,)),
+    Verb(
+        "story",
+        "switch",
+        "verbs.story_switch",
+        "/story switch the door stays shut",
+        ordered=True,
+        argument=Argument("branch", "verbs.arg_branch", completes="branch"),
+    ),
+    Verb(
+        "story",
+        "cast",
+        "verbs.story_cast",
+        "/story cast Mira: a diver who fears the dark --style short, dry sentences",
+        ordered=True,
+        argument=Argument("character", "verbs.arg_character", required=False),
+        options=(
+            Option("style", "verbs.option_style"),
+            Option("player", "verbs.option_player"),
+            Option("remove", "verbs.option_remove", "flag"),
+        ),
+    ),
+    Verb(
+        "story",
+        "ask",
+        "verbs.story_ask",
+        "/story ask Have we ever been to the lower stairs?",
+        ordered=True,
+        argument=Argument("question", "verbs.arg_question", most=4_000),
+        options=(PRIVATE,),
+    ),
+    Verb(
+        "story",
+        "ooc",
+        "verbs.story_ooc",
+        "/story ooc Back in five minutes.",
+        argument=Argument("talk", "verbs.arg_talk"),
+    ),
+    Verb(
+        "story",
+        "direct",
+        "verbs.story_direct",
+        "/story direct Slower; more weather, less talk.",
+        ordered=True,
+        argument=Argument("note", "verbs.arg_note", required=False),
+    ),
+    Verb(
+        "story",
+        "remember",
+        "verbs.story_remember",
+        "/story remember The lamp must never go out.",
+        ordered=True,
+        argument=Argument("memory", "verbs.arg_memory", required=False),
+        options=(Option("remove", "verbs.option_remove_number", "number", most=1_000),),
+    ),
+    Verb(
+        "story",
+        "lore",
+        "verbs.story_lore",
+        "/story lore lamp, lantern: The lamp burns whale oil, and must never go out.",
+        ordered=True,
+        argument=Argument("entry", "verbs.arg_lore", required=False),
+        options=(
+            Option("always", "verbs.option_always", "flag"),
+            Option("remove", "verbs.option_remove_number", "number", most=10_000),
+        ),
+    ),
+    Verb(
+        "story",
+        "relation",
+        "verbs.story_relation",
+        "/story relation Mira, Bo: rivals",
+        ordered=True,
+        argument=Argument("pair", "verbs.arg_pair", required=False),
+    ),
+    Verb(
+        "story",
+        "ideas",
+        "verbs.story_ideas",
+        "/story ideas a heist in a library that dreams",
+        ordered=True,
+        argument=Argument("about", "verbs.arg_about", required=False),
+        options=(PRIVATE,),
+    ),
+    Verb("story", "prompt", "verbs.story_prompt", "/story prompt", admin=True),
+    Verb(
+        "story",
+        "mode",
+        "verbs.story_mode",
+        "/story mode round-robin",
+        ordered=True,
+        argument=Argument("mode", "verbs.arg_mode", required=False),
+    ),
+    _turn("pass", "/story pass"),
+    Verb("story", "show", "verbs.story_show", "/story show", options=(PRIVATE,)),
+    Verb(
+        "story",
+        "open",
+        "verbs.story_open",
+        "/story open the door in the sea",
+        ordered=True,
+        argument=Argument("story", "verbs.arg_story", required=False, completes="story"),
+    ),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.story.logs import Logs
+    from bot.works.story.playing import Playing
+    from bot.works.story.presets import Presets
+    from bot.works.story.table import Table
+    from bot.works.story.work import Stories
+
+    logs = Logs(house.stories)
+    playing = Playing(
+        logs,
+        house.models,
+        house.prompts,
+        house.records,
+        house.settings.roles,
+        house.config.story,
+    )
+    return Stories(playing, Table(logs, house.records.sessions, Presets()))
+
+
+async def _branch(house: House, typed: Typed) -> list[str]:
+    """Of all stories of the space: where somebody is typing is not known here."""
+    found = [
+        branch.name
+        for story in await house.stories.all(typed.space, limit=20)
+        for branch in await house.stories.branches(typed.space, story.id)
+    ]
+    return [name for name in dict.fromkeys(found) if name and name.lower().startswith(typed.prefix.lower())]
+
+
+async def _story(house: House, typed: Typed) -> list[str]:
+    rows = await house.stories.all(typed.space, limit=200)
+    return [row.title for row in rows if typed.prefix.lower() in row.title.lower()]
+
+
+async def _reworded(house: House, space: str, run: str, text: str) -> None:
+    from bot.works.story.logs import Logs, reword
+
+    await reword(Logs(house.stories), space, run, text)
+
+
+KIND = Kind(
+    "story",
+    VERBS,
+    make,
+    completes={"branch": _branch, "story": _story},
+    suggests=("slack_home.prompt_story",),
+    reworded=_reworded,
+)

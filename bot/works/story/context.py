@@ -1,0 +1,219 @@
+"""What the writer is told of a story, in the order of seed 000: what stays the same first, what changes with every turn
+last, so that a service's cache holds most of it.
+
+Scene, another version of it, choices and questions to the game master share all of the prompt but its last turn.
+Knows no database and no model; the same story and the same frame always give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from bot import budget, fence
+from bot.llm.base import Message, Prompt
+from bot.works.story.log import Act, Story, Turn
+
+READ: Final = "I have read it."
+"""Of the assistant, where two of the user's turns would meet: some models insist that the sides take turns."""
+
+_KEPT_FREE = 0.5
+"""How full the window is left where the oldest batches are taken out: seldom, since that empties the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a prompt is made with besides the story, decided once for each run.
+
+    `system` and `task` are wordings of prompts.yml, filled in; `begins` stands before all. `tokens` are those that the
+    story may take, and `answer` those of the answer. `recalled` is what the writer gets to remember of long ago, filled
+    in by recall; `pacing` is a nudge of the chapter's; both are "" for nothing. `lore` are the entries of the lorebook
+    that come up.
+    """
+
+    system: str
+    task: str
+    tokens: int
+    answer: int
+    begins: str = ""
+    recent: int = 5
+    batch: int = 5
+    lore: tuple[str, ...] = ()
+    recalled: str = ""
+    pacing: str = ""
+    seconds: float | None = None
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text is."""
+    return budget.text_tokens(text)
+
+
+def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str = "") -> Prompt:
+    """The prompt for a task. `before` names the turn that is being written: what came before it is told, with all of
+    the story if it is None; `last` is what the final turn says behind the task, such as the player's action.
+
+    Raises ValueError where the turn is not of this story.
+    """
+    told = story.told
+    if before is not None:
+        told = told[: [turn.id for turn in told].index(before)]
+    foundation, styles, focus = _foundation(story, frame.begins), _styles(story), _focus(story)
+    fixed = sum(map(tokens, (frame.system, foundation, styles, focus)))
+    batches, recent = _parted(told, frame, frame.tokens - fixed)
+    older = [message for batch in batches for turn in batch for message in _turn(turn)]
+    messages = [_user("\n".join(part for part in (foundation, styles) if part), cache=True), _assistant(READ)]
+    # --- the cache's break: all before changes no more than once in `batch` turns ---
+    messages += _marked(older)
+    later = [message for turn in recent for message in _turn(turn)]
+    if focus:
+        messages += [_user(focus), _assistant(READ)]
+    # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it then.
+    messages += _marked(later, 2)
+    messages.append(_user(_tail(frame, last), cache=True))
+    return Prompt(frame.system, tuple(messages), max_tokens=frame.answer, cache=False, patience=frame.seconds)
+
+
+def then(asked: Prompt, scene: str, task: str, *, answer: int, seconds: float | None = None) -> Prompt:
+    """A task about the scene that `asked` has given, on top of the same prompt: the service has read all of it."""
+    messages = (*asked.messages, _assistant(scene or READ), _user(task))
+    return Prompt(asked.system, messages, max_tokens=answer, patience=seconds)
+
+
+def briefly(story: Story, turn: Turn, *, answer: int) -> Prompt:
+    """The same for the demo model, which goes on with a text and understands little else."""
+    told = story.told
+    before = told[: [one.id for one in told].index(turn.id)][-2:]
+    scenes = [one.scene.text.strip() for one in before if one.scene is not None]
+    premise = fence.data(str(story.settings.get("premise", "")))
+    who = fence.data(turn.act.character or turn.act.name or "The hero")
+    done = {"open": "", "continue": ""}.get(turn.act.mode, f"{who}: {fence.data(turn.act.text)}")
+    parts = [f"A story about this: {premise}", *map(fence.data, scenes), done]
+    said = "\n\n".join([*(part for part in parts if part), "Tell what happens next, in four sentences."])
+    system = "You are a storyteller. You write short scenes of a story, in plain prose."
+    return Prompt(system, (_user(said),), max_tokens=min(answer, 200), temperature=0.8)
+
+
+def _user(text: str, *, cache: bool = False) -> Message:
+    return Message("user", text, cache=cache)
+
+
+def _assistant(text: str) -> Message:
+    return Message("assistant", text)
+
+
+def _marked(messages: list[Message], last: int = 1) -> list[Message]:
+    """The same, with the last actions marked for the cache: not every service takes a mark on a model's own words."""
+    actions = [n for n, message in enumerate(messages) if message.role == "user"][-last:]
+    return [replace(message, cache=True) if n in actions else message for n, message in enumerate(messages)]
+
+
+def _parted(told: Sequence[Turn], frame: Frame, room: int) -> tuple[list[Sequence[Turn]], Sequence[Turn]]:
+    """Turns as they are told: in batches, as many of the last ones as there is room for, and the recent ones.
+
+    Where they outgrow the room, so many of the oldest batches go that half of it is free, and the next go only when it
+    is full again. That is decided turn by turn from the first on, and only where a batch becomes full: between two of
+    these points the beginning stays the same, and a story that is folded anew comes out the same.
+    """
+    size = frame.batch
+    counted = [_tokens(turn) for turn in told]
+    whole = max(0, len(told) - frame.recent) // size
+    first = 0
+    for n in range(1, whole + 1):
+        begun = n * size
+        recent = counted[begun : begun + frame.recent]
+        growing = sum(recent) * (frame.recent + size) // frame.recent
+        if sum(counted[first * size : begun]) + growing > room:
+            while first < n and sum(counted[first * size : begun]) + growing > room * _KEPT_FREE:
+                first += 1
+    batches = [told[at : at + size] for at in range(first * size, whole * size, size)]
+    later = list(told[whole * size :])
+    left = room - sum(counted[first * size :])
+    while left < 0 and batches:
+        left += sum(map(_tokens, batches.pop(0)))
+    while left < 0 and len(later) > 1:
+        left += _tokens(later.pop(0))
+    return batches, later
+
+
+def _tokens(turn: Turn) -> int:
+    return _told(turn.act, turn.intents, turn.scene.text if turn.scene is not None else "")[1]
+
+
+def _turn(turn: Turn) -> tuple[Message, Message]:
+    """A player's action, and the scene that came of it."""
+    return _told(turn.act, turn.intents, turn.scene.text if turn.scene is not None else "")[0]
+
+
+@lru_cache(maxsize=20_000)
+def _told(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> tuple[tuple[Message, Message], int]:
+    """Both, and their tokens; remembered, since all of a story's are counted with each of its turns."""
+    told = (_user(action(act, intents)), _assistant(fence.data(scene).strip() or "…"))
+    return told, sum(tokens(message.text) + budget.MESSAGE_TOKENS for message in told)
+
+
+def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
+    """What a player did, as the writer reads it, and before it what others want to do."""
+    wanted = "".join(f'<intent by="{_name(name)}">{fence.data(text)}</intent>\n' for name, text in intents)
+    plays = f' plays="{_name(act.character)}"' if act.character else ""
+    dice = "".join(f"\n<dice>{fence.data(line)}</dice>" for line in act.rolls)
+    said = {"open": "The story begins.", "continue": "Go on."}.get(act.mode) or fence.data(act.text)
+    by = _name(act.name or "a player")
+    return f'{wanted}<turn by="{by}"{plays} how="{act.mode}">\n{said}{dice}\n</turn>'
+
+
+def _name(text: str) -> str:
+    """As it may stand between quotation marks."""
+    return " ".join(fence.data(text).replace('"', "'").split())
+
+
+def _foundation(story: Story, begins: str) -> str:
+    names = ("title", "premise", "genre", "tone", "view", "length")
+    lines = [f"{name}: {fence.data(str(story.settings[name]))}" for name in names if story.settings.get(name)]
+    cast = [_sheet(name, sheet) for name, sheet in story.cast.items()]
+    constant = [fence.data(str(one["content"])) for one in story.lore.values() if one.get("constant")]
+    parts = [begins, "<foundation>", *lines, "</foundation>"]
+    if cast:
+        parts += ["<cast>", *cast, "</cast>"]
+    if constant:
+        parts += ["<lore>", *constant, "</lore>"]
+    return "\n".join(parts)
+
+
+def _sheet(name: str, sheet: dict[str, object]) -> str:
+    shown = [
+        f"{key}: {value}"
+        for key, value in sheet.items()
+        if value and key not in ("style", "player", "picture")
+    ]
+    lines = "\n".join(fence.data(str(line)) for line in shown)
+    return f'<character name="{_name(name)}">\n{lines}\n</character>'
+
+
+def _styles(story: Story) -> str:
+    lines = [
+        f'<style of="{_name(name)}">{fence.data(str(sheet["style"]))}</style>'
+        for name, sheet in story.cast.items()
+        if sheet.get("style")
+    ]
+    return "\n".join(["<styles>", *lines, "</styles>"]) if lines else ""
+
+
+def _focus(story: Story) -> str:
+    """What stays the same for a while: how characters deal with each other, what is pinned, the author's note."""
+    parts = []
+    if relations := [str(line) for preset in story.presets.values() for line in preset["lines"]]:
+        parts += ["<relations>", *map(fence.data, relations), "</relations>"]
+    if story.memories:
+        parts += ["<memories>", *(f"- {fence.data(text)}" for text in story.memories.values()), "</memories>"]
+    if note := str(story.settings.get("note") or ""):
+        parts += ["<note>", fence.data(note), "</note>"]
+    return "\n".join(parts)
+
+
+def _tail(frame: Frame, last: str) -> str:
+    """Relevant context, related past scenes, pacing, the task; and what the task is about."""
+    lore = ["<lore>", *map(fence.data, frame.lore), "</lore>"] if frame.lore else []
+    return "\n".join([*lore, *(part for part in (frame.recalled, frame.pacing, frame.task, last) if part)])

@@ -1,0 +1,231 @@
+"""Dice inside a player's turn: where they are asked for, how they fall, and what people and the writer read of it.
+
+Knows no story. Plain prose stays prose: dice are what stands in brackets, and what a line begins or ends with after a
+word such as "roll" or "check", in English or Portuguese.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.events import Sorry
+
+if TYPE_CHECKING:
+    from bot.words import Words
+
+MOST_ROLLS = 10
+"""Of one turn."""
+EXPRESSION_CHARS = 200
+"""Longer expressions are refused before they are parsed."""
+MOST_DICE = 100
+"""Of one expression, with all that explode or are rolled again: each is shown, and told to the writer."""
+
+_SIGNS = str.maketrans({"−": "-", "×": "*"})
+
+# Nothing here gives back what it has taken (*+), so that no text is read more often than once or twice.
+_DIE = r"[0-9]*+d(?:[0-9]++|%)(?:(?:rr|ro|ra|mi|ma|[ekp])[hl<>]?[0-9]++)*+"
+_NUMBER = r"[0-9]++(?:\.[0-9]++)?+"
+_FLAT = rf"(?:[-+−]\s*+)?(?:{_DIE}|{_NUMBER})(?:\s*+(?://|[-+−×*/])\s*+(?:{_DIE}|{_NUMBER}))*+"
+"""What d20 reads, without parentheses: in a sentence those are the sentence's."""
+_ANY = rf"(?:\s*+(?:{_DIE}|{_NUMBER}|//|[<>=!]=|[-+−×*/%(),<>]|[kp][hl<>]?[0-9]++))++"
+_ROLL = r"/?(?:roll|rola|rolo|role|rolar)\b:?(?:\s+(?:an?|um))?+"
+_WORD = r"[^\W\d_][^\W_]*+(?:['’.-][^\W_]++)*+"
+_CHECK = (
+    rf"/?(?:check|teste)\b:?(?:\s+(?:for|de|da|do)\b)?\s+(?P<name>{_WORD}(?:\s+{_WORD}){{0,4}}?)"
+    rf"(?P<modifier>(?:\s*+[-+−]\s*+(?:{_DIE}|[0-9]++))*+)\s*+,?\s*+(?:dc|cd)\s*+:?\s*+(?P<dc>[0-9]{{1,3}})"
+)
+_ADVANTAGE = (
+    r"(?:\s*+,?\s*+(?:(?:with|at|com)\s++)?"
+    r"(?:(?P<higher>adv(?:antage)?|vant(?:agem)?)|(?P<lower>dis(?:adv(?:antage)?)?|desv(?:antagem)?))\b)?"
+)
+_END = r"(?![\w%]|\.[0-9])"
+
+_BRACKETS = re.compile(r"\[\[([^\[\]\n]*+)\]\]|\[([^\[\]\n]*+)\](?![(\[])|\(([^()\n]*+)\)")
+_IN_SQUARE = re.compile(rf"\s*+(?:{_CHECK}|(?:{_ROLL}\s+)?(?P<dice>{_ANY})){_ADVANTAGE}\s*+", re.IGNORECASE)
+_IN_ROUND = re.compile(rf"\s*+(?:{_CHECK}|{_ROLL}\s+(?P<dice>{_FLAT})){_ADVANTAGE}\s*+", re.IGNORECASE)
+_IN_LINE = re.compile(rf"(?<![\w/])(?:{_CHECK}|{_ROLL}\s+(?P<dice>{_FLAT})){_ADVANTAGE}{_END}", re.IGNORECASE)
+_ALONE = re.compile(rf"(?P<dice>{_FLAT}){_ADVANTAGE}{_END}", re.IGNORECASE)
+_MEANT = re.compile(r"[-+(\s]*+[0-9]*+d[0-9%]", re.IGNORECASE)
+_HAS_DIE = re.compile(r"d[0-9%]", re.IGNORECASE)
+_OPENING = re.compile(r"[\s>*_`~\"'“”«]*+(?:[-—–]\s+)?+(?:(?:I|eu)\s++)?+", re.IGNORECASE)
+_CLOSING = re.compile(r"[\s*_`~\"'“”»).!…;,]*+")
+_QUESTION = re.compile(r"[\s*_`~\"'”»)]*+\?")
+_GOES_ON = re.compile(
+    r"\s*+(?:[.,;:!…)—–-]|(?:to|for|as|while|before|when|and|then|against|with|if|because|so"
+    r"|para|pra|por|enquanto|antes|quando|e|então|contra|com|se|porque|ao)\b)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Dice that a turn asks for.
+
+    `expression` is in d20's notation, without blanks. `advantage` is 1 for the higher of two rolls, -1 for the lower.
+    A check has the name of what is tried in `check`, and the number to reach in `dc`.
+    """
+
+    expression: str
+    advantage: int = 0
+    check: str = ""
+    dc: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """Dice as they fell. `expression` is what was rolled, advantage included, and `shown` each die of it, as Markdown.
+
+    `natural` is 20 or 1 where the d20 that counts shows that, and else 0. By itself it decides nothing: a check
+    succeeds by its total.
+    """
+
+    expression: str
+    shown: str
+    total: int
+    natural: int = 0
+    check: str = ""
+    dc: int | None = None
+
+    @property
+    def margin(self) -> int | None:
+        """By how much a check's total is over its DC, or, negative, under it; None for what is no check."""
+        return None if self.dc is None else self.total - self.dc
+
+    @property
+    def success(self) -> bool | None:
+        """None for what is no check."""
+        return None if self.margin is None else self.margin >= 0
+
+
+def find(text: str) -> list[Wanted]:
+    """The dice that a turn asks for, in its order; whether they can be rolled is for `rolled` to say.
+
+    They are `[2d6+3]`, `[[2d6+3]]` and `(roll 2d6+3 adv)` anywhere; at the beginning or the end of a line
+    `roll 2d6+3` and `check Stealth +4 dc 15 adv`, with `rola`, `teste`, `cd` and `vantagem` in Portuguese; and a line
+    that is nothing else. What is asked ("roll 2d6?") is not rolled. Raises Sorry for more than MOST_ROLLS.
+    """
+    wanted: list[Wanted] = []
+    for line in text.splitlines():
+        wanted += (asked for _, asked in sorted(_in_line(line), key=lambda found: found[0]))
+        if len(wanted) > MOST_ROLLS:
+            raise _sorry("many", limit=MOST_ROLLS)
+    return wanted
+
+
+def _in_line(line: str) -> list[tuple[int, Wanted]]:
+    """Each with where it begins, those in brackets first."""
+    opening = _OPENING.match(line)
+    begin = opening.end() if opening else 0
+    alone = _ALONE.match(line, begin)
+    if alone and _HAS_DIE.search(alone["dice"]) and _CLOSING.fullmatch(line, alone.end()):
+        return [(begin, _wanted(alone))]
+    found: list[tuple[int, Wanted]] = []
+
+    def taken(brackets: re.Match[str]) -> str:
+        """What is left of them for the words of the line: not to be read once more, but in their place."""
+        asked = _bracketed(brackets)
+        if asked is None:
+            return brackets[0]
+        found.append((brackets.start(), asked))
+        return "\0" * len(brackets[0])
+
+    rest = _BRACKETS.sub(taken, line)
+    for said in _IN_LINE.finditer(rest):
+        if _QUESTION.match(rest, said.end()) or (said["dice"] and not _HAS_DIE.search(said["dice"])):
+            continue
+        begins = said.start() == begin and (said["dice"] or _GOES_ON.match(rest, said.end()))
+        if begins or _CLOSING.fullmatch(rest, said.end()):
+            found.append((said.start(), _wanted(said)))
+    return found
+
+
+def _bracketed(brackets: re.Match[str]) -> Wanted | None:
+    double, single, rounded = brackets.groups()
+    if rounded is not None:
+        said = _IN_ROUND.fullmatch(rounded)
+    else:
+        said = _IN_SQUARE.fullmatch(single if double is None else double)
+    if said and (not said["dice"] or _HAS_DIE.search(said["dice"])):
+        return _wanted(said)
+    # In [[ ]] nothing else can be meant: who slipped there is told so.
+    return Wanted(double.strip()) if double is not None and _MEANT.match(double) else None
+
+
+def _wanted(said: re.Match[str]) -> Wanted:
+    parts = said.groupdict()
+    advantage = 1 if parts["higher"] else -1 if parts["lower"] else 0
+    if parts["dice"]:
+        return Wanted(_plain(parts["dice"]), advantage)
+    name = " ".join(parts["name"].split())
+    return Wanted("1d20" + _plain(parts["modifier"]), advantage, name, int(parts["dc"]))
+
+
+def _plain(dice: str) -> str:
+    return "".join(dice.translate(_SIGNS).lower().split()).rstrip(",")
+
+
+def rolled(wanted: Wanted) -> Roll:
+    """The dice thrown: never the same again, so a run does this in a step.
+
+    Advantage is d20's own on 1d20; anything else is rolled twice as a whole. A division rounds down. Raises Sorry.
+    """
+    expression = wanted.expression
+    if len(expression) > EXPRESSION_CHARS:
+        raise _sorry("long", length=len(expression), limit=EXPRESSION_CHARS)
+    import d20
+
+    roller = d20.Roller(d20.RollContext(MOST_DICE))
+    try:
+        if "." in expression:  # the grammar has decimals
+            raise d20.RollValueError("not a whole number")
+        whole = re.sub("//?", "//", expression)
+        tree = roller.parse(whole)
+        first = d20.utils.leftmost(tree)
+        twice = wanted.advantage and not (isinstance(first, d20.ast.Dice) and str(first) == "1d20")
+        if twice:
+            tree = roller.parse(f"({whole}, {whole})k{'h' if wanted.advantage > 0 else 'l'}1")
+        result = roller.roll(tree, advantage=0 if twice else wanted.advantage)
+        shown, total = str(result.result), int(result.total)
+    except d20.TooManyRolls as error:
+        raise _sorry("crowd", expression=_short(expression), limit=MOST_DICE) from error
+    except (d20.RollError, ArithmeticError, RecursionError, ValueError) as error:
+        raise _sorry("bad", expression=_short(expression)) from error
+    natural = 0 if twice else {d20.CritType.CRIT: 20, d20.CritType.FAIL: 1}.get(result.crit, 0)
+    return Roll(str(result.ast), shown, total, natural, wanted.check, wanted.dc)
+
+
+def as_text(rolls: Sequence[Roll], say: Words) -> str:
+    """What people see: a line of Markdown for each roll."""
+    return "\n".join(_line(roll, say) for roll in rolls)
+
+
+def _line(roll: Roll, say: Words) -> str:
+    outcome = "rolled" if roll.success is None else "success" if roll.success else "failure"
+    line = say(f"story.dice_{outcome}", dice=roll.shown, check=roll.check, dc=roll.dc, margin=roll.margin)
+    return f"{line}, {say(f'story.dice_natural_{roll.natural}')}" if roll.natural else line
+
+
+def for_writer(rolls: Sequence[Roll]) -> str:
+    """What the writer is told: a line of plain data for each roll, in the language of the prompts."""
+    return "\n".join(", ".join(_facts(roll)) for roll in rolls)
+
+
+def _facts(roll: Roll) -> Iterator[str]:
+    yield f"{f'check {roll.check}' if roll.check else 'roll'}: {roll.expression}"
+    yield f"total {roll.total}"
+    if roll.margin is not None:
+        yield f"DC {roll.dc}"
+        yield f"{'success' if roll.success else 'failure'} by {abs(roll.margin)}"
+    if roll.natural:
+        yield f"natural {roll.natural}"
+
+
+def _short(expression: str) -> str:
+    return expression if len(expression) <= 40 else expression[:39] + "…"
+
+
+def _sorry(what: str, **values: object) -> Sorry:
+    return Sorry(f"story.dice_{what}", **values)

@@ -1,0 +1,184 @@
+"""Writes a whole story as the JSON of docs/story-format.md: every branch, version and undone turn, and nobody's id.
+
+Nodes, branches and people are numbered within the file, so that a story that was imported is exported as the same
+bytes. Knows no database and no file.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from storage.stories import BranchRow, NodeRow, StoryRow
+
+FORMAT: Final = "sutradhar-story"
+VERSION: Final = 1
+
+FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "act": {
+        "mode": "mode",
+        "text": "text",
+        "name": "text?",
+        "character": "text?",
+        "rolls": "texts?",
+        "dice": "texts?",
+    },
+    "scene": {"text": "text", "at": "place?", "model": "text?", "stopped": "flag?", "edited": "flag?"},
+    "choices": {"scene": "scene", "choices": "texts"},
+    "flip": {"scene": "scene?", "act": "act?"},
+    "head": {},
+    "set": {
+        "title": "text?",
+        "premise": "text?",
+        "genre": "text?",
+        "tone": "text?",
+        "view": "text?",
+        "length": "text?",
+        "mode": "text?",
+        "note": "text?",
+        "gm": "person?",
+        "passed": "passed?",
+    },
+    "cast": {"name": "text", "sheet": "sheet"},
+    "lore": {"id": "key", "entry": "entry"},
+    "memory": {"id": "key", "text": "text or null"},
+    "idea": {"id": "key", "text": "text or null"},
+    "preset": {"pair": "pair", "preset": "text", "lines": "texts"},
+    "intent": {"name": "text", "text": "text"},
+}
+"""What a file holds of each kind of node's body (`bot.works.story.log.Kind`), and what of: "?" for what may be missing.
+
+Nothing else leaves the house. The run of an edited scene is left out: it says which message of a platform shows it.
+"""
+
+WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
+    "passed": {"author": "person", "after": "turn"},
+    "entry": {
+        "keys": "texts",
+        "content": "text",
+        "secondary_keys": "texts?",
+        "logic": "logic?",
+        "name": "text?",
+        "constant": "flag?",
+        "enabled": "flag?",
+        "case_sensitive": "flag?",
+        "whole_words": "flag?",
+        "depth": "whole number or null?",
+        "order": "whole number?",
+        "position": "position?",
+        "probability": "whole number?",
+        "group": "text?",
+    },
+}
+"""The same for fields that have fields (`bot.works.story.lorebook.LoreEntry` of those of a lorebook)."""
+
+
+def exported(story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow]) -> str:
+    """The file's text. `branches` are in the order in which they were made, `nodes` in that of their numbers."""
+    return _Writer(story, branches, nodes).text()
+
+
+class _Writer:
+    def __init__(self, story: StoryRow, branches: Sequence[BranchRow], nodes: Sequence[NodeRow]) -> None:
+        self._story = story
+        self._branches = _parents_first(branches)
+        self._nodes = nodes
+        self._branch_numbers = {row.id: n for n, row in enumerate(self._branches, 1)}
+        self._node_numbers = {row.id: n for n, row in enumerate(nodes, 1)}
+        self._seqs = [row.seq for row in nodes]
+        self._people: dict[str, int] = {}
+        self._keys: dict[str, str] = {}
+
+    def text(self) -> str:
+        head = {
+            "format": FORMAT,
+            "version": VERSION,
+            "title": self._story.title,
+            **self._made(self._story.author_id, self._story.created_at),
+        }
+        lines = [f"{_json(name)}: {_json(value)}" for name, value in head.items()]
+        lines += [f'"branches": {_listed(map(self._branch, self._branches))}']
+        lines += [f'"nodes": {_listed(map(self._node, self._nodes))}']
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def _made(self, author: str, at: datetime) -> dict[str, Any]:
+        return {**({"author": self._person(author)} if author else {}), "time": at.isoformat()}
+
+    def _branch(self, row: BranchRow) -> dict[str, Any]:
+        made: dict[str, Any] = {"id": self._branch_numbers[row.id]}
+        if row.parent:
+            made |= {
+                "name": row.name,
+                "parent": self._branch_numbers[row.parent],
+                "turn": self._node_numbers.get(row.turn, 0),
+                "cut": self._place(row.cut),
+                "until": self._place(row.until),
+            }
+        return made | self._made(row.author_id, row.created_at)
+
+    def _node(self, row: NodeRow) -> dict[str, Any]:
+        made: dict[str, Any] = {
+            "id": self._node_numbers[row.id],
+            "branch": self._branch_numbers[row.branch_id],
+            "kind": row.kind,
+        }
+        if row.turn != row.id and (turn := self._node_numbers.get(row.turn, 0)):
+            made["turn"] = turn
+        body = self._fields(FIELDS[row.kind], json.loads(row.body)) if row.body else None
+        return made | self._made(row.author_id, row.created_at) | {"body": body}
+
+    def _fields(self, fields: Mapping[str, str], body: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: self._value(fields[name].removesuffix("?"), value)
+            for name, value in body.items()
+            if name in fields
+        }
+
+    def _value(self, holds: str, value: Any) -> Any:
+        match holds:
+            case "scene" | "act" | "turn":
+                return self._node_numbers.get(value, 0)
+            case "place":
+                return self._place(value)
+            case "person":
+                return self._person(value)
+            case "key":
+                return self._keys.setdefault(value, str(len(self._keys) + 1))
+            case "passed" | "entry":
+                return self._fields(WITHIN[holds], value) if value is not None else None
+            case _:
+                return value
+
+    def _place(self, seq: int) -> int:
+        """How many of the story's nodes come up to this one: another story may have the number itself."""
+        return bisect_right(self._seqs, seq)
+
+    def _person(self, author: str) -> int:
+        return self._people.setdefault(author, len(self._people) + 1) if author else 0
+
+
+def _parents_first(rows: Sequence[BranchRow]) -> list[BranchRow]:
+    """A clock may have stood still, or been set back, between a branch and those that left it."""
+    by_id = {row.id: row for row in rows}
+
+    def depth(row: BranchRow) -> int:
+        steps, at = 0, row
+        while at.parent:
+            steps, at = steps + 1, by_id[at.parent]
+        return steps
+
+    return sorted(rows, key=depth)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _listed(rows: Iterable[Mapping[str, Any]]) -> str:
+    """One a line: for whoever reads it, or compares two exports."""
+    return "[\n" + ",\n".join(map(_json, rows)) + "\n]"

@@ -1,0 +1,325 @@
+"""A story as it stands, folded from the log of what happened in it; and the nodes that the log is made of.
+
+Nothing in a log is overwritten: undo, another version, an edit append nodes that move pointers, and the same nodes
+always give the same story. Knows no database: a node is whatever has its fields (`storage.stories.NodeRow`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+Mode: TypeAlias = Literal["open", "act", "say", "continue"]
+"""What a player does in a turn; a story opens with the turn "open"."""
+
+Kind: TypeAlias = Literal[
+    "act", "scene", "choices", "flip", "head", "set", "cast", "lore", "memory", "idea", "preset", "intent"
+]
+"""What a node is, and what its body holds:
+
+act       a turn begins, or is worded anew (its `turn` is then another's): {mode, text, name, character?, rolls?}
+scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?}
+choices   what is offered under a scene: {scene, choices}
+flip      the version of the turn that counts: {scene} or {act}
+head      undo and redo: the story now ends with the node's `turn`, "" for before the first
+set       settings by name: {title?, premise?, genre?, tone?, view?, length?, mode?, note?, …}
+cast      a character's sheet by name, or None: {name, sheet}
+lore      an entry of the lorebook by id, or None: {id, entry}
+memory    a pinned memory by id, or None: {id, text}
+idea      an idea by id, or None: {id, text}
+preset    how two characters deal with each other, "" for nothing said: {pair, preset, lines}
+intent    what somebody wants to do, until the game master's next turn: {text, name}
+"""
+
+SHARED_UP_TO_CUT: Final = frozenset(("set", "cast", "lore", "memory", "idea", "preset", "intent"))
+"""Of a branch's past, these count up to the turn where it leaves its parent: what was set later is not its own."""
+
+
+class Node(Protocol):
+    """One row of the log. `body` is JSON, or "" once its words were withdrawn."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def branch_id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def turn(self) -> str: ...
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def author_id(self) -> str: ...
+    @property
+    def body(self) -> str: ...
+
+
+class Branch(Protocol):
+    """See `storage.stories.BranchRow`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def parent(self) -> str: ...
+    @property
+    def turn(self) -> str: ...
+    @property
+    def cut(self) -> int: ...
+    @property
+    def until(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a player did, in one wording. `rolls` are its dice, a line of data each; `character` is who was played."""
+
+    id: str
+    author: str
+    name: str
+    mode: Mode
+    text: str
+    character: str = ""
+    rolls: tuple[str, ...] = ()
+    withdrawn: bool = False
+
+
+@dataclass(slots=True)
+class Scene:
+    """One version. `at` is the node up to which the story was told to its writer, None of one that a person wrote.
+
+    `run` is the run whose message shows it.
+    """
+
+    id: str
+    text: str
+    run: str
+    at: int | None = None
+    stopped: bool = False
+    edited: bool = False
+    withdrawn: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Turn:
+    """A player's action and the scene that followed, each in versions of which one counts."""
+
+    id: str
+    first: int
+    """The number of the node that began it."""
+    acts: list[Act] = field(default_factory=list)
+    scenes: list[Scene] = field(default_factory=list)
+    intents: tuple[tuple[str, str], ...] = ()
+    """What others wanted to do, each with a name, which the game master's turn takes up."""
+    act_shown: str = ""
+    scene_shown: str = ""
+
+    @property
+    def act(self) -> Act:
+        return next(act for act in self.acts if act.id == self.act_shown)
+
+    @property
+    def versions(self) -> list[Scene]:
+        """Those that can be flipped to."""
+        return [scene for scene in self.scenes if not scene.withdrawn]
+
+    @property
+    def scene(self) -> Scene | None:
+        """The version that counts; the last other one where its writer took it back."""
+        last = None
+        for scene in self.scenes:
+            if not scene.withdrawn:
+                last = scene
+                if scene.id == self.scene_shown:
+                    break
+        return last
+
+
+@dataclass(slots=True)
+class Story:
+    """What has been played on a branch, and how it stands.
+
+    `path` holds every turn of the branch's line in order; the first `length` of them count, those behind were undone.
+    """
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    cast: dict[str, dict[str, Any]] = field(default_factory=dict)
+    lore: dict[str, dict[str, Any]] = field(default_factory=dict)
+    memories: dict[str, str] = field(default_factory=dict)
+    ideas: dict[str, str] = field(default_factory=dict)
+    presets: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    intents: list[tuple[str, str]] = field(default_factory=list)
+    turns: dict[str, Turn] = field(default_factory=dict)
+    path: list[str] = field(default_factory=list)
+    length: int = 0
+    seq: int = 0
+
+    @property
+    def told(self) -> list[Turn]:
+        """The turns that count, in order."""
+        return [self.turns[id] for id in self.path[: self.length]]
+
+    @property
+    def head(self) -> Turn | None:
+        """The last one that counts."""
+        return self.turns[self.path[self.length - 1]] if self.length else None
+
+    @property
+    def next(self) -> Turn | None:
+        """The one that a redo would bring back."""
+        return self.turns[self.path[self.length]] if self.length < len(self.path) else None
+
+    def before(self, turn: str) -> str:
+        """The turn before this one of the path, "" before the first. Raises ValueError for one that is not on it."""
+        at = self.path.index(turn)
+        return self.path[at - 1] if at else ""
+
+    def end_with(self, turn: str) -> None:
+        """Let the story end with this turn, "" for before the first; nothing where it is not on the path."""
+        if turn == "" or turn in self.path:
+            self.length = self.path.index(turn) + 1 if turn else 0
+
+    def leave(self, turn: str) -> None:
+        """A branch begins behind this turn: what was undone stays behind."""
+        self.end_with(turn)
+        del self.path[self.length :]
+
+    def add(self, node: Node) -> None:
+        """Take the next node in. What a later release wrote is passed over."""
+        self.seq = max(self.seq, node.seq)
+        match node.kind:
+            case "act":
+                self._act(node)
+            case "scene":
+                self._scene(node)
+            case "head":
+                self.end_with(node.turn)
+            case _:
+                if node.body:  # else a person took the words back, and with them what they did
+                    self._more(node.kind, node.turn, json.loads(node.body))
+
+    def _act(self, node: Node) -> None:
+        body: dict[str, Any] = json.loads(node.body) if node.body else {"mode": "act"}
+        act = Act(
+            node.id,
+            node.author_id,
+            str(body.get("name", "")),
+            body["mode"],
+            str(body.get("text", "")),
+            str(body.get("character", "")),
+            tuple(body.get("rolls", ())),
+            withdrawn=not node.body,
+        )
+        if (turn := self.turns.get(node.turn)) is None:
+            turn = self.turns[node.turn] = Turn(node.turn, node.seq, intents=tuple(self.intents))
+            del self.path[self.length :]
+            self.path.append(node.turn)
+            self.length += 1
+            self.intents.clear()
+        turn.acts.append(act)
+        if not act.withdrawn or not turn.act_shown:
+            turn.act_shown = act.id
+
+    def _scene(self, node: Node) -> None:
+        if (turn := self.turns.get(node.turn)) is None:
+            return
+        body = json.loads(node.body) if node.body else {}
+        turn.scenes.append(
+            Scene(
+                node.id,
+                str(body.get("text", "")),
+                str(body.get("run", node.run_id)),
+                body.get("at"),
+                bool(body.get("stopped")),
+                bool(body.get("edited")),
+                withdrawn=not node.body,
+            )
+        )
+        if node.body:
+            turn.scene_shown = node.id
+
+    def _more(self, kind: str, of: str, body: Mapping[str, Any]) -> None:
+        turn = self.turns.get(of)
+        match kind:
+            case "choices" if turn is not None:
+                for scene in turn.scenes:
+                    if scene.id == body["scene"]:
+                        scene.choices = tuple(body["choices"])
+            case "flip" if turn is not None:
+                turn.scene_shown = body.get("scene", turn.scene_shown)
+                act = body.get("act", turn.act_shown)
+                turn.act_shown = act if any(one.id == act for one in turn.acts) else turn.act_shown
+            case "set":
+                self.settings.update(body)
+            case "cast":
+                _put(self.cast, body["name"], body["sheet"])
+            case "lore":
+                _put(self.lore, body["id"], body["entry"])
+            case "memory":
+                _put(self.memories, body["id"], body["text"])
+            case "idea":
+                _put(self.ideas, body["id"], body["text"])
+            case "preset":
+                first, second = sorted(body["pair"])
+                _put(self.presets, (first, second), body if body["preset"] else None)
+            case "intent":
+                self.intents.append((body["name"], body["text"]))
+
+
+def _put(kept: dict[Any, Any], name: Any, value: Any) -> None:
+    if value is None:
+        kept.pop(name, None)
+    else:
+        kept[name] = value
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """As much of a branch's log as another one shares; the next part leaves it behind `turn`.
+
+    `until` bounds its nodes, `cut` those of SHARED_UP_TO_CUT; None where all of them count. `turn` is None of the last.
+    """
+
+    branch: str
+    until: int | None = None
+    cut: int | None = None
+    turn: str | None = None
+
+
+def lineage(branches: Mapping[str, Branch], leaf: str, at: int | None = None) -> list[Part]:
+    """The parts that a branch is told from, the oldest first; as it stood at the node `at`, if that is given."""
+    parts: list[Part] = []
+    until, cut, turn = at, at, None
+    branch: Branch | None = branches[leaf]
+    while branch is not None:
+        parts.append(Part(branch.id, until, cut, turn))
+        until = branch.until if until is None else min(until, branch.until)
+        cut = branch.cut if cut is None else min(cut, branch.cut)
+        turn = branch.turn
+        branch = branches.get(branch.parent) if branch.parent else None
+    return parts[::-1]
+
+
+def folded(parts: Sequence[Part], nodes: Iterable[Node]) -> Story:
+    """The story of these parts; `nodes` are all of theirs, in the order of their numbers."""
+    story, by_branch = Story(), dict[str, list[Node]]()
+    for node in nodes:
+        by_branch.setdefault(node.branch_id, []).append(node)
+    for part in parts:
+        for node in by_branch.get(part.branch, ()):
+            late = part.cut is not None and node.seq > part.cut and node.kind in SHARED_UP_TO_CUT
+            if not late and (part.until is None or node.seq <= part.until):
+                story.add(node)
+        if part.turn is not None:
+            story.leave(part.turn)
+    return story
+
+
+def cut_at(story: Story, turn: str) -> int:
+    """Up to which node settings count for a branch that leaves the story behind `turn`: until the next turn began."""
+    after = story.path.index(turn) + 1 if turn else 0
+    return story.turns[story.path[after]].first - 1 if after < len(story.path) else story.seq

@@ -1,0 +1,151 @@
+"""Stories as their threads play them: found by their place, folded from their logs, and kept folded.
+
+Knows no platform and no model. This process is the only one that appends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from bot.events import Place
+from bot.works.story.log import Kind, Part, Story, cut_at, folded, lineage
+from storage.stories import BranchRow, Node, Spot, Stories, StoryRow
+
+KEPT = 64
+"""Branches that stay folded: a story of a thousand scenes takes about 3 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a thread plays: the story as it stands on that branch."""
+
+    row: StoryRow
+    branch: str
+    story: Story
+
+
+@dataclass(slots=True)
+class _Folded:
+    parts: list[Part]
+    withdrawn: int
+    story: Story
+
+
+class Logs:
+    def __init__(self, stories: Stories) -> None:
+        self.stories = stories
+        self._folded: OrderedDict[tuple[str, str], _Folded] = OrderedDict()
+        self._turn = asyncio.Lock()
+
+    async def here(self, place: Place, run: str = "") -> Played | None:
+        """What is played in this place; as it stood before this run appended to it, which a crash has it do again.
+
+        Raises StorageFault.
+        """
+        if (found := await self.stories.played(spot(place))) is None:
+            return None
+        row, branch = found
+        own = await self.stories.of_run(place.space, run) if run else []
+        at = own[0].seq - 1 if own else None
+        return Played(row, branch, await self.story(place.space, row.id, branch, at))
+
+    async def story(self, space: str, story: str, branch: str, at: int | None = None) -> Story:
+        """A branch as it stands now, or as it stood at the node `at`. What comes of it is not to be changed."""
+        async with self._turn:
+            known = await self._current(space, story, branch)
+        return (
+            known.story if at is None or known.story.seq == at else await self._anew(space, story, branch, at)
+        )
+
+    async def _current(self, space: str, story: str, branch: str) -> _Folded:
+        known = self._folded.pop((space, branch), None)
+        after = known.story.seq if known is not None else None
+        withdrawn, added = await self.stories.news(space, story, branch, after)
+        if known is None or known.withdrawn != withdrawn:
+            parts = await self._parts(space, story, branch)
+            known = _Folded(parts, withdrawn, await self._fold(space, story, parts))
+        else:  # of its past nothing changes any more
+            for node in added:
+                known.story.add(node)
+        self._folded[space, branch] = known
+        if len(self._folded) > KEPT:
+            self._folded.popitem(last=False)
+        return known
+
+    async def _anew(self, space: str, story: str, branch: str, at: int) -> Story:
+        return await self._fold(space, story, await self._parts(space, story, branch, at))
+
+    async def _parts(self, space: str, story: str, branch: str, at: int | None = None) -> list[Part]:
+        branches = {row.id: row for row in await self.stories.branches(space, story)}
+        return lineage(branches, branch, at)
+
+    async def _fold(self, space: str, story: str, parts: list[Part]) -> Story:
+        nodes = await self.stories.nodes(space, story, [(part.branch, part.until) for part in parts])
+        return await asyncio.to_thread(folded, parts, nodes) if len(nodes) > 200 else folded(parts, nodes)
+
+    async def append(self, played: Played, *nodes: Node) -> int:
+        """Append to the branch that is played: the number of the last node. Raises KeyError for a deleted story."""
+        return await self.stories.append(played.row.space, played.row.id, played.branch, nodes)
+
+    async def fork(self, played: Played, id: str, name: str, turn: str, author: str) -> BranchRow:
+        """A branch that leaves this one behind `turn`, "" for before the first; again the same does nothing.
+
+        Raises ValueError where the turn is not of this branch.
+        """
+        story, row = played.story, played.row
+        if turn:
+            story.path.index(turn)
+        branch = BranchRow(
+            id,
+            row.space,
+            row.id,
+            name,
+            played.branch,
+            turn,
+            cut_at(story, turn),
+            story.seq,
+            author,
+            datetime.now(UTC),
+        )
+        await self.stories.fork(branch)
+        return branch
+
+
+async def reword(logs: Logs, space: str, run: str, text: str) -> None:
+    """A person has put the turn of this run in other words: another wording of it, if no scene has gone on from it."""
+    own = await logs.stories.of_run(space, run)
+    act = next((node for node in own if node.kind == "act" and node.id == node.turn and node.body), None)
+    if act is None:
+        return
+    story = await logs.story(space, act.story_id, act.branch_id)
+    body = json.loads(act.body)
+    if story.head is None or story.head.id != act.turn or body["mode"] not in ("act", "say"):
+        return
+    anew = {"mode": body["mode"], "text": text, "name": body.get("name", "")}
+    if "character" in body:
+        anew["character"] = body["character"]
+    kept = node(run, f"act-{len(story.head.acts)}", "act", anew, turn=act.turn, author=act.author_id)
+    await logs.stories.append(space, act.story_id, act.branch_id, [kept])
+
+
+def spot(place: Place) -> Spot:
+    return Spot(place.space, place.platform, place.channel, place.thread)
+
+
+def node(
+    run: str, key: str, kind: Kind, body: Mapping[str, Any], *, turn: str = "", author: str = ""
+) -> Node:
+    """A node of a run; its id is made from the run's and `key`, so that a repeated run appends it once.
+
+    A turn's first act is the turn itself. `author` is whose words the body holds, "" for a model's.
+    """
+    id = f"{run}/{key}"
+    return Node(
+        id, kind, turn or (id if kind == "act" else ""), run, author, json.dumps(body, ensure_ascii=False)
+    )

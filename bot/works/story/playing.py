@@ -1,0 +1,636 @@
+"""A turn of a story: taken, told to the writer, its scene shown as it comes and kept, and the ways to go on from it.
+
+Knows no platform. What a run decides, it decides in its first step (`Taken`); the prompt is made from the log as it
+stood then, so that a replay, and another version of the scene, read the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from bot import fence
+from bot.events import (
+    Attachment,
+    Changed,
+    Choice,
+    Choices,
+    Completion,
+    Event,
+    Notice,
+    Request,
+    Run,
+    Sorry,
+    Stage,
+    Text,
+)
+from bot.holding import held, titled
+from bot.llm.base import room
+from bot.prompts import PromptText
+from bot.words import Words, words
+from bot.works.story import context, dice
+from bot.works.story.context import Frame
+from bot.works.story.log import Mode, Story, Turn
+from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.lorebook import LoreEntry, triggered
+
+if TYPE_CHECKING:
+    from bot.config import StoryConfig
+    from bot.llm.base import Prompt
+    from bot.llm.registry import Models
+    from bot.prompts import Prompts
+    from storage.records import Records
+
+SCENE = "scene"
+"""The stage of a turn's scene."""
+PROMPTS = ("story", "story_opening", "story_scene", "story_choices", "story_question", "story_ideas")
+LABEL_CHARS = 75
+"""Of a choice on its button (Discord's and Slack's limit is 80 and 75); the line that it stands for is whole."""
+CHOICE_CHARS = 300
+ANSWER_WORDS = 200
+"""Of the game master's answer to a question, and of a list of ideas."""
+IDEAS = 5
+
+_BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The scene that was the last one: its run's message loses its buttons. `taken` is the choice that was pressed."""
+
+    run: str
+    title: str
+    text: str
+    choices: list[str] = field(default_factory=list)
+    taken: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a turn's run decided at first. `at` is the node up to which the writer is told, `n` the scene's number.
+
+    `stale` is the turn of a scene that is not the last one any more, on whose button somebody pressed: nothing is
+    written then. `rolls` are the dice as people read them. `tokens` are those that the story may take in the prompt.
+    """
+
+    story: str = ""
+    branch: str = ""
+    turn: str = ""
+    at: int = 0
+    n: int = 0
+    opening: bool = False
+    writer: str | None = None
+    demo: bool = False
+    prompts: dict[str, PromptText] = field(default_factory=dict)
+    roles: dict[str, list[str]] = field(default_factory=dict)
+    tokens: int = 0
+    answer: int = 0
+    words: int = 0
+    recent: int = 5
+    batch: int = 5
+    lore_depth: int = 4
+    lore_tokens: int = 0
+    choices: int = 0
+    seconds: float = 20.0
+    votes: bool = False
+    rolls: list[str] = field(default_factory=list)
+    before: Before | None = None
+    stale: str = ""
+    intent: bool = False
+
+
+class Playing:
+    """The verbs that have the writer write."""
+
+    def __init__(
+        self,
+        logs: Logs,
+        models: Models,
+        prompts: Prompts,
+        records: Records,
+        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
+        settings: StoryConfig,
+    ) -> None:
+        """`roles`: whose models a place has chosen itself."""
+        self._logs = logs
+        self._models = models
+        self._prompts = prompts
+        self._sessions = records.sessions
+        self._votes = records.votes
+        self._roles = roles
+        self._settings = settings
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        take = {
+            "start": self._start,
+            "retry": self._retry,
+            "act": self._act,
+            "say": self._act,
+            "continue": self._act,
+        }[request.verb]
+        taken = await run.step("turn", lambda: take(request), Taken)
+        if taken.stale:
+            yield Stage(SCENE, "")
+            yield Text(say("story.stale"))
+            way = Choice(say("story.fork_here"), f"/story fork --scene {taken.n}")
+            yield Choices(say("story.fork_instead"), (way,))
+            return
+        if taken.intent:
+            yield Stage(SCENE, "")
+            yield Text(say("story.intent"))
+            return
+        async with aclosing(self._scene(run, taken, say)) as events:
+            async for event in events:
+                yield event
+
+    async def _start(self, request: Request) -> Taken:
+        """Raises Sorry."""
+        limits, space = self._settings, request.place.space
+        premise = request.text.strip()
+        if not any(map(str.isalnum, premise)):
+            raise Sorry("story.no_premise")
+        if len(premise) > limits.premise_chars:
+            raise Sorry("story.long_premise", length=len(premise), limit=limits.premise_chars)
+        options = {name: str(value) for name, value in request.options.items() if isinstance(value, str)}
+        title = titled(options.get("title") or premise)
+        await held(self._sessions, request, title)
+        await self._logs.stories.create(spot(request.place), request.id, title, request.author.id)
+        row = await self._logs.stories.story(space, request.id)
+        assert row is not None, "it was made just now"
+        given = {
+            name: options[name] for name in ("genre", "tone", "view", "length", "mode") if options.get(name)
+        }
+        author = request.author.id
+        settings = {"title": title, "premise": premise, "gm": author, **given}
+        nodes = [node(request.id, "set", "set", settings, author=author)]
+        for n, (name, sheet) in enumerate(people(options.get("cast", ""))):
+            nodes.append(node(request.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author))
+        opening = node(request.id, "act", "act", {"mode": "open", "text": "", "name": request.author.name})
+        played = Played(row, request.id, Story())
+        at = await self._logs.append(played, *nodes, opening)
+        story = await self._logs.story(space, row.id, row.id, at)
+        return await self._taken(request, Played(row, row.id, story), opening.id, at)
+
+    async def _act(self, request: Request) -> Taken:
+        """Raises Sorry."""
+        played = await self.here(request)
+        story, text, limit = played.story, request.text.strip(), self._settings.turn_chars
+        if request.verb != "continue" and not text:
+            raise Sorry("story.no_turn")
+        if len(text) > limit:
+            raise Sorry("story.long_turn", length=len(text), limit=limit)
+        head = story.head
+        if request.answers and (head is None or shown_by(head) != request.answers):
+            pressed = next((turn for turn in story.told if shown_by(turn) == request.answers), None)
+            if pressed is not None:
+                return Taken(stale=pressed.id, n=story.path.index(pressed.id) + 1)
+            if (
+                request.verb != "continue"
+            ):  # in a terminal that line is typed, and no press of what was taken back
+                raise Sorry("story.gone")
+        if request.verb == "continue" and mode_of(story, self._settings) == "vote":
+            return await self._tally(request, played)
+        mode: Mode = "continue" if request.verb == "continue" else "say" if request.verb == "say" else "act"
+        self._may(request, story)
+        body: dict[str, Any] = {"mode": mode, "text": text, "name": request.author.name}
+        rolls = [dice.rolled(wanted) for wanted in dice.find(text)]
+        if rolls:
+            body["rolls"] = dice.for_writer(rolls).splitlines()
+            body["dice"] = dice.as_text(rolls, words(request.locale)).splitlines()
+        if character := plays(story, request.author.name):
+            body["character"] = character
+        author = request.author.id
+        if mode_of(story, self._settings) == "gm" and story.settings.get("gm") not in (author, None):
+            intent = {"name": character or request.author.name, "text": text}
+            await self._logs.append(played, node(request.id, "intent", "intent", intent, author=author))
+            return Taken(intent=True)
+        return await self._played(request, played, body)
+
+    async def _played(self, request: Request, played: Played, body: dict[str, Any]) -> Taken:
+        """The turn is taken: from now on the story goes on from it."""
+        story, head, text = played.story, played.story.head, body["text"]
+        act = node(request.id, "act", "act", body, author=request.author.id)
+        at = await self._logs.append(played, act)
+        told = await self._logs.story(played.row.space, played.row.id, played.branch, at)
+        before = None
+        if head is not None and (scene := head.scene) is not None and scene.choices:
+            chosen = [n for n, choice in enumerate(scene.choices) if choice == text]
+            number = story.path.index(head.id) + 1
+            title = words(request.locale)("story.scene", n=number)
+            before = Before(
+                shown_by(head), title, scene.text, list(scene.choices), chosen[0] if chosen else None
+            )
+        taken = await self._taken(request, replace(played, story=told), act.id, at)
+        return replace(taken, before=before, rolls=list(body.get("dice", ())))
+
+    async def _tally(self, request: Request, played: Played) -> Taken:
+        """The choice that most people want, as the table's turn; of several the first. Raises Sorry."""
+        head = played.story.head
+        choices = head.scene.choices if head is not None and head.scene is not None else ()
+        if head is None or not choices:
+            raise Sorry("story.no_votes")
+        # The scene's choices are the first group that its run has offered.
+        counts = await self._votes.counts(request.place.space, shown_by(head), 0)
+        counted = [counts.get(n, 0) for n in range(len(choices))]
+        if not any(counted):
+            raise Sorry("story.no_votes")
+        winner = counted.index(max(counted))
+        say = words(request.locale)
+        voted = say("story.voted", n=counted[winner], of=sum(counted), choice=choices[winner])
+        taken = await self._played(
+            request, played, {"mode": "act", "text": choices[winner], "name": say("story.table")}
+        )
+        return replace(taken, rolls=[voted, *taken.rolls])
+
+    async def _retry(self, request: Request) -> Taken:
+        """Raises Sorry. From the same words as the version that stands there, unless the turn was worded anew since."""
+        played = await self.here(request)
+        head = played.story.head
+        if head is None:
+            raise Sorry("story.nothing_yet")
+        at = head.scene.at if head.scene is not None else None
+        if at is not None:
+            then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
+            same = head.id in then.turns and then.turns[head.id].act_shown == head.act_shown
+            at = at if same and head.act == then.turns[head.id].act else None
+        taken = await self._taken(request, played, head.id, at or played.story.seq)
+        scene = head.scene
+        if scene is None or shown_by(head) == request.id:
+            return taken
+        title = words(request.locale)("story.scene", n=taken.n)
+        return replace(taken, before=Before(shown_by(head), title, scene.text, list(scene.choices)))
+
+    async def here(self, request: Request) -> Played:
+        """What is played where the request comes from. Raises Sorry where nothing is."""
+        played = await self._logs.here(request.place, request.id)
+        if played is None:
+            raise Sorry("story.none_here")
+        return played
+
+    def _may(self, request: Request, story: Story) -> None:
+        """Raises Sorry where it is somebody else's turn."""
+        if mode_of(story, self._settings) == "round-robin" and (waited := whose(story)) is not None:
+            author, name = waited
+            if author != request.author.id:
+                raise Sorry("story.not_your_turn", name=name)
+
+    async def _taken(self, request: Request, played: Played | None, turn: str, at: int) -> Taken:
+        """`played` is None for a task that is about no story; `turn` is then ""."""
+        story, limits = played.story if played is not None else Story(), self._settings
+        roles = await self._roles(request)
+        models = self._models.given(roles)
+        writer = models.describe("writer")
+        can = models.capabilities("writer") if writer is not None else None
+        demo = can is not None and can.demo
+        window = (await models.window("writer") if writer is not None else None) or limits.window
+        length = str(story.settings.get("length") or limits.length)
+        wanted = {"short": limits.short, "medium": limits.medium, "long": limits.long}.get(
+            length, limits.medium
+        )
+        answer = min(room(wanted, None), window // 3)
+        number = story.path.index(turn) + 1 if turn else 0
+        wordings = await self._prompts.all(request.place.space)
+        return Taken(
+            story=played.row.id if played is not None else "",
+            branch=played.branch if played is not None else "",
+            turn=turn,
+            at=at,
+            n=number,
+            opening=number == 1,
+            writer=writer,
+            demo=demo,
+            prompts={one.text.name: one.text for one in wordings if one.text.name in PROMPTS},
+            roles=roles,
+            tokens=int(window * (limits.share - (limits.lore_share if story.lore else 0))) - answer,
+            answer=answer,
+            words=wanted,
+            recent=limits.recent,
+            batch=limits.batch,
+            lore_depth=limits.lore_depth,
+            lore_tokens=int(window * limits.lore_share),
+            choices=limits.choices,
+            seconds=limits.choices_seconds,
+            votes=mode_of(story, limits) == "vote",
+        )
+
+    async def _scene(self, run: Run, taken: Taken, say: Words) -> AsyncGenerator[Event, None]:
+        """The scene as it is written, and what can be done after it."""
+        space = run.request.place.space
+        story = await self._logs.story(space, taken.story, taken.branch, taken.at)
+        yield Stage(SCENE, say("story.scene", n=taken.n))
+        for line in taken.rolls:
+            yield Text(f"🎲 {line}\n\n")
+        if taken.demo and taken.opening:
+            yield Notice(say("story.demo"))
+        if taken.writer is None:
+            yield Notice(say("story.no_writer"))
+            return
+        asked = prompt(story, taken)
+        models, shown = self._models.given(taken.roles), list[str]()
+        ended: Completion | None = None
+        try:
+            async with aclosing(models.stream(run, "writer", "scene", asked)) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Completion):
+                        ended = piece
+                    else:
+                        shown.append(piece)
+                        yield Text(piece)
+        except Sorry as error:
+            yield Notice(say(error.key, **error.values))
+        finally:
+            # Also when stopped: what was shown has happened, and the story can go on from it.
+            if text := "".join(shown).strip():
+                await self._keep(run, taken, text, stopped=ended is None)
+        if taken.before is not None:  # not sooner: on some platforms it would keep the first words waiting
+            yield _left(taken.before, say)
+        text = "".join(shown).strip()
+        if not text:
+            yield Notice(say("story.nothing_written"))
+        elif ended is not None and ended.finish in ("length", "refusal", "cut") and not taken.demo:
+            yield Notice(say(f"story.finish_{ended.finish}"))
+        elif text in (turn.scene.text for turn in story.told[-2:] if turn.scene is not None):
+            yield Notice(say("story.repeated"))
+        offered: list[str] = []
+        if text and ended is not None and (ended.finish == "end" or taken.demo) and taken.choices:
+            offered = await run.step("choices", lambda: self._choices(run, taken, asked, text), list[str])
+        played = await self._logs.story(space, taken.story, taken.branch)
+        turn = played.turns.get(taken.turn)
+        for group in ways(offered, turn, say, votes=taken.votes):
+            yield group
+
+    async def _keep(self, run: Run, taken: Taken, text: str, *, stopped: bool) -> None:
+        body: dict[str, Any] = {"text": text, "at": taken.at}
+        if stopped:
+            body["stopped"] = True
+        kept = node(run.id, "scene", "scene", body, turn=taken.turn)
+        await self._logs.stories.append(run.request.place.space, taken.story, taken.branch, [kept])
+
+    async def _choices(self, run: Run, taken: Taken, asked: Prompt, scene: str) -> list[str]:
+        """Ways to go on, and kept with the scene; none where the writer gives none in time."""
+        if taken.demo:
+            return words(run.request.locale)("story.demo_choices").split("|")[: taken.choices]
+        task = "\n".join(taken.prompts["story_choices"].fill(count=str(taken.choices)))
+        # In words and not by a schema: on some services another form of answer would empty the cache.
+        later = context.then(asked, scene, task, answer=min(room(25 * taken.choices, None), taken.answer))
+        try:
+            models = self._models.given(taken.roles)
+            told = await models.ask(run, "writer", "choices", later, within=taken.seconds)
+        except Sorry as error:
+            _log.info("no choices for %s: %s", run.id, error)
+            return []
+        choices = read_choices(told.text, taken.choices)
+        if choices:
+            body = {"scene": f"{run.id}/scene", "choices": choices}
+            kept = node(run.id, "choices", "choices", body, turn=taken.turn)
+            await self._logs.stories.append(run.request.place.space, taken.story, taken.branch, [kept])
+        return choices
+
+    async def ask(self, run: Run) -> AsyncGenerator[Event, None]:
+        """A question to the game master: answered from the story, and no part of it."""
+        request, say = run.request, words(run.request.locale)
+
+        async def question() -> Taken:
+            played = await self.here(request)
+            if played.story.head is None:
+                raise Sorry("story.nothing_yet")
+            return await self._taken(request, played, played.story.head.id, played.story.seq)
+
+        taken = await run.step("turn", question, Taken)
+        yield Stage("answer", say("story.out_of_story"))
+        if taken.writer is None:
+            yield Notice(say("story.no_writer"))
+            return
+        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        frame = framed(taken, "story_question", question=fence.data(request.text))
+        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
+        models = self._models.given(taken.roles)
+        async with aclosing(models.stream(run, "writer", "answer", context.prompt(story, frame))) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, str):
+                    yield Text(piece)
+
+    async def ideas(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Ideas for a story or, in one, for what could happen next: these are kept with it."""
+        request, say = run.request, words(run.request.locale)
+
+        async def begun() -> Taken:
+            if (played := await self._logs.here(request.place)) is None or played.story.head is None:
+                return await self._taken(request, None, "", 0)
+            return await self._taken(request, played, played.story.head.id, played.story.seq)
+
+        taken = await run.step("turn", begun, Taken)
+        yield Stage("ideas", say("story.ideas"))
+        if taken.writer is None:
+            yield Notice(say("story.no_writer"))
+            return
+        story = Story()
+        if taken.story:
+            story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        frame = framed(taken, "story_ideas", about=fence.data(request.text[: self._settings.premise_chars]))
+        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
+
+        async def thought_of() -> list[str]:
+            asked = context.prompt(story, frame)
+            answer = await self._models.given(taken.roles).ask(run, "writer", "ideas", asked)
+            ideas = read_choices(answer.text, IDEAS)
+            if taken.story and ideas:
+                nodes = [
+                    node(run.id, f"idea-{n}", "idea", {"id": f"{run.id}/{n}", "text": idea})
+                    for n, idea in enumerate(ideas)
+                ]
+                await self._logs.stories.append(request.place.space, taken.story, taken.branch, nodes)
+            return ideas
+
+        ideas = await run.step("ideas", thought_of, list[str])
+        if not ideas:
+            yield Text(say("story.no_ideas"))
+            return
+        yield Text("\n".join(f"{n}. {idea}" for n, idea in enumerate(ideas, 1)))
+        if taken.story:
+            yield Notice(say("story.ideas_kept"))
+        lines = tuple(
+            Choice(_label(f"{n}. {idea}"), f"/story start -- {idea}") for n, idea in enumerate(ideas, 1)
+        )
+        yield Choices(say("story.idea_begin"), lines)
+
+    async def prompt(self, run: Run) -> AsyncGenerator[Event, None]:
+        """What the writer was told for the last scene, and for the choices under it, as files.
+
+        Made anew from the log, so that words that were withdrawn since are in none of them.
+        """
+        request, say = run.request, words(run.request.locale)
+
+        async def last() -> Taken:
+            played = await self.here(request)
+            head = played.story.head
+            if head is None or head.scene is None:
+                raise Sorry("story.nothing_yet")
+            return await self._taken(request, played, head.id, head.scene.at or played.story.seq)
+
+        taken = await run.step("turn", last, Taken)
+        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        now = await self._logs.story(request.place.space, taken.story, taken.branch)
+        scene = now.turns[taken.turn].scene
+        asked = prompt(story, taken)
+        task = "\n".join(taken.prompts["story_choices"].fill(count=str(taken.choices)))
+        choices = context.then(asked, scene.text if scene is not None else "", task, answer=taken.answer)
+        yield Stage("prompt", say("story.prompt_of"))
+        for name, made in (("prompt_sent.json", asked), ("prompt_sent_choices.json", choices)):
+            yield Attachment(name, "application/json", _as_json(made))
+
+
+def _as_json(asked: Prompt) -> bytes:
+    messages = [{"role": one.role, "text": one.text, "cache": one.cache} for one in asked.messages]
+    tree = {"system": asked.system, "max_tokens": asked.max_tokens, "messages": messages}
+    return json.dumps(tree, ensure_ascii=False, indent=2).encode()
+
+
+def framed(taken: Taken, task: str, **values: str) -> Frame:
+    """The frame of a prompt for this task of prompts.yml."""
+    system, begins = taken.prompts["story"].fill()
+    return Frame(
+        system,
+        "\n".join(part.strip() for part in taken.prompts[task].fill(**values)),
+        tokens=taken.tokens,
+        answer=taken.answer,
+        begins=begins.strip(),
+        recent=taken.recent,
+        batch=taken.batch,
+    )
+
+
+def prompt(story: Story, taken: Taken) -> Prompt:
+    """What the writer is asked for the turn."""
+    turn = story.turns[taken.turn]
+    if taken.demo:
+        return context.briefly(story, turn, answer=taken.answer)
+    frame = framed(taken, "story_opening" if taken.opening else "story_scene", words=str(taken.words))
+    frame = replace(frame, lore=tuple(called_up(story, turn, taken)))
+    return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
+
+
+def called_up(story: Story, turn: Turn, taken: Taken) -> list[str]:
+    """What the lorebook says about the turn and those before it; what it always says stands in the foundation."""
+    entries = [LoreEntry(id, **entry) for id, entry in story.lore.items() if not entry.get("constant")]
+    if not entries:
+        return []
+    told = story.told
+    before = told[: [one.id for one in told].index(turn.id)][-taken.lore_depth :] if taken.lore_depth else []
+    scanned = [turn.act.text]
+    for one in reversed(before):
+        scanned += [one.scene.text if one.scene is not None else "", one.act.text]
+    found = triggered(
+        entries,
+        scanned,
+        depth=2 * taken.lore_depth + 1,
+        budget=taken.lore_tokens,
+        recursive=True,
+        tokens=context.tokens,
+    )
+    return [entry.content for entry in found]
+
+
+def read_choices(text: str, most: int) -> list[str]:
+    """The choices out of what a model wrote: its list's lines, or, without a list, its short lines; each once."""
+    lines = [line.strip().strip('*_`"“”').strip() for line in text.splitlines()]
+    listed = [_BULLET.sub("", line).strip('*_`"“” ') for line in lines if _BULLET.match(line)]
+    found = listed or [line for line in lines if line and len(line) <= 120 and not line.endswith(":")]
+    kept = [" ".join(line.split())[:CHOICE_CHARS] for line in found]
+    return list(dict.fromkeys(line for line in kept if any(map(str.isalnum, line))))[:most]
+
+
+def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool = False) -> list[Choices]:
+    """What can be done after a scene: the choices and something else; another version, back, on."""
+    groups = []
+    own = Choice(say("story.something_else"), "/story act", say("story.what_do_you_do"))
+    if choices and votes:
+        groups.append(
+            Choices(say("story.vote"), tuple(Choice(_label(one), "") for one in choices), votes=True)
+        )
+        groups.append(
+            Choices(say("story.vote_over"), (Choice(say("story.play_winner"), "/story continue"), own))
+        )
+    else:
+        made = tuple(Choice(_label(one), f"/story act -- {one}") for one in choices)
+        groups.append(Choices(say("story.what_now"), (*made, own)))
+    buttons = []
+    if turn is not None and len(turn.versions) > 1 and turn.scene is not None:
+        at, count = turn.versions.index(turn.scene) + 1, len(turn.versions)
+        buttons += [
+            Choice(f"◀ {at}/{count}", "/story flip back"),
+            Choice(f"{at}/{count} ▶", "/story flip next"),
+        ]
+    buttons += [
+        Choice(say("story.button_continue"), "/story continue"),
+        Choice(say("story.button_retry"), "/story retry"),
+        Choice(say("story.button_undo"), "/story undo"),
+    ]
+    groups.append(Choices(say("story.or"), tuple(buttons)))
+    return groups
+
+
+def _label(text: str) -> str:
+    return text if len(text) <= LABEL_CHARS else text[: LABEL_CHARS - 1].rstrip() + "…"
+
+
+def _left(before: Before, say: Words) -> Changed:
+    """The scene that was the last one, with its buttons greyed out."""
+    contents: tuple[Text | Choices, ...] = (Text(before.text),)
+    if before.choices:
+        made = tuple(Choice(_label(one), f"/story act -- {one}") for one in before.choices)
+        own = Choice(say("story.something_else"), "/story act", say("story.what_do_you_do"))
+        taken = len(made) if before.taken is None else before.taken
+        contents = (*contents, Choices(say("story.what_now"), (*made, own), taken=taken))
+    return Changed(before.run, SCENE, before.title, contents, in_place=True)
+
+
+def shown_by(turn: Turn) -> str:
+    """The run whose message shows the turn's scene, whichever version: that of the one written last; "" for none."""
+    return turn.scenes[-1].run if turn.scenes else ""
+
+
+def people(given: str) -> list[tuple[str, dict[str, str]]]:
+    """Characters as people list them: "Mira: a diver; Bo", each a name and a sheet."""
+    found = []
+    for part in given.split(";"):
+        name, _, about = part.partition(":")
+        if name := " ".join(name.split())[:80]:
+            found.append((name, {"about": about.strip()[:2_000]}))
+    return found
+
+
+def plays(story: Story, name: str) -> str:
+    """The character whom this person plays, "" for none."""
+    wanted = name.casefold()
+    return next(
+        (who for who, sheet in story.cast.items() if str(sheet.get("player", "")).casefold() == wanted), ""
+    )
+
+
+def mode_of(story: Story, settings: StoryConfig) -> str:
+    return str(story.settings.get("mode") or settings.mode)
+
+
+def whose(story: Story) -> tuple[str, str] | None:
+    """Whose turn it is where people take turns in a fixed order: an author's id and name; None while only one plays."""
+    acts = [turn.act for turn in story.told if turn.act.mode != "open" and turn.act.author]
+    names = {act.author: act.name for act in acts}
+    if len(names) < 2:
+        return None
+    order = list(names)
+    following = order[(order.index(acts[-1].author) + 1 + passed(story)) % len(order)]
+    return following, names[following]
+
+
+def passed(story: Story) -> int:
+    """How many turns were passed on since the last one that was taken."""
+    kept = story.settings.get("passed") or {}
+    return int(kept["count"]) if story.head is not None and kept.get("after") == story.head.id else 0

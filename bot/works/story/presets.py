@@ -1,0 +1,182 @@
+"""How two of a cast deal with each other: presets.yml, and a file of the user's own laid over it.
+
+Knows no story. A file is read when a preset is first asked for, off the event loop, and YAML is imported only then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from bot.events import Sorry
+from bot.words import LOCALES
+
+if TYPE_CHECKING:
+    import yaml
+
+BUNDLED = Path(__file__).parent / "presets.yml"
+LARGEST_KB = 200
+"""Of a file of one's own; the one that comes along has a tenth of it."""
+FIRST, SECOND = "{first}", "{second}"
+
+_Entries: TypeAlias = "dict[str, tuple[yaml.Node, yaml.Node]]"
+"""A mapping by its keys, each with the node of the key and that of its value."""
+
+_PARTS = ("title", "description", "guidance")
+_NAME = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """One way of dealing with each other. `title` and `description` are for people, by locale (`bot.words.LOCALES`).
+
+    `guidance` is for the writer, line by line, with {first} and {second} for the two.
+    """
+
+    name: str
+    title: Mapping[str, str]
+    description: Mapping[str, str]
+    guidance: tuple[str, ...]
+
+    def lines(self, first: str, second: str) -> list[str]:
+        """The guidance for these two. One pass: what stands in a name is never filled in."""
+        names = {FIRST: first, SECOND: second}
+        return [_PLACEHOLDER.sub(lambda found: names[found[0]], line) for line in self.guidance]
+
+
+class Presets:
+    """The presets that can be chosen: those that come along, and over them those of the file `own`, if there is one."""
+
+    def __init__(self, own: Path | None = None) -> None:
+        self._files = (BUNDLED, own) if own else (BUNDLED,)
+        self._presets: dict[str, Preset] | None = None
+
+    async def all(self) -> Mapping[str, Preset]:
+        """By name, in the files' order; one of one's own takes the place of another of its name. Raises Sorry.
+
+        What could be read stays as it is until the bot starts again.
+        """
+        if self._presets is None:
+            self._presets = await asyncio.to_thread(self._read)
+        return self._presets
+
+    def _read(self) -> dict[str, Preset]:
+        return {name: preset for file in self._files for name, preset in _read(file).items()}
+
+
+def _read(file: Path) -> dict[str, Preset]:
+    try:
+        if file.stat().st_size > LARGEST_KB * 1000:
+            raise _sorry("large", file=file.name, limit=LARGEST_KB)
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _sorry("gone", file=file.name) from error
+    return parse(text, file.name)
+
+
+def parse(text: str, file: str) -> dict[str, Preset]:
+    """The presets of a text in YAML, by name, in its order.
+
+    Raises Sorry for the first thing that is wrong, with `file` and the line: what is no YAML or no mapping, a name or a
+    part that a preset can't have or has twice, a text that is missing, a placeholder that stands for nobody.
+    """
+    import yaml
+
+    try:
+        # Not libyaml's: brackets nested deep enough would take the whole process down.
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise _sorry("unreadable", file=file, line=mark.line + 1 if mark else 1) from error
+    except (yaml.YAMLError, RecursionError) as error:  # a character that YAML does not take
+        line = text.count("\n", 0, getattr(error, "position", 0)) + 1
+        raise _sorry("unreadable", file=file, line=line) from error
+    return {} if root is None else _Reader(file).presets(root)
+
+
+class _Reader:
+    """Reads the nodes of one file, which know their lines."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+
+    def presets(self, root: yaml.Node) -> dict[str, Preset]:
+        entries = self._entries(root)
+        if entries is None:
+            raise self._wrong("unreadable", root)
+        return {name: self._preset(name, key, value) for name, (key, value) in entries.items()}
+
+    def _preset(self, name: str, key: yaml.Node, value: yaml.Node) -> Preset:
+        if not _NAME.fullmatch(name) or name != name.lower() or len(name) > 40:
+            raise self._wrong("name", key, name=name[:60])
+        parts = self._among(_PARTS, value) or {}
+        return Preset(
+            name,
+            self._by_locale(name, "title", key, parts),
+            self._by_locale(name, "description", key, parts),
+            self._guidance(name, key, parts),
+        )
+
+    def _by_locale(self, name: str, part: str, key: yaml.Node, parts: _Entries) -> dict[str, str]:
+        at, value = parts.get(part, (key, None))
+        texts = (self._among(LOCALES, value) if value else None) or {}
+        found = {}
+        for locale in LOCALES:
+            where, text = texts.get(locale, (at, None))
+            found[locale] = self._text(name, f"{part}: {locale}", where, text)
+        return found
+
+    def _guidance(self, name: str, key: yaml.Node, parts: _Entries) -> tuple[str, ...]:
+        at, value = parts.get("guidance", (key, None))
+        if value is None or not _is(value, "sequence") or not value.value:
+            raise self._wrong("missing", value or at, name=name, part="guidance")
+        lines = []
+        for line in value.value:
+            said = self._text(name, "guidance", line, line)
+            for found in _PLACEHOLDER.findall(said):
+                if found not in (FIRST, SECOND):
+                    raise self._wrong("placeholder", line, placeholder=found[:60], first=FIRST, second=SECOND)
+            lines.append(said)
+        return tuple(lines)
+
+    def _text(self, name: str, part: str, at: yaml.Node, value: yaml.Node | None) -> str:
+        """A text on one line. What YAML would read as a number or as a truth is the text that stands there."""
+        said = " ".join(value.value.split()) if value is not None and _is(value, "scalar") else ""
+        if not said or (value is not None and value.tag == "tag:yaml.org,2002:null"):
+            raise self._wrong("missing", value or at, name=name, part=part)
+        return said
+
+    def _among(self, known: tuple[str, ...], node: yaml.Node) -> _Entries | None:
+        entries = self._entries(node)
+        for part, (key, _) in (entries or {}).items():
+            if part not in known:
+                raise self._wrong("unknown", key, part=part[:60], parts=", ".join(known))
+        return entries
+
+    def _entries(self, node: yaml.Node) -> _Entries | None:
+        """A mapping's nodes by their key, which YAML would let stand there twice; None for what is no mapping."""
+        if not _is(node, "mapping"):
+            return None
+        entries: _Entries = {}
+        for key, value in node.value:
+            part = key.value if _is(key, "scalar") else ""
+            if part in entries:
+                raise self._wrong("twice", key, part=part[:60])
+            entries[part] = key, value
+        return entries
+
+    def _wrong(self, what: str, node: yaml.Node, **values: object) -> Sorry:
+        return _sorry(what, file=self._file, line=node.start_mark.line + 1, **values)
+
+
+def _is(node: yaml.Node, kind: str) -> bool:
+    return getattr(node, "id", "") == kind
+
+
+def _sorry(what: str, **values: object) -> Sorry:
+    return Sorry(f"story.preset_{what}", **values)

@@ -1,0 +1,420 @@
+"""What the table does with a story besides writing it: back and forth, branches, cast, notes, whose turn it is.
+
+Asks no model. Each verb appends to the log, or only reads it, and says in a sentence what holds now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bot.events import Changed, Choice, Choices, Event, Picture, Request, Run, Sorry, Stage, Text
+from bot.holding import held
+from bot.words import Words, words
+from bot.works.story import MODES
+from bot.works.story.log import Story, Turn
+from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.playing import SCENE, passed, shown_by, ways, whose
+from bot.works.story.tree import Branches, lines
+
+if TYPE_CHECKING:
+    from bot.works.story.presets import Presets
+    from storage.sessions import Sessions
+
+NAME_CHARS = 80
+MEMORY_CHARS = 1_000
+MEMORIES = 50
+CAST = 40
+LORE = 10_000
+LORE_CHARS = 8_000
+LISTED = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A scene's message as it is from now on."""
+
+    run: str
+    n: int
+    text: str
+    choices: list[str] = field(default_factory=list)
+    at: int = 0
+    of: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a verb has done: a sentence of the catalogue, or a text as it is, and what changes elsewhere."""
+
+    key: str = ""
+    values: dict[str, str | int] = field(default_factory=dict)
+    text: str = ""
+    title: str = ""
+    scene: Shown | None = None
+    choices: list[list[str]] = field(default_factory=list)
+    """Each a label and a line."""
+
+
+class Table:
+    def __init__(self, logs: Logs, sessions: Sessions, presets: Presets) -> None:
+        self._logs = logs
+        self._presets = presets
+        self._sessions = sessions
+        self._verbs: dict[str, Callable[[Request, Words], Awaitable[Done]]] = {
+            "undo": self._undo,
+            "redo": self._redo,
+            "flip": self._flip,
+            "edit": self._edit,
+            "fork": self._fork,
+            "switch": self._switch,
+            "cast": self._cast,
+            "direct": self._direct,
+            "remember": self._remember,
+            "lore": self._lore,
+            "relation": self._relation,
+            "mode": self._mode,
+            "pass": self._pass,
+            "show": self._show,
+            "open": self._open,
+            "ooc": self._ooc,
+        }
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        do = self._verbs[request.verb]
+        done = await run.step("done", lambda: do(request, say), Done)
+        yield Stage(request.verb, done.title)
+        yield Text(done.text or say(done.key, **done.values))
+        if done.choices:
+            yield Choices(say("story.what_now"), tuple(Choice(label, line) for label, line in done.choices))
+        if (scene := done.scene) is not None:
+            played = await self._logs.here(request.place)
+            turn = played.story.turns.get(played.story.path[scene.n - 1]) if played is not None else None
+            contents: tuple[Text | Choices, ...] = (Text(scene.text), *ways(scene.choices, turn, say))
+            yield Changed(scene.run, SCENE, say("story.scene", n=scene.n), contents)
+
+    async def branches(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The tree of branches, as text and as a picture."""
+        request, say = run.request, words(run.request.locale)
+
+        async def gathered() -> Branches:
+            played = await self._here(request)
+            rows = await self._logs.stories.branches(request.place.space, played.row.id)
+            stories = {
+                row.id: await self._logs.story(request.place.space, played.row.id, row.id) for row in rows
+            }
+            return Branches.of(rows, stories, played.branch, say)
+
+        found = await run.step("branches", gathered, Branches)
+        yield Stage("branches", say("story.branches", n=len(found.rows)))
+        yield Text("\n".join(lines(found, say)))
+        if len(found.rows) > 1:
+            from bot.works.story.tree import picture
+
+            alt = say("story.branches_picture", n=len(found.rows))
+            yield Picture("branches.png", await picture(found), alt)
+
+    async def _here(self, request: Request) -> Played:
+        played = await self._logs.here(request.place, request.id)
+        if played is None:
+            raise Sorry("story.none_here")
+        return played
+
+    async def _undo(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        story = played.story
+        if story.head is None:
+            raise Sorry("story.nothing_to_undo")
+        number = story.length
+        to = story.before(story.head.id)
+        await self._logs.append(
+            played, node(request.id, "head", "head", {}, turn=to, author=request.author.id)
+        )
+        return Done("story.undone", {"n": number}, choices=[[say("story.button_redo"), "/story redo"]])
+
+    async def _redo(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        if (after := played.story.next) is None:
+            raise Sorry("story.nothing_to_redo")
+        number = played.story.length + 1
+        head = node(request.id, "head", "head", {}, turn=after.id, author=request.author.id)
+        await self._logs.append(played, head)
+        return Done("story.redone", {"n": number}, scene=_shown(after, number))
+
+    async def _flip(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        turn = played.story.head
+        if request.answers:  # a button under some scene
+            turn = next((one for one in played.story.told if _of(one, request.answers)), turn)
+        if turn is None or turn.scene is None:
+            raise Sorry("story.nothing_yet")
+        versions, now = turn.versions, turn.versions.index(turn.scene)
+        to = request.text.strip().casefold()
+        if to.isdecimal():
+            wanted = int(to) - 1
+        else:
+            wanted = (now + (-1 if to in ("back", "previous", "voltar", "anterior") else 1)) % len(versions)
+        if not 0 <= wanted < len(versions):
+            raise Sorry("story.no_version", n=to, count=len(versions))
+        scene, number = versions[wanted], played.story.path.index(turn.id) + 1
+        body = {"scene": scene.id}
+        await self._logs.append(
+            played, node(request.id, "flip", "flip", body, turn=turn.id, author=request.author.id)
+        )
+        shown = Shown(shown_by(turn), number, scene.text, list(scene.choices))
+        return Done("story.flipped", {"at": wanted + 1, "count": len(versions), "n": number}, scene=shown)
+
+    async def _edit(self, request: Request, say: Words) -> Done:
+        """A version of the last scene in a person's own words."""
+        played = await self._here(request)
+        turn, text = played.story.head, request.text.strip()
+        if turn is None:
+            raise Sorry("story.nothing_yet")
+        if not text:
+            raise Sorry("story.no_turn")
+        run = shown_by(turn)
+        body: dict[str, Any] = {"text": text, "edited": True, "run": run or request.id}
+        author = request.author.id
+        await self._logs.append(played, node(request.id, "scene", "scene", body, turn=turn.id, author=author))
+        number = played.story.path.index(turn.id) + 1
+        return Done("story.edited", {"n": number}, scene=Shown(run, number, text) if run else None)
+
+    async def _fork(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        story, number = played.story, request.options.get("scene")
+        at = number if isinstance(number, int) else story.length
+        if not 0 <= at <= len(story.path):
+            raise Sorry("story.no_scene", n=at, count=len(story.path))
+        name = " ".join(request.text.split())[:NAME_CHARS] or say("story.branch_of", n=at)
+        turn = story.path[at - 1] if at else ""
+        branch = await self._logs.fork(played, request.id, name, turn, request.author.id)
+        await self._logs.stories.play(spot(request.place), played.row.id, branch.id)
+        return Done("story.forked", {"n": at, "name": name})
+
+    async def _switch(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        rows = await self._logs.stories.branches(request.place.space, played.row.id)
+        wanted = " ".join(request.text.split()).casefold()
+        main = say("story.main_branch").casefold()
+        found = [
+            row
+            for row in rows
+            if wanted in (row.name.casefold(), row.alias) or (not row.parent and wanted == main)
+        ]
+        if not found:
+            names = ", ".join(row.name or say("story.main_branch") for row in rows)
+            raise Sorry("story.no_branch", name=request.text.strip(), names=names)
+        await self._logs.stories.play(spot(request.place), played.row.id, found[-1].id)
+        story = await self._logs.story(request.place.space, played.row.id, found[-1].id)
+        return Done(
+            "story.switched",
+            {"name": found[-1].name or say("story.main_branch"), "n": story.length},
+            title=played.row.title,
+        )
+
+    async def _cast(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        cast, options = played.story.cast, request.options
+        name, _, about = request.text.partition(":")
+        name = " ".join(name.split())[:NAME_CHARS]
+        if not name:
+            return Done(text=_cast_lines(played.story, say), title=say("story.cast", n=len(cast)))
+        known = next((one for one in cast if one.casefold() == name.casefold()), name)
+        if options.get("remove"):
+            if known not in cast:
+                raise Sorry("story.no_character", name=name)
+            sheet = None
+        else:
+            if known not in cast and len(cast) >= CAST:
+                raise Sorry("story.many_characters", limit=CAST)
+            sheet = dict(cast.get(known, {}))
+            given = {
+                "about": about.strip()[:4_000],
+                "style": options.get("style"),
+                "player": options.get("player"),
+            }
+            sheet |= {key: value for key, value in given.items() if value}
+        body = {"name": known, "sheet": sheet}
+        await self._logs.append(played, node(request.id, "cast", "cast", body, author=request.author.id))
+        return Done("story.left" if sheet is None else "story.joined", {"name": known})
+
+    async def _direct(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        note = request.text.strip()[:MEMORY_CHARS]
+        before = str(played.story.settings.get("note") or "")
+        if not note:
+            return Done("story.note", {"note": before}) if before else Done("story.no_note")
+        kept = "" if note.casefold() in ("-", "off", "none", "nada") else note
+        body = {"note": kept}
+        await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
+        return Done("story.note_set" if kept else "story.note_gone")
+
+    async def _remember(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        memories, number = played.story.memories, request.options.get("remove")
+        author, text = request.author.id, request.text.strip()
+        if isinstance(number, int):
+            if not 1 <= number <= len(memories):
+                raise Sorry("story.no_memory", n=number, count=len(memories))
+            body: dict[str, Any] = {"id": list(memories)[number - 1], "text": None}
+            await self._logs.append(played, node(request.id, "memory", "memory", body, author=author))
+            return Done("story.forgotten", {"n": number})
+        if not text:
+            listed = "\n".join(f"{n}. {one}" for n, one in enumerate(memories.values(), 1))
+            return Done("" if listed else "story.no_memories", text=listed, title=say("story.memories"))
+        if len(text) > MEMORY_CHARS:
+            raise Sorry("story.long_memory", length=len(text), limit=MEMORY_CHARS)
+        if len(memories) >= MEMORIES:
+            raise Sorry("story.many_memories", limit=MEMORIES)
+        body = {"id": request.id, "text": text}
+        await self._logs.append(played, node(request.id, "memory", "memory", body, author=author))
+        return Done("story.remembered", {"n": len(memories) + 1})
+
+    async def _lore(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        lore, number, author = played.story.lore, request.options.get("remove"), request.author.id
+        if isinstance(number, int):
+            if not 1 <= number <= len(lore):
+                raise Sorry("story.no_lore_number", n=number, count=len(lore))
+            gone = {"id": list(lore)[number - 1], "entry": None}
+            await self._logs.append(played, node(request.id, "lore", "lore", gone, author=author))
+            return Done("story.lore_gone", {"n": number})
+        if not request.text.strip():
+            listed = [
+                f"{n}. **{', '.join(entry['keys']) or say('story.lore_always')}**: {entry['content'][:200]}"
+                for n, entry in enumerate(list(lore.values())[:LISTED], 1)
+            ]
+            if len(lore) > LISTED:
+                listed.append(say("story.lore_more", n=len(lore) - LISTED))
+            title = say("story.lore", n=len(lore))
+            return Done("" if listed else "story.no_lore", text="\n".join(listed), title=title)
+        named, _, content = request.text.partition(":")
+        keys = [key for part in named.split(",") if (key := " ".join(part.split()))]
+        always = bool(request.options.get("always"))
+        if not content.strip() or not (keys or always):
+            raise Sorry("story.lore_format")
+        if len(content) > LORE_CHARS:
+            raise Sorry("story.long_lore", length=len(content), limit=LORE_CHARS)
+        if len(lore) >= LORE:
+            raise Sorry("story.many_lore", limit=LORE)
+        entry = {"keys": keys[:50], "content": content.strip()} | ({"constant": True} if always else {})
+        body = {"id": request.id, "entry": entry}
+        await self._logs.append(played, node(request.id, "lore", "lore", body, author=author))
+        return Done("story.lore_kept", {"n": len(lore) + 1})
+
+    async def _relation(self, request: Request, say: Words) -> Done:
+        """How two characters deal with each other, by a preset; "none" for nothing said."""
+        played = await self._here(request)
+        known = await self._presets.all()
+        pair, _, name = request.text.partition(":")
+        names = [found for part in pair.split(",") if (found := " ".join(part.split())[:NAME_CHARS])]
+        if not request.text.strip():
+            chosen = [
+                f"- **{', '.join(preset['pair'])}**: {known[preset['preset']].title[say.locale]}"
+                for preset in played.story.presets.values()
+                if preset["preset"] in known
+            ]
+            there = [f"- `{one.name}`: {one.description[say.locale]}" for one in known.values()]
+            text = "\n".join([*chosen, *([""] if chosen else []), say("story.presets"), *there])
+            return Done(text=text, title=say("story.relations"))
+        if len(names) != 2:
+            raise Sorry("story.relation_format")
+        wanted = "-".join(name.casefold().split())
+        if wanted in ("none", "nada", "off", ""):
+            body: dict[str, Any] = {"pair": names, "preset": "", "lines": []}
+        elif wanted in known:
+            body = {"pair": names, "preset": wanted, "lines": known[wanted].lines(*names)}
+        else:
+            raise Sorry("story.no_preset", name=name.strip(), names=", ".join(known))
+        await self._logs.append(played, node(request.id, "preset", "preset", body, author=request.author.id))
+        key = "story.relation_set" if body["preset"] else "story.relation_gone"
+        return Done(key, {"first": names[0], "second": names[1]})
+
+    async def _mode(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        wanted = "-".join(request.text.casefold().split())
+        if not wanted:
+            return Done("story.mode_is", {"mode": str(played.story.settings.get("mode") or MODES[0])})
+        if wanted not in MODES:
+            raise Sorry("story.no_mode", name=request.text.strip(), names=", ".join(MODES))
+        body = {"mode": wanted} | ({"gm": request.author.id} if wanted == "gm" else {})
+        await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
+        return Done(f"story.mode_{wanted.replace('-', '_')}")
+
+    async def _pass(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        waited = whose(played.story)
+        if waited is None or played.story.head is None:
+            raise Sorry("story.nobody_waits")
+        body = {"passed": {"after": played.story.head.id, "count": passed(played.story) + 1}}
+        await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
+        now = await self._logs.here(request.place)
+        following = whose(now.story) if now is not None else None
+        return Done("story.passed", {"name": waited[1], "next": following[1] if following else "?"})
+
+    async def _show(self, request: Request, say: Words) -> Done:
+        played = await self._here(request)
+        story = played.story
+        rows = await self._logs.stories.branches(request.place.space, played.row.id)
+        branch = next((row.name for row in rows if row.id == played.branch), "")
+        about = [
+            say(
+                "story.about",
+                scenes=story.length,
+                branch=branch or say("story.main_branch"),
+                code=played.row.alias,
+            ),
+            *(
+                f"**{say(f'story.about_{name}')}:** {story.settings[name]!s}"
+                for name in ("premise", "genre", "tone", "view", "length", "mode", "note")
+                if story.settings.get(name)
+            ),
+        ]
+        if story.cast:
+            about.append(_cast_lines(story, say))
+        return Done(text="\n\n".join(about), title=played.row.title)
+
+    async def _open(self, request: Request, say: Words) -> Done:
+        """Play a story of this space here, as its first branch stands; without a name, say which there are."""
+        rows = await self._logs.stories.all(request.place.space)
+        wanted = " ".join(request.text.split()).casefold()
+        if not wanted:
+            listed = "\n".join(f"- **{row.title}** · `{row.alias}`" for row in rows[:20])
+            return Done(
+                "" if listed else "story.no_stories", text=listed, title=say("story.stories", n=len(rows))
+            )
+        found = [row for row in rows if wanted in (row.alias, row.title.casefold())]
+        found = found or [row for row in rows if wanted in row.title.casefold()]
+        if not found:
+            raise Sorry("story.no_story", name=request.text.strip())
+        await held(self._sessions, request, found[0].title)
+        await self._logs.stories.play(spot(request.place), found[0].id, found[0].id)
+        played = await self._here(request)
+        last = (
+            played.story.head.scene.text if played.story.head is not None and played.story.head.scene else ""
+        )
+        return Done(text=last or say("story.nothing_yet"), title=found[0].title)
+
+    async def _ooc(self, request: Request, say: Words) -> Done:
+        return Done("story.talk")
+
+
+def _of(turn: Turn, run: str) -> bool:
+    return any(scene.run == run for scene in turn.scenes)
+
+
+def _shown(turn: Turn, number: int) -> Shown | None:
+    scene = turn.scene
+    return Shown(shown_by(turn), number, scene.text, list(scene.choices)) if scene is not None else None
+
+
+def _cast_lines(story: Story, say: Words) -> str:
+    if not story.cast:
+        return say("story.no_cast")
+    lines = []
+    for name, sheet in story.cast.items():
+        about = str(sheet.get("about") or "")
+        player = f" ({say('story.played_by', name=str(sheet['player']))})" if sheet.get("player") else ""
+        lines.append(f"- **{name}**{player}{': ' + about if about else ''}")
+    return "\n".join(lines)

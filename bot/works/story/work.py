@@ -1,0 +1,44 @@
+"""The work "story": each verb to who does it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from bot.events import Event, Run, Stage, Text
+from bot.words import words
+
+if TYPE_CHECKING:
+    from bot.works.story.playing import Playing
+    from bot.works.story.table import Table
+
+WRITTEN = frozenset(("start", "act", "say", "continue", "retry"))
+
+
+class Stories:
+    """Stories that a table plays."""
+
+    def __init__(self, playing: Playing, table: Table) -> None:
+        self._playing = playing
+        self._table = table
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        verb, text = run.request.verb, run.request.text.strip()
+        if verb == "act" and text.startswith(("((", "(OOC", "(ooc")):
+            yield Stage("talk", "")
+            yield Text(words(run.request.locale)("story.talk"))
+            return
+        if verb in WRITTEN:
+            events = self._playing.run(run)
+        elif verb in ("ask", "ideas", "prompt"):
+            events = {"ask": self._playing.ask, "ideas": self._playing.ideas, "prompt": self._playing.prompt}[
+                verb
+            ](run)
+        elif verb == "branches":
+            events = self._table.branches(run)
+        else:
+            events = self._table.run(run)
+        async with aclosing(events):
+            async for event in events:
+                yield event

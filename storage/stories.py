@@ -1,0 +1,330 @@
+"""Stories, their branches and the logs of what happened in them, and which branch a thread plays.
+
+Knows nothing of what a node says: `kind` and `body` are the caller's, the body being JSON, or "" once its words were
+withdrawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from storage.db import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+ALIAS = 6
+"""Characters of an id's end by which people name a story or a branch."""
+ROWS = 1_000
+"""Inserted at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoryRow:
+    id: str
+    space: str
+    title: str
+    author_id: str
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def alias(self) -> str:
+        return self.id[-ALIAS:]
+
+
+@dataclass(frozen=True, slots=True)
+class BranchRow:
+    """The first branch of a story has the story's own id and no `parent`.
+
+    A branch leaves its parent behind `turn` ("" for before the first one). It shares what was decided about those turns
+    up to the node `until`, and settings, cast and lore up to the node `cut`.
+    """
+
+    id: str
+    space: str
+    story_id: str
+    name: str
+    parent: str
+    turn: str
+    cut: int
+    until: int
+    author_id: str
+    created_at: datetime
+
+    @property
+    def alias(self) -> str:
+        return self.id[-ALIAS:]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """One thing that happened. `turn` is the turn it is about, "" for none; `author_id` is "" for a model's words."""
+
+    seq: int
+    id: str
+    space: str
+    story_id: str
+    branch_id: str
+    kind: str
+    turn: str
+    run_id: str
+    author_id: str
+    body: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One that is to be appended."""
+
+    id: str
+    kind: str
+    turn: str
+    run_id: str
+    author_id: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a story is played: a thread of a platform."""
+
+    space: str
+    platform: str
+    channel: str
+    thread: str
+
+
+class Stories:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def create(self, spot: Spot, id: str, title: str, author_id: str) -> None:
+        """A story with its first branch, played in this thread; again the same does nothing."""
+        from storage.tables import stories, story_branches
+
+        now = datetime.now(UTC)
+        story = StoryRow(id, spot.space, title, author_id, now, now)
+        branch = BranchRow(id, spot.space, id, "", "", "", 0, 0, author_id, now)
+        async with self._db.write() as connection:
+            for table, row in ((stories, asdict(story)), (story_branches, asdict(branch))):
+                await connection.execute(self._db.insert(table).values(row).on_conflict_do_nothing())
+        await self.play(spot, id, id)
+
+    async def play(self, spot: Spot, story: str, branch: str) -> None:
+        """From now on this thread plays that branch."""
+        from storage.tables import story_places
+
+        goes = {"story_id": story, "branch_id": branch}
+        new = self._db.insert(story_places).values(**asdict(spot), **goes)
+        async with self._db.write() as connection:
+            await connection.execute(
+                new.on_conflict_do_update(
+                    index_elements=["space", "platform", "channel", "thread"], set_=goes
+                )
+            )
+
+    async def played(self, spot: Spot) -> tuple[StoryRow, str] | None:
+        """The story that this thread plays, and the id of the branch."""
+        from sqlalchemy import select
+
+        from storage.tables import stories, story_places
+
+        here = [story_places.c[name] == value for name, value in asdict(spot).items()]
+        query = select(stories, story_places.c.branch_id).join_from(story_places, stories).where(*here)
+        async with self._db.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+            return (StoryRow(*row[:-1]), row.branch_id) if row else None
+
+    async def story(self, space: str, id: str) -> StoryRow | None:
+        from storage.tables import stories as table
+
+        async with self._db.read() as connection:
+            query = table.select().where(table.c.space == space, table.c.id == id)
+            row = (await connection.execute(query)).one_or_none()
+            return StoryRow(**row._mapping) if row else None
+
+    async def all(self, space: str, limit: int = 1_000) -> list[StoryRow]:
+        """The stories of a space, those that were played last first."""
+        from storage.tables import stories as table
+
+        query = table.select().where(table.c.space == space).order_by(table.c.updated_at.desc()).limit(limit)
+        async with self._db.read() as connection:
+            return [StoryRow(**row._mapping) for row in await connection.execute(query)]
+
+    async def rename(self, space: str, story: str, title: str) -> None:
+        from storage.tables import stories as table
+
+        async with self._db.write() as connection:
+            mine = (table.c.space == space, table.c.id == story)
+            await connection.execute(table.update().where(*mine).values(title=title))
+
+    async def delete(self, space: str, story: str) -> bool:
+        """With all its branches; whether this space had it."""
+        from storage.tables import stories as table
+
+        async with self._db.write() as connection:
+            mine = (table.c.space == space, table.c.id == story)
+            deleted = (await connection.execute(table.delete().where(*mine))).rowcount == 1
+        await self._db.scrub()
+        return deleted
+
+    async def whole(self, space: str, story: str) -> tuple[StoryRow, list[BranchRow], list[NodeRow]] | None:
+        """A story with its branches, oldest first, and all their nodes, as they are at one moment."""
+        from storage.tables import stories, story_branches, story_nodes
+
+        of = [(table.c.space == space, table.c.story_id == story) for table in (story_branches, story_nodes)]
+        branches = story_branches.select().where(*of[0])
+        nodes = story_nodes.select().where(*of[1])
+        async with self._db.read() as connection:
+            query = stories.select().where(stories.c.space == space, stories.c.id == story)
+            row = (await connection.execute(query)).one_or_none()
+            if row is None:
+                return None
+            made = branches.order_by(story_branches.c.created_at, story_branches.c.id)
+            return (
+                StoryRow(**row._mapping),
+                [BranchRow(**one._mapping) for one in await connection.execute(made)],
+                [NodeRow(*one) for one in await connection.execute(nodes.order_by(story_nodes.c.seq))],
+            )
+
+    async def take_in(
+        self,
+        story: StoryRow,
+        branches: Sequence[BranchRow],
+        nodes: Sequence[NodeRow],
+        bodies: Callable[[Sequence[int]], Mapping[str, str]],
+    ) -> None:
+        """Keep a whole story that comes from elsewhere, or nothing of it.
+
+        Its nodes get numbers in their order, whatever their `seq` is; a branch's `cut` and `until` are places among
+        them, 0 for before the first. `bodies` is given the number at each place, 0 at the place 0, and gives the
+        bodies that hold such numbers, by their nodes' ids.
+        """
+        from sqlalchemy import bindparam, select
+
+        from storage.tables import stories, story_branches, story_nodes
+
+        rows = [asdict(node) for node in nodes]
+        for row in rows:
+            del row["seq"]
+        numbers = select(story_nodes.c.seq).where(
+            story_nodes.c.space == story.space, story_nodes.c.story_id == story.id
+        )
+        async with self._db.write() as connection:
+            await connection.execute(stories.insert().values(asdict(story)))
+            for first in range(0, len(rows), ROWS):
+                await connection.execute(story_nodes.insert(), rows[first : first + ROWS])
+            found = await connection.execute(numbers.order_by(story_nodes.c.seq))
+            seqs = [0, *found.scalars()]
+            made = [replace(row, cut=seqs[row.cut], until=seqs[row.until]) for row in branches]
+            await connection.execute(story_branches.insert(), [asdict(row) for row in made])
+            if reworded := bodies(seqs):
+                anew = story_nodes.update().where(story_nodes.c.id == bindparam("of"))
+                words = [{"of": id, "to": body} for id, body in reworded.items()]
+                await connection.execute(anew.values(body=bindparam("to")), words)
+
+    async def branches(self, space: str, story: str) -> list[BranchRow]:
+        """Those of a story, oldest first."""
+        from storage.tables import story_branches as table
+
+        query = table.select().where(table.c.space == space, table.c.story_id == story)
+        async with self._db.read() as connection:
+            rows = await connection.execute(query.order_by(table.c.created_at, table.c.id))
+            return [BranchRow(**row._mapping) for row in rows]
+
+    async def fork(self, branch: BranchRow) -> None:
+        """Keep a new branch; again the same does nothing."""
+        from storage.tables import story_branches
+
+        async with self._db.write() as connection:
+            new = self._db.insert(story_branches).values(asdict(branch))
+            await connection.execute(new.on_conflict_do_nothing())
+
+    async def append(self, space: str, story: str, branch: str, nodes: Sequence[Node]) -> int:
+        """Append nodes in this order: the number of the last one.
+
+        One that is there already, since a crash has its run repeated, is given its body of now, unless its words were
+        withdrawn meanwhile. Raises KeyError where the space has no such story.
+        """
+        from sqlalchemy import select
+
+        from storage.tables import stories, story_nodes
+
+        now, seq = datetime.now(UTC), 0
+        async with self._db.write() as connection:
+            mine = (stories.c.space == space, stories.c.id == story)
+            # Also a lock on it: on Postgres numbers would else not be in the order in which others see them.
+            touched = await connection.execute(stories.update().where(*mine).values(updated_at=now))
+            if touched.rowcount != 1:
+                raise KeyError(story)
+            for node in nodes:
+                new = self._db.insert(story_nodes).values(
+                    **asdict(node), space=space, story_id=story, branch_id=branch, created_at=now
+                )
+                kept = await connection.execute(
+                    new.on_conflict_do_update(
+                        index_elements=["id"], set_={"body": node.body}, where=story_nodes.c.body != ""
+                    ).returning(story_nodes.c.seq)
+                )
+                if (number := kept.scalar_one_or_none()) is None:  # it was withdrawn
+                    query = select(story_nodes.c.seq).where(story_nodes.c.id == node.id)
+                    number = (await connection.execute(query)).scalar_one()
+                seq = number
+        return seq
+
+    async def nodes(
+        self, space: str, story: str, branches: Sequence[tuple[str, int | None]]
+    ) -> list[NodeRow]:
+        """The nodes of these branches, of each up to its number (None: all)."""
+        from sqlalchemy import and_, or_
+
+        from storage.tables import story_nodes as table
+
+        parts: list[ColumnElement[bool]] = []
+        for branch, until in branches:
+            part = table.c.branch_id == branch
+            parts.append(part if until is None else and_(part, table.c.seq <= until))
+        mine = (table.c.space == space, table.c.story_id == story, or_(*parts))
+        async with self._db.read() as connection:
+            rows = await connection.execute(table.select().where(*mine).order_by(table.c.seq))
+            return [NodeRow(*row) for row in rows]
+
+    async def node(self, space: str, id: str) -> NodeRow | None:
+        from storage.tables import story_nodes as table
+
+        async with self._db.read() as connection:
+            query = table.select().where(table.c.space == space, table.c.id == id)
+            row = (await connection.execute(query)).one_or_none()
+            return NodeRow(*row) if row else None
+
+    async def of_run(self, space: str, run: str) -> list[NodeRow]:
+        """What a run has appended."""
+        from storage.tables import story_nodes as table
+
+        async with self._db.read() as connection:
+            query = table.select().where(table.c.space == space, table.c.run_id == run)
+            return [NodeRow(*row) for row in await connection.execute(query.order_by(table.c.seq))]
+
+    async def news(self, space: str, story: str, branch: str, after: int | None) -> tuple[int, list[NodeRow]]:
+        """How many nodes of a story have lost their words, and the branch's nodes behind the node `after` (None: none).
+
+        Another number of the former than before means another story.
+        """
+        from sqlalchemy import func, select
+
+        from storage.tables import story_nodes as table
+
+        mine = (table.c.space == space, table.c.story_id == story)
+        blank = select(func.count()).select_from(table).where(*mine, table.c.body == "")
+        async with self._db.read() as connection:
+            withdrawn = int(await connection.scalar(blank) or 0)
+            if after is None:
+                return withdrawn, []
+            added = table.select().where(*mine, table.c.branch_id == branch, table.c.seq > after)
+            rows = await connection.execute(added.order_by(table.c.seq))
+            return withdrawn, [NodeRow(*row) for row in rows]

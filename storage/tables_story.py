@@ -1,0 +1,95 @@
+"""The tables of stories: what happened in each is appended to a log of nodes, branch by branch.
+
+What a story is at any moment is folded from its nodes (`bot.works.story.log`); nothing is overwritten but words that a
+person takes back, whose node stays.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, ForeignKey, Identity, Index, PrimaryKeyConstraint, String, Table, Text, text
+
+from storage.belonging import Belongs, Person
+from storage.columns import Moment, Sequence, metadata
+
+__all__ = ["stories", "story_branches", "story_nodes", "story_places"]
+
+stories = Table(
+    "stories",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("space", String, nullable=False),
+    Column("title", String, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    Index(None, "space", "updated_at"),
+    # Others play it, too.
+    info=Belongs(people=(Person("author_id", "unname"),)).info,
+)
+
+# `turn` is where it leaves its parent, "" for before the first turn; of what lies behind, it shares pointers up to the
+# node `until`, and settings, cast and lore up to the node `cut`.
+story_branches = Table(
+    "story_branches",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("space", String, nullable=False),
+    Column("story_id", String, ForeignKey("stories.id", ondelete="CASCADE"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("parent", String, nullable=False),
+    Column("turn", String, nullable=False),
+    Column("cut", Sequence, nullable=False),
+    Column("until", Sequence, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Index(None, "space", "story_id"),
+    info=Belongs(people=(Person("author_id", "unname"),), within="stories").info,
+)
+
+# `author_id` is the person whose words the body holds, "" for a model's.
+story_nodes = Table(
+    "story_nodes",
+    metadata,
+    Column("seq", Sequence, Identity(), primary_key=True),
+    Column("id", String, nullable=False, unique=True),
+    Column("space", String, nullable=False),
+    Column("story_id", String, ForeignKey("stories.id", ondelete="CASCADE"), nullable=False),
+    Column("branch_id", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("turn", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Index(None, "space", "story_id", "branch_id", "seq"),
+    Index(None, "space", "run_id"),
+    Index(
+        "ix_story_nodes_withdrawn",
+        "space",
+        "story_id",
+        sqlite_where=text("body = ''"),
+        postgresql_where=text("body = ''"),
+    ),
+    sqlite_autoincrement=True,
+    info=Belongs(
+        people=(Person("author_id", "unname", emptied=("body",)),),
+        run="run_id",
+        blanked=("body",),
+        within="stories",
+    ).info,
+)
+
+# Which branch a thread plays.
+story_places = Table(
+    "story_places",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("platform", String, nullable=False),
+    Column("channel", String, nullable=False),
+    Column("thread", String, nullable=False),
+    Column("story_id", String, ForeignKey("stories.id", ondelete="CASCADE"), nullable=False),
+    Column("branch_id", String, nullable=False),
+    PrimaryKeyConstraint("space", "platform", "channel", "thread"),
+    Index(None, "space", "story_id"),
+    info=Belongs(to="space").info,
+)

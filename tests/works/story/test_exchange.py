@@ -1,0 +1,474 @@
+"""A story to a file and back: what comes in is what went out, nobody's id goes with it, and bad files say why."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from bot.events import Sorry
+from bot.words import words
+from bot.works.story import context, log
+from bot.works.story.command_line import take_in, write
+from bot.works.story.context import Frame
+from bot.works.story.exporting import FIELDS, WITHIN, exported
+from bot.works.story.importing import LARGEST_MB, Imported, imported
+from bot.works.story.log import folded, lineage
+from bot.works.story.logs import Logs
+from bot.works.story.lorebook import LoreEntry
+from storage.db import Database
+from storage.stories import Stories
+from tests.fakes.reply import Reply
+from tests.promises.talk import bot, texts
+from tests.promises.talk import settings as bare
+from tests.works.story.test_log import TEXTS, Table, opened, shown
+from tests.works.story.test_playing import START, Writer, playing
+
+TIME = "2026-03-04T05:06:07.000008+00:00"
+SMALL: dict[str, Any] = {
+    "format": "sutradhar-story",
+    "version": 1,
+    "title": "The door in the sea",
+    "author": 1,
+    "time": TIME,
+    "branches": [
+        {"id": 1, "author": 1, "time": TIME},
+        {"id": 2, "name": "shut", "parent": 1, "turn": 3, "cut": 5, "until": 7, "author": 2, "time": TIME},
+    ],
+    "nodes": [
+        {"id": 1, "branch": 1, "kind": "set", "author": 1, "body": {"premise": "A door.", "gm": 1}},
+        {"id": 2, "branch": 1, "kind": "cast", "body": {"name": "Mira", "sheet": {"about": "a diver"}}},
+        {"id": 3, "branch": 1, "kind": "act", "author": 1, "body": {"mode": "open", "text": "", "name": "Ana"}},
+        {"id": 4, "branch": 1, "kind": "scene", "turn": 3, "body": {"text": "The sea is flat.", "at": 3}},
+        {"id": 5, "branch": 1, "kind": "choices", "turn": 3, "body": {"scene": 4, "choices": ["Go.", "Stay."]}},
+        {"id": 6, "branch": 1, "kind": "act", "author": 2, "body": {"mode": "act", "text": "I go.", "name": "Bo"}},
+        {"id": 7, "branch": 1, "kind": "scene", "turn": 6, "body": None},
+        {"id": 8, "branch": 2, "kind": "flip", "turn": 3, "author": 2, "body": {"scene": 4}},
+        {"id": 9, "branch": 2, "kind": "lore", "body": {"id": "1", "entry": {"keys": ["lamp"], "content": "Oil."}}},
+        {"id": 10, "branch": 1, "kind": "head", "turn": 3, "author": 1, "body": {}},
+        {"id": 11, "branch": 1, "kind": "set", "author": 2, "body": {"passed": {"author": 1, "after": 3}}},
+    ],
+}  # fmt: skip
+SMALL["nodes"] = [{**node, "time": TIME} for node in SMALL["nodes"]]
+
+
+def file_of(tree: Any) -> bytes:
+    return json.dumps(tree).encode()
+
+
+def read(tree: Any) -> Imported:
+    return imported(file_of(tree), "story.json", "local")
+
+
+async def copied(text: str, to: Database, space: str) -> tuple[Imported, str]:
+    """The story of an export as another database has it, and what that exports."""
+    stories, found = Stories(to), imported(text.encode(), "story.json", space)
+    await stories.take_in(found.story, found.branches, found.nodes, found.bodies)
+    whole = await stories.whole(space, found.story.id)
+    assert whole is not None
+    return found, exported(*whole)
+
+
+@cache
+def elsewhere() -> Database:
+    return opened()[0].run_until_complete(Database.open("sqlite+aiosqlite:///:memory:"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    if elsewhere.cache_info().currsize:
+        loop, db = opened()
+        for one in (db, elsewhere()):
+            loop.run_until_complete(one.close())
+        loop.close()
+        opened.cache_clear()
+        elsewhere.cache_clear()
+
+
+class Exchanged(Table):
+    """The same with everything else that a log holds; in the end it goes to another house and comes back."""
+
+    AUTHORS = st.sampled_from(["person-4711", "person-4712", "person-4713"])
+    IDS = st.sampled_from(["request-1", "request-2"])
+
+    @rule(name=TEXTS, style=TEXTS, leaves=st.booleans())
+    def cast(self, name: str, style: str, leaves: bool) -> None:
+        self.append("cast", {"name": name, "sheet": None if leaves else {"style": style}})
+
+    @rule(kind=st.sampled_from(["memory", "idea"]), id=IDS, text=TEXTS | st.none(), author=AUTHORS)
+    def pin(self, kind: str, id: str, text: str | None, author: str) -> None:
+        self.append(kind, {"id": id, "text": text}, author=author)
+
+    @rule(id=IDS, content=TEXTS, constant=st.booleans())
+    def lore(self, id: str, content: str, constant: bool) -> None:
+        entry = {"keys": ["a"], "content": content, "constant": constant, "depth": None}
+        self.append("lore", {"id": id, "entry": entry if content != "a" else None})
+
+    @rule(preset=st.sampled_from(["", "rivals"]), line=TEXTS)
+    def relation(self, preset: str, line: str) -> None:
+        self.append("preset", {"pair": ["a", "b"], "preset": preset, "lines": [line] if preset else []})
+
+    @rule(gm=AUTHORS, passed=AUTHORS)
+    def table(self, gm: str, passed: str) -> None:
+        path = self.line.path
+        after = path[-1].id if path else ""
+        self.append("set", {"gm": gm, "mode": "gm", "passed": {"author": passed, "after": after}}, author=gm)
+        self.append("intent", {"name": "Bo", "text": "I wait."}, author=passed)
+
+    @precondition(lambda self: self.branch and self.line.length)
+    @rule(text=TEXTS)
+    def retry(self, text: str) -> None:
+        turn, played = self.line.path[self.line.length - 1], self.played()
+        id = self.append("scene", {"text": text, "at": played.story.seq}, turn=turn.id, author="")
+        self.words[id] = text
+        turn.scenes.append(id)
+        turn.pointed.append((id, False))
+        self.append("choices", {"scene": id, "choices": [text]}, turn=turn.id, author="")
+
+    def teardown(self) -> None:
+        if self.branch:
+            self.loop.run_until_complete(self._there_and_back(elsewhere()))
+
+    async def _there_and_back(self, db: Database) -> None:
+        whole = await self.stories.whole(self.here.space, self.story)
+        assert whole is not None
+        text = exported(*whole)
+        for id in ('"ana"', "person-", "request-"):
+            assert id not in text
+        found, again = await copied(text, db, "elsewhere")
+        assert again == text
+        there = Logs(Stories(db))
+        ours = {row.name: row.id for row in whole[1]}
+        for row in found.branches:
+            before = await self.logs.story(self.here.space, self.story, ours[row.name])
+            after = await there.story("elsewhere", found.story.id, row.id)
+            assert shown(after) == shown(before)
+            assert (after.length, len(after.path)) == (before.length, len(before.path))
+            assert after.cast == before.cast
+            assert list(after.lore.values()) == list(before.lore.values())
+            assert list(after.memories.values()) == list(before.memories.values())
+            assert after.presets == before.presets
+            assert after.intents == before.intents
+            assert [len(turn.versions) for turn in after.told] == [len(turn.versions) for turn in before.told]
+
+
+Exchanged.TestCase.settings = settings(
+    max_examples=8, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestExchanged = Exchanged.TestCase
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_long_stories_come_back() -> None:
+    from hypothesis.stateful import run_state_machine_as_test
+
+    longer = settings(
+        max_examples=50, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+    run_state_machine_as_test(Exchanged, settings=longer)
+
+
+def test_every_kind_of_node_and_every_field_of_the_lorebook_is_known() -> None:
+    assert set(FIELDS) == set(get_args(log.Kind))
+    assert {"id", *WITHIN["entry"]} == {one.name for one in fields(LoreEntry)}
+
+
+async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        for line in (
+            START + " --cast 'Mira: a diver; Bo' --tone eerie",
+            "I climb down the rope. check Athletics +2 dc 1",
+            "/story retry",
+            "/story flip back",
+            "/story lore lamp, lantern: The lamp burns whale oil.",
+            "/story lore --always -- : The sea has no bottom.",
+            "/story lore --remove 1",
+            "/story remember The lamp must never go out.",
+            "/story direct Slower.",
+            "/story cast Mira --style 'short, dry sentences' --player you",
+            "/story relation Mira, Bo: rivals",
+            "/story fork shut --scene 1",
+            "/story say Hello?",
+            "/story edit Nobody answers.",
+            "/story undo",
+            "/story mode gm",
+            "I wait.",
+        ):
+            await talk.say(line)
+        writer.next.append(Reply(pieces=["- A heist in a library.\n- A choir of bees."]))
+        await talk.say("/story ideas")
+        assert talk.app is not None
+        stories = talk.app.house.stories
+        (row,) = await stories.all("local")
+        whole = await stories.whole("local", row.id)
+        assert whole is not None
+        for node in whole[2]:
+            known = {*FIELDS[node.kind], *({"run"} if node.kind == "scene" else ())}
+            assert not set(json.loads(node.body)) - known, "a field that no export would hold"
+    here, there = bare(tmp_path / "data"), tmp_path / "there"
+    there.mkdir()
+    out, again = tmp_path / "story.json", tmp_path / "again.json"
+    assert (await write(here, "local", row.title.upper(), out)).id == row.id
+    found = await take_in(bare(there / "data"), "local", out)
+    assert found.turns == 4
+    await write(bare(there / "data"), "local", found.story.alias, again)
+    assert again.read_bytes() == out.read_bytes()
+    async with playing(there, writer) as talk:
+        assert "number 2" in texts(await talk.say(f"/story open {found.story.alias}"))
+        assert "Version 2 of 2" in texts(await talk.say("/story flip next"))
+        await talk.say("/story switch shut")
+        await talk.say("/story mode free")
+        await talk.say("I lift the lamp.")
+        sent = str(writer.scenes[-1]["messages"])
+        assert "I lift the lamp." in sent
+        assert "Mira" in sent
+        assert "eerie" in sent
+
+
+async def test_the_same_file_makes_a_story_more_in_any_space() -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    text, ids = file_of(SMALL).decode(), set()
+    first = ""
+    for space in ("local", "local", "another"):
+        found, again = await copied(text, db, space)
+        ids.add(found.story.id)
+        first = first or again
+        assert again == first
+    assert len(ids) == 3
+    assert len(await Stories(db).all("local")) == 2
+    assert len(await Stories(db).all("another")) == 1
+    await db.close()
+
+
+async def test_what_breaks_off_leaves_nothing_behind() -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    stories, found = Stories(db), read(SMALL)
+
+    def broken(numbers: object) -> dict[str, str]:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await stories.take_in(found.story, found.branches, found.nodes, broken)
+    assert await stories.whole("local", found.story.id) is None
+    assert await stories.nodes("local", found.story.id, [(found.story.id, None)]) == []
+    await db.close()
+
+
+def test_the_example_of_the_manual_is_a_story() -> None:
+    page = Path("docs/story-format.md").read_text(encoding="utf-8")
+    found = imported(page.split("```json\n")[1].split("```")[0].encode(), "story.json", "local")
+    assert found.turns == 3
+    assert {name for kind in FIELDS.values() for name in kind} <= set(re.findall(r"`(\w+)`", page))
+    assert {name for part in WITHIN.values() for name in part} <= set(re.findall(r"`(\w+)`", page))
+
+
+def test_what_is_not_known_is_passed_over() -> None:
+    tree = deepcopy(SMALL)
+    tree["nodes"].append({"id": 12, "branch": 1, "kind": "chapter", "turn": 3, "body": {"deep": [[[]]]}})
+    tree["nodes"].append(
+        {"id": 13, "branch": 1, "kind": "scene", "turn": 3, "body": {"text": "Rain.", "at": 12}}
+    )
+    tree["nodes"][2]["body"]["mood"] = {"a": 1}
+    tree["mood"] = tree["branches"][0]["mood"] = "grey"
+    found = read(tree)
+    assert [node.kind for node in found.nodes][-2:] == ["set", "scene"]
+    assert json.loads(found.bodies(range(14))[found.nodes[-1].id])["at"] == 11
+    assert "mood" not in str(found)
+
+
+def _put(tree: Any, path: str, value: Any) -> Any:
+    """A copy of the tree that has this value there; `...` for none."""
+    made = at = deepcopy(tree)
+    *names, last = [int(name) if name.isdecimal() else name for name in path.split(".")]
+    for name in names:
+        at = at[name]
+    if value is ...:
+        del at[last]
+    else:
+        at[last] = value
+    return made
+
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("format", "a-recipe", "other"),
+    ("version", 2, "version"),
+    ("version", True, "version"),
+    ("version", ..., "version"),
+    ("title", "", "wrong"),
+    ("title", "a" * 1_000, "wrong"),
+    ("title", "half of \ud83d", "wrong"),
+    ("nodes", {}, "wrong"),
+    ("branches", [], "wrong"),
+    ("branches.1.parent", 2, "wrong"),
+    ("branches.1.parent", 0, "wrong"),
+    ("branches.1.until", 12, "wrong"),
+    ("branches.1.turn", 4, "wrong"),
+    ("nodes.3.id", 3, "wrong"),
+    ("nodes.3.turn", 99, "wrong"),
+    ("nodes.3.turn", 5, "wrong"),
+    ("nodes.3.branch", 3, "wrong"),
+    ("nodes.3.branch", 0, "wrong"),
+    ("nodes.3.kind", None, "wrong"),
+    ("nodes.3.body", "", "wrong"),
+    ("nodes.3.body", ..., "wrong"),
+    ("nodes.3.body.text", 7, "wrong"),
+    ("nodes.3.body.text", "\udc00", "wrong"),
+    ("nodes.3.body.at", 12, "wrong"),
+    ("nodes.3.author", -1, "wrong"),
+    ("nodes.3.time", "yesterday", "wrong"),
+    ("nodes.3.time", "2026-03-04T05:06:07", "wrong"),
+    ("nodes.3.time", "0001-01-01T00:00:00+14:00", "wrong"),
+    ("nodes.4.body.scene", 3, "wrong"),
+    ("nodes.5.body.mode", "fly", "wrong"),
+    ("nodes.1.body.sheet", {"about": [[]]}, "wrong"),
+    ("nodes.8.body.entry.depth", 1.5, "wrong"),
+    ("nodes.8.body.entry.keys", "lamp", "wrong"),
+    ("nodes.0.body.gm", "person-1", "wrong"),
+    ("nodes.10.body.passed", {"author": 1}, "wrong"),
+]
+TEXTS_OF_NO_STORY: list[tuple[bytes, str]] = [
+    (b"", "unreadable"),
+    (b"INT. HOUSE - DAY", "unreadable"),
+    ("{}".encode("utf-16"), "unreadable"),
+    (b'{"a": NaN}', "unreadable"),
+    (b'{"a": 1e999}', "unreadable"),
+    (b"[" * 200_000, "unreadable"),
+    (b'{"a":' * 200_000 + b"1" + b"}" * 200_000, "unreadable"),
+    (b"9" * 10_000, "unreadable"),
+    (b"[]", "other"),
+    (b"{}", "other"),
+    (b" " * (LARGEST_MB * 1_000_000 + 1), "large"),
+]
+
+
+def test_bad_files_say_in_a_sentence_why() -> None:
+    wrong = [(file_of(_put(SMALL, path, value)), said) for path, value, said in WRONG]
+    for data, said in wrong + TEXTS_OF_NO_STORY:
+        with pytest.raises(Sorry) as sorry:
+            imported(data, "story.json", "local")
+        assert sorry.value.key == f"story.import_{said}", data[-2_000:]
+        sentence = words("en")(sorry.value.key, **sorry.value.values)
+        assert "story.json" in sentence
+        assert "\n" not in sentence
+        assert "{" not in sentence
+
+
+def _paths(tree: Any, at: str = "") -> Iterator[str]:
+    for name, part in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        yield f"{at}{name}"
+        if isinstance(part, dict | list):
+            yield from _paths(part, f"{at}{name}.")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 14) | st.text(max_size=4) | st.floats(allow_nan=False),
+    lambda parts: st.lists(parts, max_size=2) | st.dictionaries(st.text(max_size=4), parts, max_size=2),
+    max_leaves=4,
+)
+PATHS = st.sampled_from(list(_paths(SMALL)))
+
+
+@given(changes=st.lists(st.tuples(PATHS, JSON | st.just(...)), min_size=1, max_size=3))
+def test_whatever_is_taken_in_can_be_played(changes: list[tuple[str, Any]]) -> None:
+    tree = SMALL
+    for path, value in changes:
+        try:
+            tree = _put(tree, path, value)
+        except (LookupError, TypeError):  # what was to be changed is not there any more
+            continue
+    try:
+        found = read(tree)
+    except Sorry:
+        return
+    bodies = found.bodies(range(len(found.nodes) + 1))
+    nodes = [replace(node, body=bodies.get(node.id, node.body)) for node in found.nodes]
+    branches = {row.id: row for row in found.branches}
+    for id in branches:
+        story = folded(lineage(branches, id), nodes)
+        context.prompt(story, Frame("You write.", "Go on.", tokens=4_000, answer=400))
+    text = exported(found.story, found.branches, nodes)
+    again = imported(text.encode(), "story.json", "local")
+    assert again.turns == found.turns
+
+
+def test_a_thousand_scenes_are_written_in_a_moment() -> None:
+    tree, nodes = deepcopy(SMALL), []
+    for n in range(1_000):
+        act = 3 * n + 1
+        nodes += [
+            {"id": act, "branch": 1, "kind": "act", "author": 1, "body": {"mode": "act", "text": "I go on."}},
+            {
+                "id": act + 1,
+                "branch": 1,
+                "kind": "scene",
+                "turn": act,
+                "body": {"text": "x" * 1_500, "at": act},
+            },
+            {
+                "id": act + 2,
+                "branch": 1,
+                "kind": "choices",
+                "turn": act,
+                "body": {"scene": act + 1, "choices": []},
+            },
+        ]
+    tree["nodes"], tree["branches"] = nodes, tree["branches"][:1]
+    found = read(tree)
+    began = time.process_time()
+    text = exported(found.story, found.branches, found.nodes)
+    assert time.process_time() - began < 1
+    assert len(json.loads(text)["nodes"]) == 3_000
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    file, out, data = tmp_path / "story.json", tmp_path / "out.json", tmp_path / "data"
+    bare(data)  # its databases
+    file.write_bytes(file_of(SMALL))
+    taken = bot("story", "import", str(file), "--json", data=data)
+    assert taken.returncode == 0, taken.stderr
+    told = json.loads(taken.stdout)
+    assert taken.stdout == json.dumps({"story": told["story"], "turns": 2}).encode() + b"\n"
+    kept = bot("story", "export", told["story"][-6:], "--format", "json", "--out", str(out), data=data)
+    assert kept.returncode == 0, kept.stderr
+    assert json.loads(out.read_bytes())["title"] == "The door in the sea"
+    assert list(tmp_path.glob("*.part")) == []
+    file.write_bytes(file.read_bytes()[:200])
+    refused = bot("story", "import", str(file), "--json", data=data)
+    assert refused.returncode == 1
+    assert refused.stdout == b""
+    assert len(refused.stderr.splitlines()) == 1
+    assert b"no JSON in UTF-8" in refused.stderr
+
+
+async def test_a_name_that_is_nobodys_or_several_stories(tmp_path: Path) -> None:
+    config, file, out = bare(tmp_path / "data"), tmp_path / "story.json", tmp_path / "out.json"
+    file.write_bytes(file_of(SMALL))
+    stories = [(await take_in(config, "local", file)).story for _ in range(2)]
+    for name, space, said in (
+        ("The Door in the sea", "local", "many_stories"),
+        ("The Door", "local", "no_story"),
+        (stories[0].id, "another", "no_story"),
+    ):
+        with pytest.raises(Sorry, match=f"story.{said}"):
+            await write(config, space, name, out)
+        assert not out.exists()
+    with pytest.raises(Sorry, match="export_unwritable"):
+        await write(config, "local", stories[1].id, tmp_path / "gone" / "out.json")
+    with pytest.raises(Sorry, match="import_gone"):
+        await take_in(config, "local", tmp_path)
+    await write(config, "local", stories[1].alias, out)
+    assert out.exists()

@@ -1,0 +1,241 @@
+"""Whatever is played in whatever order: what a log folds to is what a small model says must be seen."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from bot.events import Place
+from bot.works.story.log import Story
+from bot.works.story.logs import Logs, Played, node, spot
+from storage.db import Database
+from storage.stories import Stories
+
+HERE = Place("terminal", "local", "terminal", "t")
+TEXTS = st.text("abc é\n", min_size=1, max_size=8)
+
+
+@dataclass
+class Told:
+    """A turn as the model has it: the ids of its words, and the order in which versions were pointed at."""
+
+    id: str
+    acts: list[str]
+    scenes: list[str] = field(default_factory=list)
+    pointed: list[tuple[str, bool]] = field(default_factory=list)
+    """Each with whether it was flipped to, rather than written."""
+    note_before: str = ""
+
+
+@dataclass
+class Line:
+    """A branch: its turns, how many of them count, and the writer's note."""
+
+    path: list[Told] = field(default_factory=list)
+    length: int = 0
+    note: str = ""
+
+
+SPACES = count(1)
+
+
+@cache
+def opened() -> tuple[asyncio.AbstractEventLoop, Database]:
+    """One database for all examples, each of which has a space of its own."""
+    loop = asyncio.new_event_loop()
+    return loop, loop.run_until_complete(Database.open("sqlite+aiosqlite:///:memory:"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    if opened.cache_info().currsize:
+        loop, db = opened()
+        loop.run_until_complete(db.close())
+        loop.close()
+        opened.cache_clear()
+
+
+class Table(RuleBasedStateMachine):
+    """Plays at random on a real database; `words` are those of all nodes, "" once withdrawn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop, self.db = opened()
+        self.stories = Stories(self.db)
+        self.here = Place("terminal", f"space{next(SPACES)}", "terminal", "t")
+        self.story = f"story in {self.here.space}"
+        self.logs = Logs(self.stories)
+        self.numbers = count(1)
+        self.words: dict[str, str] = {}
+        self.lines: dict[str, Line] = {}
+        self.branch = ""
+
+    @property
+    def line(self) -> Line:
+        return self.lines[self.branch]
+
+    def played(self) -> Played:
+        played = self.loop.run_until_complete(self.logs.here(self.here))
+        assert played is not None
+        return played
+
+    def append(self, kind: str, body: dict[str, object], *, turn: str = "", author: str = "ana") -> str:
+        made = node(f"{self.story}/{next(self.numbers)}", kind, kind, body, turn=turn, author=author)  # type: ignore[arg-type]
+        self.loop.run_until_complete(self.logs.append(self.played(), made))
+        return made.id
+
+    @initialize()
+    def begin(self) -> None:
+        self.loop.run_until_complete(self.stories.create(spot(self.here), self.story, "A story", "ana"))
+        self.branch = self.story
+        self.lines[self.story] = Line()
+
+    @rule(text=TEXTS, mode=st.sampled_from(["act", "say", "continue"]))
+    def act(self, text: str, mode: str) -> None:
+        id = self.append("act", {"mode": mode, "text": text})
+        self.words[id] = text
+        line = self.line
+        del line.path[line.length :]
+        line.path.append(Told(id, [id], note_before=line.note))
+        line.length += 1
+        self.scene(text)
+
+    @precondition(lambda self: self.branch and self.line.length)
+    @rule(text=TEXTS)
+    def scene(self, text: str) -> None:
+        turn = self.line.path[self.line.length - 1]
+        id = self.append("scene", {"text": text}, turn=turn.id, author="")
+        self.words[id] = text
+        turn.scenes.append(id)
+        turn.pointed.append((id, False))
+
+    @precondition(lambda self: self.branch and self.line.length)
+    @rule(text=TEXTS, data=st.data())
+    def edit(self, text: str, data: st.DataObject) -> None:
+        turn = data.draw(st.sampled_from(self.line.path[: self.line.length]))
+        id = self.append("act", {"mode": "act", "text": text}, turn=turn.id)
+        self.words[id] = text
+        turn.acts.append(id)
+
+    @precondition(lambda self: self.branch and self.line.length)
+    @rule(data=st.data())
+    def flip(self, data: st.DataObject) -> None:
+        turn = data.draw(st.sampled_from(self.line.path[: self.line.length]))
+        if turn.scenes:
+            to = data.draw(st.sampled_from(turn.scenes))
+            self.append("flip", {"scene": to}, turn=turn.id)
+            turn.pointed.append((to, True))
+
+    @rule(data=st.data())
+    def undo_or_redo(self, data: st.DataObject) -> None:
+        line = self.line
+        line.length = data.draw(st.integers(0, len(line.path)))
+        self.append("head", {}, turn=line.path[line.length - 1].id if line.length else "")
+
+    @rule(note=TEXTS)
+    def direct(self, note: str) -> None:
+        self.append("set", {"note": note})
+        self.line.note = note
+
+    @precondition(lambda self: self.words)
+    @rule(data=st.data())
+    def withdraw(self, data: st.DataObject) -> None:
+        id = data.draw(st.sampled_from(list(self.words)))
+        self.words[id] = ""
+
+        async def blank() -> None:
+            from storage.tables import story_nodes
+
+            async with self.db.write() as connection:
+                await connection.execute(story_nodes.update().where(story_nodes.c.id == id).values(body=""))
+
+        self.loop.run_until_complete(blank())
+
+    @rule(data=st.data())
+    def fork(self, data: st.DataObject) -> None:
+        line, played = self.line, self.played()
+        at = data.draw(st.integers(0, len(line.path)))
+        id = f"{self.story}/branch{next(self.numbers)}"
+        turn = line.path[at - 1].id if at else ""
+        self.loop.run_until_complete(self.logs.fork(played, id, id, turn, "ana"))
+        note = line.path[at].note_before if at < len(line.path) else line.note
+        self.lines[id] = Line(copy.deepcopy(line.path[:at]), at, note)
+
+    @rule(data=st.data())
+    def switch(self, data: st.DataObject) -> None:
+        self.branch = data.draw(st.sampled_from(list(self.lines)))
+        self.loop.run_until_complete(self.stories.play(spot(self.here), self.story, self.branch))
+
+    @rule()
+    def kill(self) -> None:
+        """Nothing but the database is left."""
+        self.logs = Logs(self.stories)
+
+    @invariant()
+    def seen(self) -> None:
+        if self.branch:
+            story = self.played().story
+            assert shown(story) == [self._turn(turn) for turn in self.line.path[: self.line.length]]
+            assert story.settings.get("note", "") == self.line.note
+
+    def _turn(self, turn: Told) -> tuple[str, str]:
+        act = next((id for id in reversed(turn.acts) if self.words[id]), turn.acts[0])
+        left = [id for id in turn.scenes if self.words[id]]
+        pointed = next((id for id, flipped in reversed(turn.pointed) if flipped or self.words[id]), "")
+        scene = pointed if pointed in left else left[-1] if left else ""
+        return self.words[act], self.words.get(scene, "")
+
+
+def shown(story: Story) -> list[tuple[str, str]]:
+    return [(turn.act.text, turn.scene.text if turn.scene is not None else "") for turn in story.told]
+
+
+Table.TestCase.settings = settings(
+    max_examples=20, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestTable = Table.TestCase
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_long_sequences() -> None:
+    from hypothesis.stateful import run_state_machine_as_test
+
+    run_state_machine_as_test(
+        Table,
+        settings=settings(
+            max_examples=150,
+            stateful_step_count=60,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+async def test_what_is_appended_twice_is_there_once_and_what_was_withdrawn_stays_so(tmp_path: Path) -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    stories = Stories(db)
+    logs = Logs(stories)
+    await stories.create(spot(HERE), "story", "A story", "ana")
+    for _ in range(2):
+        await stories.create(spot(HERE), "story", "A story", "ana")
+        act = node("run", "act", "act", {"mode": "act", "text": "I knock."}, author="ana")
+        await stories.append("local", "story", "story", [act])
+    played = await logs.here(HERE)
+    assert played is not None
+    assert shown(played.story) == [("I knock.", "")]
+    with pytest.raises(KeyError):
+        await stories.append("another", "story", "story", [act])
+    assert await stories.nodes("another", "story", [("story", None)]) == []
+    await db.close()

@@ -1,0 +1,413 @@
+"""A story played line by line through the real application, with a scripted writer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.events import Author, Place, Request
+from bot.words import words
+from tests.fakes.reply import Body, Reply
+from tests.fakes.wires import WIRES
+from tests.promises.talk import Events, Talk, settings, talking
+
+CHOICES = "- Open the door.\n- Call into the dark.\n- Walk away."
+START = "/story start A lighthouse keeper finds a door in the sea --title The door"
+
+
+def last(asked: Body) -> str:
+    """The final turn that the writer was sent."""
+    return str(asked["messages"][-1]["content"])
+
+
+class Writer:
+    """Writes scene after scene, and choices when it is asked for them; `said` replaces the next scene."""
+
+    def __init__(self) -> None:
+        self.asked: list[Body] = []
+        self.numbers: Iterator[int] = count(1)
+        self.next: list[Reply] = []
+        self.choices = CHOICES
+
+    def __call__(self, asked: Body) -> Reply:
+        self.asked.append(asked)
+        if "offer the players" in last(asked):
+            return Reply(pieces=[self.choices])
+        if self.next:
+            return self.next.pop(0)
+        return Reply(f"This is what was written as number {next(self.numbers)}.")
+
+    @property
+    def scenes(self) -> list[Body]:
+        return [asked for asked in self.asked if "next scene" in last(asked) or "first scene" in last(asked)]
+
+
+@asynccontextmanager
+async def playing(tmp_path: Path, writer: Writer, *, wire: str = "chat") -> AsyncIterator[Talk]:
+    async with WIRES[wire].service(writer) as service:
+        config = settings(tmp_path / "data", service)
+        async with talking(config) as talk:
+            yield talk
+
+
+def texts(events: Events) -> str:
+    return "".join(str(event.get("text", "")) for event in events if event["event"] == "text")
+
+
+def choices(events: Events) -> list[Any]:
+    return [choice for event in events if event["event"] == "choices" for choice in event["choices"]]
+
+
+@pytest.fixture
+def writer() -> Writer:
+    return Writer()
+
+
+async def test_a_table_plays(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        opening = await talk.say(START)
+        assert "number 1" in texts(opening)
+        assert [choice["label"] for choice in choices(opening)][:3] == [
+            "Open the door.",
+            "Call into the dark.",
+            "Walk away.",
+        ]
+        assert "number 2" in texts(await talk.say("I open the door."))
+        assert "number 3" in texts(await talk.say("/story say Hello?"))
+        assert "number 4" in texts(await talk.say("/story continue"))
+        sent = [message["content"] for message in writer.scenes[-1]["messages"]]
+        assert any("A lighthouse keeper" in text for text in sent)
+        assert 'how="act">\nI open the door.' in "\n".join(sent)
+        assert 'how="say">\nHello?' in "\n".join(sent)
+        assert "This is what was written as number 3." in sent
+        shown = texts(await talk.say("/story show"))
+        assert "4 scenes" in shown
+
+
+async def test_another_version_is_written_from_the_same_bytes(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("I open the door.")
+        again = await talk.say("/story retry")
+        assert "number 3" in texts(again)
+        assert writer.scenes[-1]["messages"] == writer.scenes[-2]["messages"]
+        assert "◀ 2/2" in [choice["label"] for choice in choices(again)]
+        await talk.say("/story direct Slower.")
+        await talk.say("/story retry")
+        assert writer.scenes[-1]["messages"] == writer.scenes[-2]["messages"], "not what was set since"
+        assert "Version 2 of 3" in texts(await talk.say("/story flip back"))
+        await talk.say("I go in.")
+        sent = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+        assert "number 3" in sent
+        assert "number 2" not in sent
+        assert "number 4" not in sent
+        assert "Slower." in sent
+
+
+async def test_undo_redo_and_an_edit(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("I open the door.")
+        await talk.say("/story undo")
+        await talk.say("I walk away.")
+        sent = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+        assert "I open the door." not in sent
+        assert "nothing to bring back" in str(await talk.say("/story redo"))
+        await talk.say("/story undo")
+        assert "number 4" in texts(await talk.say("/story continue"))
+        await talk.say("/story undo")
+        await talk.say("I walk away.")
+        await talk.say("/story edit The gulls are silent.")
+        await talk.say("I listen.")
+        sent = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+        assert "The gulls are silent." in sent
+        assert "number 5" not in sent
+
+
+async def test_a_branch_shares_its_past_and_nothing_else(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("I open the door.")
+        await talk.say("/story remember The lamp is out.")
+        await talk.say("/story fork shut --scene 1")
+        await talk.say("I leave it shut.")
+        sent = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+        assert "number 1" in sent
+        assert "I open the door." not in sent
+        assert "The lamp is out." not in sent
+        await talk.say("/story switch main")
+        await talk.say("I go in.")
+        sent = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+        assert "I open the door." in sent
+        assert "I leave it shut." not in sent
+        tree = await talk.say("/story branches")
+        assert re.search(r"- \*\*main\*\* ← you are here.*\n  - \*\*shut\*\*", texts(tree))
+        assert any(event["event"] == "picture" for event in tree)
+
+
+async def test_talk_and_questions_stay_out_of_the_story(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("((back in five minutes))")
+        await talk.say("/story ooc And me, too.")
+        writer.next.append(Reply("It is a door in the sea."))
+        assert "It is a door in the sea." in texts(await talk.say("/story ask What is it?"))
+        await talk.say("I wait.")
+        sent = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+        for talked in ("five minutes", "me, too", "What is it?", "It is a door"):
+            assert talked not in sent
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("/story start 🗝️🌊", "needs a premise"),
+        ("/story start " + "a" * 7_900 + " b" * 2_000, None),
+        ("/story act I wait.", "No story is played here"),
+        ("/story undo", "No story is played here"),
+    ],
+)
+async def test_bad_input_gets_a_sentence(tmp_path: Path, writer: Writer, line: str, said: str | None) -> None:
+    async with playing(tmp_path, writer) as talk:
+        events = await talk.say(line)
+        failed = [event for event in events if event["event"] == "failed"]
+        assert len(failed) == 1
+        assert said is None or said in failed[0]["text"]
+        assert not writer.asked
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(pieces=["  "]), "written nothing"),
+        (Reply("A scene that stops in the", finish="length"), "cut off here"),
+        (Reply("I would rather", finish="refusal"), "did not want to go on"),
+        (Reply(status=500, times=9), "Your turn is kept"),
+        (Reply("Half of a scene", fault="drop"), ""),
+        (Reply("This is what was written as number 1."), "told the last scene once more"),
+    ],
+)
+async def test_a_writer_that_fails_loses_no_turn(
+    tmp_path: Path, writer: Writer, reply: Reply, said: str
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        writer.next += [reply] * reply.times
+        events = await talk.say("I open the door.")
+        assert said in str(events)
+        writer.next.clear()
+        await talk.say("/story retry")
+        assert "I open the door." in str(writer.scenes[-1]["messages"])
+
+
+async def test_garbage_for_choices_leaves_ones_own_words(tmp_path: Path, writer: Writer) -> None:
+    writer.choices = "…\n***\n" + "x" * 500
+    async with playing(tmp_path, writer) as talk:
+        opening = await talk.say(START)
+        assert choices(opening)[0]["label"] == "Something else…"
+
+
+async def test_one_after_the_other(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        assert "one after the other" in texts(await talk.say("/story mode round-robin"))
+        assert "There is no mode" in str(await talk.say("/story mode chaos"))
+        await talk.say("I knock.")
+        assert "Nobody is waited for" in str(await talk.say("/story pass"))
+
+
+async def test_dice_are_rolled_by_code_and_seen_by_the_writer(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        played = await talk.say("I climb down the wet rope. check Athletics +2 dc 1")
+        assert "**Athletics**, DC 1:" in texts(played)
+        assert re.search(
+            r"<dice>check Athletics: 1d20 \+ 2, total \d+, DC 1, success by \d+", last(writer.scenes[-1])
+        )
+        assert "more than 100 dice" in str(await talk.say("I throw [[999d6]]."))
+
+
+async def test_the_lorebook_comes_up_by_its_keywords(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("/story lore lamp, lantern: The lamp burns whale oil.")
+        await talk.say("/story lore gull: Gulls know the way.")
+        await talk.say("/story lore --always -- : The sea has no bottom.")
+        await talk.say("I lift the LANTERN.")
+        sent = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+        assert "whale oil" in sent
+        assert "Gulls know" not in sent
+        assert sent.index("no bottom") < sent.index("whale oil")
+        assert "3. **always**" in texts(await talk.say("/story lore"))
+        assert "out of the lorebook" in texts(await talk.say("/story lore --remove 1"))
+
+
+async def test_two_of_the_cast_deal_with_each_other_by_a_preset(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START + " --cast 'Mira: a diver; Bo'")
+        await talk.say("/story relation Mira, Bo: rivals")
+        assert "There is no preset" in str(await talk.say("/story relation Mira, Bo: dancers"))
+        await talk.say("/story cast Mira --style 'short, dry sentences' --player you")
+        await talk.say("I wait.")
+        sent = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+        assert "<relations>" in sent
+        assert '<style of="Mira">short, dry sentences</style>' in sent
+        assert "Mira" in texts(await talk.say("/story relation"))
+
+
+async def test_ideas_are_kept_and_one_can_become_a_story(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        writer.next.append(Reply(pieces=["- A heist in a library.\n- A choir of bees."]))
+        thought = await talk.say("/story ideas something odd")
+        assert [choice["command"] for choice in choices(thought)] == [
+            "/story start -- A heist in a library.",
+            "/story start -- A choir of bees.",
+        ]
+
+
+async def test_an_admin_gets_the_last_prompts_as_files(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("I open the door.")
+        files = [event for event in await talk.say("/story prompt") if event["event"] == "attachment"]
+        assert [file["name"] for file in files] == ["prompt_sent.json", "prompt_sent_choices.json"]
+
+
+async def test_a_vote_is_counted_by_going_on(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START + " --mode vote")
+        assert "Nobody has voted yet" in str(await talk.say("/story continue"))
+        await talk.say("I open the door.")
+        assert "I open the door." in last(writer.scenes[-1])
+
+
+async def test_a_turn_that_a_crash_has_taken_again_is_taken_once(tmp_path: Path, writer: Writer) -> None:
+    """As if the process had been killed between the turn's node and the step's end."""
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        assert talk.app is not None
+        place = Place("terminal", "local", "terminal", "t")
+        work: Any = talk.app.works["story"]
+        act = Request("twice", place, Author("a", "A"), "story", "act", text="I knock.")
+        first = await work._playing._act(act)
+        again = await work._playing._act(act)
+        assert again == first
+        assert first.n == 2
+        undo = Request("back", place, Author("a", "A"), "story", "undo")
+        done = await work._table._undo(undo, words("en"))
+        assert await work._table._undo(undo, words("en")) == done
+        assert "1 scenes" not in texts(await talk.say("/story show"))
+        assert "1 scene on" in texts(await talk.say("/story show"))
+
+
+async def test_an_edited_message_words_its_turn_anew_a_deleted_one_blanks_it(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        run = (await talk.say("I knock on the red door."))[-1]["run"]
+        assert talk.app is not None
+        assert await talk.app.reword("local", run, "I knock on the green door.")
+        await talk.say("/story retry")
+        assert "green door" in last(writer.scenes[-1])
+        assert "red door" not in str(writer.scenes[-1])
+        await talk.say("I wait.")
+        assert await talk.app.reword("local", run, "I run."), "the story has gone on: it stays as it was told"
+        assert await talk.app.forget("local", run)
+        await talk.say("I listen.")
+        sent = str(writer.scenes[-1])
+        assert "green door" not in sent
+        assert "red door" not in sent
+        assert "number 3" in sent, "the scene stays"
+        data = (tmp_path / "data" / "sutradhar.db").read_bytes() + (
+            tmp_path / "data" / "engine.db"
+        ).read_bytes()
+        assert b"red door" not in data
+
+
+def request(id: str, text: str, *, who: str = "Ana", verb: str = "act", answers: str = "") -> Request:
+    place = Place("terminal", "local", "terminal", "t")
+    return Request(id, place, Author(who.lower(), who), "story", verb, text=text, answers=answers)
+
+
+async def test_of_two_who_press_one_choice_one_takes_the_turn(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        run = (await talk.say(START))[-1]["run"]
+        assert talk.app is not None
+        one = await talk.app.perform(request("one", "Open the door.", answers=run))
+        two = await talk.app.perform(request("two", "Open the door.", who="Bia", answers=run))
+        assert [await one.wait(), await two.wait()] == ["done", "done"]
+        assert "2 scenes on" in texts(await talk.say("/story show"))
+        stale = [event for event in talk.events if event["run"] == "two"]
+        assert "has gone on from that scene" in texts(stale)
+        assert [choice["command"] for choice in choices(stale)] == ["/story fork --scene 1"]
+
+
+async def test_players_take_turns_in_their_order_and_one_can_be_passed(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START + " --mode round-robin")
+        assert talk.app is not None
+
+        async def act(id: str, who: str) -> str:
+            assert talk.app is not None
+            return await (await talk.app.perform(request(id, "I wait.", who=who))).wait()
+
+        assert [await act("1", "Ana"), await act("2", "Bia")] == ["done", "done"]
+        assert await act("3", "Bia") == "failed"
+        assert "It is Ana's turn." in str(talk.events[-2])
+        assert "next is Bia" in texts(await talk.say("/story pass"))
+        assert await act("4", "Bia") == "done"
+
+
+async def test_a_game_master_hears_what_others_want_and_makes_it_happen(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START + " --mode gm")
+        assert talk.app is not None
+        await (await talk.app.perform(request("1", "I want to dive.", who="Bia"))).wait()
+        assert len(writer.scenes) == 1
+        await talk.say("The tide turns.")
+        assert '<intent by="Bia">I want to dive.</intent>' in last(writer.scenes[-1])
+
+
+async def test_the_votes_are_counted_and_the_winner_is_played(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        run = (await talk.say(START + " --mode vote"))[-1]["run"]
+        assert talk.app is not None
+        votes = talk.app.records.votes
+        for who, n in (("ana", 0), ("bia", 1), ("cai", 1)):
+            await votes.give("local", run, 0, who, n)
+        played = texts(await talk.say("/story continue"))
+        assert "2 of 3 votes for: Call into the dark." in played
+        assert "Call into the dark." in last(writer.scenes[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_two_hundred_turns_by_three_players_come_in_order_and_once(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        assert talk.app is not None
+        tickets = []
+        for n in range(200):
+            asked = request(f"turn{n}", f"This is turn {n}.", who=("Ana", "Bia", "Cai")[n % 3])
+            tickets.append(await talk.app.perform(asked))
+            if n % 7 == 0:
+                assert not (await talk.app.perform(asked)).fresh, "a redelivery"
+        assert {await ticket.wait() for ticket in tickets} == {"done"}
+        taken = [re.findall(r"This is turn (\d+)\.", last(asked))[-1] for asked in writer.scenes[1:]]
+        assert taken == [str(n) for n in range(200)]
+        played = await talk.app.works["story"]._table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
+        assert [turn.act.text for turn in played.story.told[1:]] == [f"This is turn {n}." for n in range(200)]
+        assert all(len(turn.scenes) == 1 for turn in played.story.told)
