@@ -244,7 +244,7 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
     if asked["verb"] == "export":
         file = Path(asked["out"])
         row = leaving.run(write(config, space, asked["story"], file))
-        print(clean(say("story.exported", title=row.title, file=file)))
+        print(clean(say("story.exported", title=row.title or say("story.untitled"), file=file)))
         return OK
     out = json_stream() if asked.get("json") else None
     found = leaving.run(take_in(config, space, Path(asked["file"])))

@@ -156,22 +156,23 @@ class Stories:
         async with self._db.read() as connection:
             return [StoryRow(**row._mapping) for row in await connection.execute(query)]
 
-    async def rename(self, space: str, story: str, title: str) -> None:
+    async def open_to(self, spot: Spot, author_id: str, limit: int = 1_000) -> list[StoryRow]:
+        """Those that are played in the channel of this spot or, as one that was imported, nowhere yet, and those that
+        this person began; last played first.
+        """
+        from sqlalchemy import or_, select
+
         from storage.tables import stories as table
+        from storage.tables import story_places
 
-        async with self._db.write() as connection:
-            mine = (table.c.space == space, table.c.id == story)
-            await connection.execute(table.update().where(*mine).values(title=title))
-
-    async def delete(self, space: str, story: str) -> bool:
-        """With all its branches; whether this space had it."""
-        from storage.tables import stories as table
-
-        async with self._db.write() as connection:
-            mine = (table.c.space == space, table.c.id == story)
-            deleted = (await connection.execute(table.delete().where(*mine))).rowcount == 1
-        await self._db.scrub()
-        return deleted
+        channel = [story_places.c[name] == getattr(spot, name) for name in ("space", "platform", "channel")]
+        here = table.c.id.in_(select(story_places.c.story_id).where(*channel))
+        anywhere = table.c.id.in_(select(story_places.c.story_id).where(story_places.c.space == spot.space))
+        may = or_(here, ~anywhere, table.c.author_id == author_id)
+        query = table.select().where(table.c.space == spot.space, may)
+        async with self._db.read() as connection:
+            found = await connection.execute(query.order_by(table.c.updated_at.desc()).limit(limit))
+            return [StoryRow(**row._mapping) for row in found]
 
     async def whole(self, space: str, story: str) -> tuple[StoryRow, list[BranchRow], list[NodeRow]] | None:
         """A story with its branches, oldest first, and all their nodes, as they are at one moment."""
@@ -293,14 +294,6 @@ class Stories:
         async with self._db.read() as connection:
             rows = await connection.execute(table.select().where(*mine).order_by(table.c.seq))
             return [NodeRow(*row) for row in rows]
-
-    async def node(self, space: str, id: str) -> NodeRow | None:
-        from storage.tables import story_nodes as table
-
-        async with self._db.read() as connection:
-            query = table.select().where(table.c.space == space, table.c.id == id)
-            row = (await connection.execute(query)).one_or_none()
-            return NodeRow(*row) if row else None
 
     async def of_run(self, space: str, run: str) -> list[NodeRow]:
         """What a run has appended."""

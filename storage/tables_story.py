@@ -24,7 +24,9 @@ stories = Table(
     Column("updated_at", Moment, nullable=False),
     Index(None, "space", "updated_at"),
     # Others play it, too.
-    info=Belongs(people=(Person("author_id", "unname"),)).info,
+    info=Belongs(
+        people=(Person("author_id", "unname", emptied=("title",)),), run="id", blanked=("title",)
+    ).info,
 )
 
 # `turn` is where it leaves its parent, "" for before the first turn; of what lies behind, it shares pointers up to the
@@ -43,7 +45,12 @@ story_branches = Table(
     Column("author_id", String, nullable=False),
     Column("created_at", Moment, nullable=False),
     Index(None, "space", "story_id"),
-    info=Belongs(people=(Person("author_id", "unname"),), within="stories").info,
+    info=Belongs(
+        people=(Person("author_id", "unname", emptied=("name",)),),
+        run="id",
+        blanked=("name",),
+        within="stories",
+    ).info,
 )
 
 # `author_id` is the person whose words the body holds, "" for a model's.

@@ -10,6 +10,7 @@ from bot.verb import PRIVATE, Argument, Option, Verb
 if TYPE_CHECKING:
     from bot.events import Work
     from bot.house import House
+    from storage.stories import StoryRow
 
 LENGTHS = ("short", "medium", "long")
 VIEWS = ("first", "second", "third")
@@ -200,18 +201,22 @@ def make(house: House, runs: Runs) -> Work:
 
 
 async def _branch(house: House, typed: Typed) -> list[str]:
-    """Of all stories of the space: where somebody is typing is not known here."""
+    """Of one's own stories: where somebody is typing is not known here, and others' may be private."""
     found = [
         branch.name
-        for story in await house.stories.all(typed.space, limit=20)
+        for story in await _own(house, typed)
         for branch in await house.stories.branches(typed.space, story.id)
     ]
     return [name for name in dict.fromkeys(found) if name and name.lower().startswith(typed.prefix.lower())]
 
 
 async def _story(house: House, typed: Typed) -> list[str]:
+    return [row.title for row in await _own(house, typed) if typed.prefix.lower() in row.title.lower()]
+
+
+async def _own(house: House, typed: Typed) -> list[StoryRow]:
     rows = await house.stories.all(typed.space, limit=200)
-    return [row.title for row in rows if typed.prefix.lower() in row.title.lower()]
+    return [row for row in rows if row.author_id == typed.author and row.title]
 
 
 async def _reworded(house: House, space: str, run: str, text: str) -> None:

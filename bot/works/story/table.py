@@ -21,6 +21,7 @@ from bot.works.story.tree import Branches, lines
 if TYPE_CHECKING:
     from bot.works.story.presets import Presets
     from storage.sessions import Sessions
+    from storage.stories import StoryRow
 
 NAME_CHARS = 80
 MEMORY_CHARS = 1_000
@@ -210,7 +211,7 @@ class Table:
         return Done(
             "story.switched",
             {"name": found[-1].name or say("story.main_branch"), "n": story.length},
-            title=played.row.title,
+            title=_title(played.row, say),
         )
 
     async def _cast(self, request: Request, say: Words) -> Done:
@@ -373,14 +374,16 @@ class Table:
         ]
         if story.cast:
             about.append(_cast_lines(story, say))
-        return Done(text="\n\n".join(about), title=played.row.title)
+        return Done(text="\n\n".join(about), title=_title(played.row, say))
 
     async def _open(self, request: Request, say: Words) -> Done:
-        """Play a story of this space here, as its first branch stands; without a name, say which there are."""
-        rows = await self._logs.stories.all(request.place.space)
+        """Play a story of this channel, or one's own, here, as its first branch stands; without a name, say which
+        there are.
+        """
+        rows = await self._logs.stories.open_to(spot(request.place), request.author.id)
         wanted = " ".join(request.text.split()).casefold()
         if not wanted:
-            listed = "\n".join(f"- **{row.title}** · `{row.alias}`" for row in rows[:20])
+            listed = "\n".join(f"- **{_title(row, say)}** · `{row.alias}`" for row in rows[:20])
             return Done(
                 "" if listed else "story.no_stories", text=listed, title=say("story.stories", n=len(rows))
             )
@@ -388,16 +391,21 @@ class Table:
         found = found or [row for row in rows if wanted in row.title.casefold()]
         if not found:
             raise Sorry("story.no_story", name=request.text.strip())
-        await held(self._sessions, request, found[0].title)
+        await held(self._sessions, request, _title(found[0], say))
         await self._logs.stories.play(spot(request.place), found[0].id, found[0].id)
         played = await self._here(request)
         last = (
             played.story.head.scene.text if played.story.head is not None and played.story.head.scene else ""
         )
-        return Done(text=last or say("story.nothing_yet"), title=found[0].title)
+        return Done(text=last or say("story.nothing_yet"), title=_title(found[0], say))
 
     async def _ooc(self, request: Request, say: Words) -> Done:
         return Done("story.talk")
+
+
+def _title(row: StoryRow, say: Words) -> str:
+    """None is left of a story whose author took it back."""
+    return row.title or say("story.untitled")
 
 
 def _of(turn: Turn, run: str) -> bool:

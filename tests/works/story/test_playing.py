@@ -18,7 +18,7 @@ from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, Talk, settings, talking
 
 CHOICES = "- Open the door.\n- Call into the dark.\n- Walk away."
-START = "/story start A lighthouse keeper finds a door in the sea --title The door"
+START = '/story start A lighthouse keeper finds a door in the sea --title "The door"'
 
 
 def last(asked: Body) -> str:
@@ -411,3 +411,42 @@ async def test_two_hundred_turns_by_three_players_come_in_order_and_once(
         played = await talk.app.works["story"]._table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
         assert [turn.act.text for turn in played.story.told[1:]] == [f"This is turn {n}." for n in range(200)]
         assert all(len(turn.scenes) == 1 for turn in played.story.told)
+
+
+async def test_a_story_of_somebody_elses_channel_is_neither_listed_nor_opened(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        assert talk.app is not None
+
+        async def asked_by(who: str, channel: str, verb: str, text: str = "") -> str:
+            place = Place("terminal", "local", channel, "t")
+            run = Request(f"{who}-{channel}-{verb}", place, Author(who, who), "story", verb, text=text)
+            await (await talk.app.perform(run)).wait()  # type: ignore[union-attr]
+            return str([event for event in talk.events if event["run"] == run.id])
+
+        for text in ("", "The door"):
+            told = await asked_by("bia", f"her own {text}", "open", text)
+            assert "number 1" not in told
+            assert "**The door**" not in told
+        assert "**The door**" in await asked_by("bia", "terminal", "open")
+        (row,) = await talk.app.house.stories.all("local")
+        for who, known in ((row.author_id, True), ("bia", False)):
+            found = await talk.app.complete("local", "story", "", None, who)
+            assert bool(found) == known, found
+
+
+async def test_a_story_that_is_taken_back_loses_its_title_and_can_still_be_opened(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        run = (await talk.say(START + " --cast Mira"))[-1]["run"]
+        fork = (await talk.say("/story fork The secret way"))[-1]["run"]
+        assert talk.app is not None
+        await talk.app.forget("local", run)
+        await talk.app.forget("local", fork)
+        told = str(await talk.say("/story open")) + str(await talk.say("/story branches"))
+        assert "A story without a title" in told
+        assert "The door" not in told
+        assert "secret way" not in told
