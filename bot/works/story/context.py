@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final
 
-from bot import budget, fence
+from bot import fence
+from bot.budget import MESSAGE_TOKENS, text_tokens
 from bot.llm.base import Message, Prompt
 from bot.works.story.log import Act, Story, Turn
 
@@ -43,12 +45,6 @@ class Frame:
     lore: tuple[str, ...] = ()
     recalled: str = ""
     pacing: str = ""
-    seconds: float | None = None
-
-
-def tokens(text: str) -> int:
-    """About how many tokens a text is."""
-    return budget.text_tokens(text)
 
 
 def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str = "") -> Prompt:
@@ -61,7 +57,7 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
     if before is not None:
         told = told[: [turn.id for turn in told].index(before)]
     foundation, styles, focus = _foundation(story, frame.begins), _styles(story), _focus(story)
-    fixed = sum(map(tokens, (frame.system, foundation, styles, focus)))
+    fixed = sum(map(text_tokens, (frame.system, foundation, styles, focus)))
     batches, recent = _parted(told, frame, frame.tokens - fixed)
     older = [message for batch in batches for turn in batch for message in _turn(turn)]
     messages = [_user("\n".join(part for part in (foundation, styles) if part), cache=True), _assistant(READ)]
@@ -73,13 +69,13 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
     # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it then.
     messages += _marked(later, 2)
     messages.append(_user(_tail(frame, last), cache=True))
-    return Prompt(frame.system, tuple(messages), max_tokens=frame.answer, cache=False, patience=frame.seconds)
+    return Prompt(frame.system, tuple(messages), max_tokens=frame.answer, cache=False)
 
 
-def then(asked: Prompt, scene: str, task: str, *, answer: int, seconds: float | None = None) -> Prompt:
+def then(asked: Prompt, scene: str, task: str, *, answer: int) -> Prompt:
     """A task about the scene that `asked` has given, on top of the same prompt: the service has read all of it."""
     messages = (*asked.messages, _assistant(scene or READ), _user(task))
-    return Prompt(asked.system, messages, max_tokens=answer, patience=seconds)
+    return Prompt(asked.system, messages, max_tokens=answer)
 
 
 def briefly(story: Story, turn: Turn, *, answer: int) -> Prompt:
@@ -118,19 +114,19 @@ def _parted(told: Sequence[Turn], frame: Frame, room: int) -> tuple[list[Sequenc
     these points the beginning stays the same, and a story that is folded anew comes out the same.
     """
     size = frame.batch
-    counted = [_tokens(turn) for turn in told]
+    sums = list(accumulate(map(_tokens, told), initial=0))
     whole = max(0, len(told) - frame.recent) // size
     first = 0
     for n in range(1, whole + 1):
         begun = n * size
-        recent = counted[begun : begun + frame.recent]
-        growing = sum(recent) * (frame.recent + size) // frame.recent
-        if sum(counted[first * size : begun]) + growing > room:
-            while first < n and sum(counted[first * size : begun]) + growing > room * _KEPT_FREE:
+        recent = sums[min(begun + frame.recent, len(told))] - sums[begun]
+        growing = recent * (frame.recent + size) // frame.recent
+        if sums[begun] - sums[first * size] + growing > room:
+            while first < n and sums[begun] - sums[first * size] + growing > room * _KEPT_FREE:
                 first += 1
     batches = [told[at : at + size] for at in range(first * size, whole * size, size)]
     later = list(told[whole * size :])
-    left = room - sum(counted[first * size :])
+    left = room - (sums[-1] - sums[first * size])
     while left < 0 and batches:
         left += sum(map(_tokens, batches.pop(0)))
     while left < 0 and len(later) > 1:
@@ -151,7 +147,7 @@ def _turn(turn: Turn) -> tuple[Message, Message]:
 def _told(act: Act, intents: tuple[tuple[str, str], ...], scene: str) -> tuple[tuple[Message, Message], int]:
     """Both, and their tokens; remembered, since all of a story's are counted with each of its turns."""
     told = (_user(action(act, intents)), _assistant(fence.data(scene).strip() or "…"))
-    return told, sum(tokens(message.text) + budget.MESSAGE_TOKENS for message in told)
+    return told, sum(text_tokens(message.text) + MESSAGE_TOKENS for message in told)
 
 
 def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:

@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from weakref import WeakValueDictionary
 
 from bot.events import Place
 from bot.works.story.log import Kind, Part, Story, cut_at, folded, lineage
 from storage.stories import BranchRow, Node, Spot, Stories, StoryRow
 
 KEPT = 64
-"""Branches that stay folded: a story of a thousand scenes takes about 3 MB."""
+"""Branches that stay folded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Logs:
     def __init__(self, stories: Stories) -> None:
         self.stories = stories
         self._folded: OrderedDict[tuple[str, str], _Folded] = OrderedDict()
-        self._turn = asyncio.Lock()
+        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def here(self, place: Place, run: str = "") -> Played | None:
         """What is played in this place; as it stood before this run appended to it, which a crash has it do again.
@@ -56,8 +57,11 @@ class Logs:
         return Played(row, branch, await self.story(place.space, row.id, branch, at))
 
     async def story(self, space: str, story: str, branch: str, at: int | None = None) -> Story:
-        """A branch as it stands now, or as it stood at the node `at`. What comes of it is not to be changed."""
-        async with self._turn:
+        """A branch as it stands now, or as it stood at the node `at`.
+
+        It is not to be changed, and to be read before the next await: later turns are added to the same object.
+        """
+        async with self._turns.setdefault((space, branch), asyncio.Lock()):
             known = await self._current(space, story, branch)
         return (
             known.story if at is None or known.story.seq == at else await self._anew(space, story, branch, at)
@@ -127,9 +131,7 @@ async def reword(logs: Logs, space: str, run: str, text: str) -> None:
     body = json.loads(act.body)
     if story.head is None or story.head.id != act.turn or body["mode"] not in ("act", "say"):
         return
-    anew = {"mode": body["mode"], "text": text, "name": body.get("name", "")}
-    if "character" in body:
-        anew["character"] = body["character"]
+    anew = body | {"text": text}  # the dice stay as they fell
     kept = node(run, f"act-{len(story.head.acts)}", "act", anew, turn=act.turn, author=act.author_id)
     await logs.stories.append(space, act.story_id, act.branch_id, [kept])
 

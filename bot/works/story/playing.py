@@ -6,6 +6,7 @@ stood then, so that a replay, and another version of the scene, read the same by
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bot import fence
+from bot.budget import text_tokens
 from bot.events import (
     Attachment,
     Changed,
@@ -172,7 +174,9 @@ class Playing:
         nodes = [node(request.id, "set", "set", settings, author=author)]
         for n, (name, sheet) in enumerate(people(options.get("cast", ""))):
             nodes.append(node(request.id, f"cast-{n}", "cast", {"name": name, "sheet": sheet}, author=author))
-        opening = node(request.id, "act", "act", {"mode": "open", "text": "", "name": request.author.name})
+        opening = node(
+            request.id, "act", "act", {"mode": "open", "text": "", "name": request.author.name}, author=author
+        )
         played = Played(row, request.id, Story())
         at = await self._logs.append(played, *nodes, opening)
         story = await self._logs.story(space, row.id, row.id, at)
@@ -234,7 +238,8 @@ class Playing:
         """The choice that most people want, as the table's turn; of several the first. Raises Sorry."""
         head = played.story.head
         choices = head.scene.choices if head is not None and head.scene is not None else ()
-        if head is None or not choices:
+        # Under a version that was flipped to, the buttons are no vote.
+        if head is None or head.scene is None or not choices or head.scene.run != shown_by(head):
             raise Sorry("story.no_votes")
         # The scene's choices are the first group that its run has offered.
         counts = await self._votes.counts(request.place.space, shown_by(head), 0)
@@ -323,7 +328,7 @@ class Playing:
     async def _scene(self, run: Run, taken: Taken, say: Words) -> AsyncGenerator[Event, None]:
         """The scene as it is written, and what can be done after it."""
         space = run.request.place.space
-        story = await self._logs.story(space, taken.story, taken.branch, taken.at)
+        asked = await self._asked(space, taken)
         yield Stage(SCENE, say("story.scene", n=taken.n))
         for line in taken.rolls:
             yield Text(f"🎲 {line}\n\n")
@@ -332,7 +337,6 @@ class Playing:
         if taken.writer is None:
             yield Notice(say("story.no_writer"))
             return
-        asked = prompt(story, taken)
         models, shown = self._models.given(taken.roles), list[str]()
         ended: Completion | None = None
         try:
@@ -356,7 +360,7 @@ class Playing:
             yield Notice(say("story.nothing_written"))
         elif ended is not None and ended.finish in ("length", "refusal", "cut") and not taken.demo:
             yield Notice(say(f"story.finish_{ended.finish}"))
-        elif text in (turn.scene.text for turn in story.told[-2:] if turn.scene is not None):
+        elif text in (message.text for message in asked.messages[-4:]):
             yield Notice(say("story.repeated"))
         offered: list[str] = []
         if text and ended is not None and (ended.finish == "end" or taken.demo) and taken.choices:
@@ -365,6 +369,16 @@ class Playing:
         turn = played.turns.get(taken.turn)
         for group in ways(offered, turn, say, votes=taken.votes):
             yield group
+
+    async def _asked(self, space: str, taken: Taken) -> Prompt:
+        """The prompt for the turn. A lorebook may be long, so it is looked through in a thread."""
+        story = await self._logs.story(space, taken.story, taken.branch, taken.at)
+        lore: list[str] = []
+        if story.lore:
+            lore = await asyncio.to_thread(called_up, *searched(story, taken), taken)
+            # While the thread ran, the story may have gone on.
+            story = await self._logs.story(space, taken.story, taken.branch, taken.at)
+        return prompt(story, taken, lore)
 
     async def _keep(self, run: Run, taken: Taken, text: str, *, stopped: bool) -> None:
         body: dict[str, Any] = {"text": text, "at": taken.at}
@@ -476,10 +490,9 @@ class Playing:
             return await self._taken(request, played, head.id, head.scene.at or played.story.seq)
 
         taken = await run.step("turn", last, Taken)
-        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        asked = await self._asked(request.place.space, taken)
         now = await self._logs.story(request.place.space, taken.story, taken.branch)
         scene = now.turns[taken.turn].scene
-        asked = prompt(story, taken)
         task = "\n".join(taken.prompts["story_choices"].fill(count=str(taken.choices)))
         choices = context.then(asked, scene.text if scene is not None else "", task, answer=taken.answer)
         yield Stage("prompt", say("story.prompt_of"))
@@ -507,33 +520,38 @@ def framed(taken: Taken, task: str, **values: str) -> Frame:
     )
 
 
-def prompt(story: Story, taken: Taken) -> Prompt:
-    """What the writer is asked for the turn."""
+def prompt(story: Story, taken: Taken, lore: Sequence[str] = ()) -> Prompt:
+    """What the writer is asked for the turn; `lore` is what has come up of the lorebook."""
     turn = story.turns[taken.turn]
     if taken.demo:
         return context.briefly(story, turn, answer=taken.answer)
     frame = framed(taken, "story_opening" if taken.opening else "story_scene", words=str(taken.words))
-    frame = replace(frame, lore=tuple(called_up(story, turn, taken)))
+    frame = replace(frame, lore=tuple(lore))
     return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
 
 
-def called_up(story: Story, turn: Turn, taken: Taken) -> list[str]:
-    """What the lorebook says about the turn and those before it; what it always says stands in the foundation."""
+def searched(story: Story, taken: Taken) -> tuple[list[LoreEntry], list[str]]:
+    """The entries of the lorebook that may come up, and the texts that they come up by: the turn, then those before
+    it. What the lorebook always says stands in the foundation.
+    """
     entries = [LoreEntry(id, **entry) for id, entry in story.lore.items() if not entry.get("constant")]
-    if not entries:
-        return []
-    told = story.told
+    turn, told = story.turns[taken.turn], story.told
     before = told[: [one.id for one in told].index(turn.id)][-taken.lore_depth :] if taken.lore_depth else []
-    scanned = [turn.act.text]
+    texts = [turn.act.text]
     for one in reversed(before):
-        scanned += [one.scene.text if one.scene is not None else "", one.act.text]
+        texts += [one.scene.text if one.scene is not None else "", one.act.text]
+    return entries, texts
+
+
+def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], taken: Taken) -> list[str]:
+    """What the lorebook says about these texts."""
     found = triggered(
         entries,
-        scanned,
+        texts,
         depth=2 * taken.lore_depth + 1,
         budget=taken.lore_tokens,
         recursive=True,
-        tokens=context.tokens,
+        tokens=text_tokens,
     )
     return [entry.content for entry in found]
 

@@ -30,6 +30,7 @@ CAST = 40
 LORE = 10_000
 LORE_CHARS = 8_000
 LISTED = 40
+IDEAS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,10 @@ class Shown:
     """A scene's message as it is from now on."""
 
     run: str
+    turn: str
     n: int
     text: str
     choices: list[str] = field(default_factory=list)
-    at: int = 0
-    of: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Table:
             yield Choices(say("story.what_now"), tuple(Choice(label, line) for label, line in done.choices))
         if (scene := done.scene) is not None:
             played = await self._logs.here(request.place)
-            turn = played.story.turns.get(played.story.path[scene.n - 1]) if played is not None else None
+            turn = played.story.turns.get(scene.turn) if played is not None else None
             contents: tuple[Text | Choices, ...] = (Text(scene.text), *ways(scene.choices, turn, say))
             yield Changed(scene.run, SCENE, say("story.scene", n=scene.n), contents)
 
@@ -163,7 +163,7 @@ class Table:
         await self._logs.append(
             played, node(request.id, "flip", "flip", body, turn=turn.id, author=request.author.id)
         )
-        shown = Shown(shown_by(turn), number, scene.text, list(scene.choices))
+        shown = Shown(shown_by(turn), turn.id, number, scene.text, list(scene.choices))
         return Done("story.flipped", {"at": wanted + 1, "count": len(versions), "n": number}, scene=shown)
 
     async def _edit(self, request: Request, say: Words) -> Done:
@@ -179,7 +179,7 @@ class Table:
         author = request.author.id
         await self._logs.append(played, node(request.id, "scene", "scene", body, turn=turn.id, author=author))
         number = played.story.path.index(turn.id) + 1
-        return Done("story.edited", {"n": number}, scene=Shown(run, number, text) if run else None)
+        return Done("story.edited", {"n": number}, scene=Shown(run, turn.id, number, text) if run else None)
 
     async def _fork(self, request: Request, say: Words) -> Done:
         played = await self._here(request)
@@ -268,9 +268,9 @@ class Table:
             raise Sorry("story.long_memory", length=len(text), limit=MEMORY_CHARS)
         if len(memories) >= MEMORIES:
             raise Sorry("story.many_memories", limit=MEMORIES)
-        body = {"id": request.id, "text": text}
+        body, count = {"id": request.id, "text": text}, len(memories) + 1
         await self._logs.append(played, node(request.id, "memory", "memory", body, author=author))
-        return Done("story.remembered", {"n": len(memories) + 1})
+        return Done("story.remembered", {"n": count})
 
     async def _lore(self, request: Request, say: Words) -> Done:
         played = await self._here(request)
@@ -300,9 +300,9 @@ class Table:
         if len(lore) >= LORE:
             raise Sorry("story.many_lore", limit=LORE)
         entry = {"keys": keys[:50], "content": content.strip()} | ({"constant": True} if always else {})
-        body = {"id": request.id, "entry": entry}
+        body, count = {"id": request.id, "entry": entry}, len(lore) + 1
         await self._logs.append(played, node(request.id, "lore", "lore", body, author=author))
-        return Done("story.lore_kept", {"n": len(lore) + 1})
+        return Done("story.lore_kept", {"n": count})
 
     async def _relation(self, request: Request, say: Words) -> Done:
         """How two characters deal with each other, by a preset; "none" for nothing said."""
@@ -374,6 +374,9 @@ class Table:
         ]
         if story.cast:
             about.append(_cast_lines(story, say))
+        if story.ideas:
+            kept = [f"- {idea}" for idea in list(story.ideas.values())[-IDEAS_SHOWN:]]
+            about.append("\n".join([f"**{say('story.ideas')}:**", *kept]))
         return Done(text="\n\n".join(about), title=_title(played.row, say))
 
     async def _open(self, request: Request, say: Words) -> Done:
@@ -414,7 +417,9 @@ def _of(turn: Turn, run: str) -> bool:
 
 def _shown(turn: Turn, number: int) -> Shown | None:
     scene = turn.scene
-    return Shown(shown_by(turn), number, scene.text, list(scene.choices)) if scene is not None else None
+    if scene is None:
+        return None
+    return Shown(shown_by(turn), turn.id, number, scene.text, list(scene.choices))
 
 
 def _cast_lines(story: Story, say: Words) -> str:

@@ -450,3 +450,38 @@ async def test_a_story_that_is_taken_back_loses_its_title_and_can_still_be_opene
         assert "A story without a title" in told
         assert "The door" not in told
         assert "secret way" not in told
+
+
+async def test_ideas_that_were_kept_can_be_read_again(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        writer.next = [Reply(pieces=["- A storm of moths.\n- The sea freezes."])]
+        await talk.say("/story ideas weather")
+        assert "- A storm of moths." in texts(await talk.say("/story show"))
+
+
+async def test_a_turn_that_is_worded_anew_keeps_its_dice(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        run = (await talk.say("I leap over the gap. [[10d20]]"))[-1]["run"]
+        rolled = re.findall(r"<dice>.*?</dice>", last(writer.scenes[-1]))
+        assert rolled
+        assert talk.app is not None
+        assert await talk.app.reword("local", run, "I climb down into the gap. [[10d20]]")
+        await talk.say("/story retry")
+        assert "I climb down" in last(writer.scenes[-1])
+        assert re.findall(r"<dice>.*?</dice>", last(writer.scenes[-1])) == rolled
+
+
+async def test_a_version_that_was_flipped_to_has_no_votes_to_count(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START + " --mode vote")
+        await talk.say("/story retry")
+        await talk.say("/story flip back")
+        again = next(event["run"] for event in reversed(talk.events) if event["event"] == "choices")
+        assert talk.app is not None
+        await talk.app.records.votes.give("local", again, 0, "ana", 2)
+        before = len(writer.scenes)
+        await talk.say("/story continue")
+        assert len(writer.scenes) == before
+        assert "Walk away." not in last(writer.scenes[-1])
