@@ -129,6 +129,8 @@ class Composer(Generic[AnyPage]):
         self._begun = True
         """Whether no choice that is offered is still to begin it: else there is nothing to judge yet."""
         self._changes_last = True
+        self._in_place = False
+        """Whether what it shows is not to be shown where it cannot be edited."""
         self._ended: Ended | None = None
         self._ending: asyncio.Task[None] | None = None
         home.tell = self._tell
@@ -156,7 +158,7 @@ class Composer(Generic[AnyPage]):
         shown = await self._outbox.stages(self._space, self._run)
         stages = [key for key in shown if key not in self._dialect.own_keys and not key.startswith(SHARED)]
         self._changes_last = stages[-1] == changed.stage
-        self._ended = "done"
+        self._ended, self._in_place = "done", changed.in_place
         sheet = Sheet(changed.stage, changed.title, growing=False)
         staged = self._begin(sheet, row)
         groups = [group for group in changed.contents if isinstance(group, Choices)]
@@ -171,7 +173,9 @@ class Composer(Generic[AnyPage]):
         await self._keep_offers()
         self._open_home()
         await self._written()
-        if any(message.mark.turn for message in staged.messages):  # what stood there could not be edited
+        if not self._in_place and any(
+            message.mark.turn for message in staged.messages
+        ):  # what stood there could not be edited
             sheet.notices.append(self._say("page.changed_anew"))
             self._changed(staged)
             await self._written()
@@ -373,6 +377,7 @@ class Composer(Generic[AnyPage]):
             partial(self._page, staged, part),
             row=row,
             instead_of=instead_of,
+            in_place=self._in_place,
             clock=self._writers.clock,
         )
 

@@ -26,7 +26,8 @@ _log = logging.getLogger(__name__)
 class Message(Generic[AnyPage]):
     """`page` gives what it shows by now, and whether that is final; None while there is nothing to show.
 
-    `instead_of`: the key of a message that this one takes over where it is not there yet itself.
+    `instead_of`: the key of a message that this one takes over where it is not there yet itself. `in_place`: where it
+    cannot be edited, nothing is posted for it.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Message(Generic[AnyPage]):
         *,
         row: OutboxRow | None = None,
         instead_of: str = "",
+        in_place: bool = False,
         clock: Clock | None = None,
     ) -> None:
         self._home = home
@@ -49,6 +51,7 @@ class Message(Generic[AnyPage]):
         self._page = page
         self._row = row
         self._instead_of = instead_of
+        self._in_place = in_place
         self.id: str | None = None
         self.gone = False
         self.unshown = False
@@ -147,9 +150,13 @@ class Message(Generic[AnyPage]):
                 if self._on in home.lost:
                     self._anew()
                 elif self.id is not None and self._form is not None and self._form < home.form:
-                    self._stale = self.id  # a layout stays one: the plain form takes a new message
+                    self._stale = (
+                        None if self._in_place else self.id
+                    )  # a layout stays one: the plain form takes a new message
                     self._anew()
-                if self.id is None:
+                if self.id is None and self._in_place:
+                    self.gone = True
+                elif self.id is None:
                     await self._post(surface, page)
                 else:
                     await self._edit(surface, page, self.id)
@@ -157,7 +164,7 @@ class Message(Generic[AnyPage]):
             except Gone:
                 self.gone = True
             except Full:
-                self._stale = self.id
+                self._stale = None if self._in_place else self.id
                 self._anew()
             except Refused as refused:
                 if home.form is Form.BARE:
@@ -169,7 +176,9 @@ class Message(Generic[AnyPage]):
                     home.form = Form(max(home.form, self._form) + 1)
             except Shut as shut:
                 try:
-                    if not await home.beyond(surface, shut):
+                    if self._in_place:
+                        self.gone = True
+                    elif not await home.beyond(surface, shut):
                         _log.warning("run %s: nowhere to show a message: %s", self.mark.run, shut)
                         self.gone = self.unshown = True
                 except Gone:

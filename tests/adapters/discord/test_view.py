@@ -576,6 +576,19 @@ async def test_what_can_no_longer_be_edited_comes_anew_and_says_so(desk: Desk, f
     assert "can no longer be edited" in anew
 
 
+@pytest.mark.parametrize("fault", [Full(), Shut(50013)])
+async def test_what_matters_only_in_its_place_does_not_come_anew(desk: Desk, fault: Exception) -> None:
+    await desk.run(*WHOLE)
+    elsewhere = Paper(read, "elsewhere")
+    desk.paper.faults.append(fault)
+    long = Text("\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(20)))
+    await desk.view(Home(desk.paper, elsewhere)).change(replace(changed(long), in_place=True))
+    assert desk.paper.texts == [SEARCHED, ANSWERED]
+    assert elsewhere.texts == []
+    await desk.view().change(replace(changed(Text("It is Bia.")), in_place=True))
+    assert desk.paper.texts == [SEARCHED, "### Answer\nIt is Bia."]
+
+
 async def test_what_somebody_has_deleted_stays_so(desk: Desk) -> None:
     await desk.run(*WHOLE)
     desk.paper.messages[1].deleted = True
