@@ -41,8 +41,9 @@ from bot.retrieval.titles import aliases
 from bot.works.council.ballot import read_json, read_words
 from bot.works.council.ending import Parting
 from bot.works.story import dice
+from bot.works.story.choices import read_choices
 from bot.works.story.lorebook import LoreEntry, spelt_out, triggered
-from bot.works.story.playing import people, read_choices
+from bot.works.story.playing import people
 
 LENGTH = 1_000_000 if os.environ.get("SUTRADHAR_KILLS") == "all" else 10_000
 SECONDS = 0.5 * max(1, LENGTH / 20_000)

@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Typed
 from bot.verb import PRIVATE, Argument, Option, Verb
+from bot.works.story.log import LENGTHS, MODES, VIEWS
 
 if TYPE_CHECKING:
     from bot.events import Work
     from bot.house import House
     from storage.stories import StoryRow
-
-LENGTHS = ("short", "medium", "long")
-VIEWS = ("first", "second", "third")
-MODES = ("free", "round-robin", "vote", "gm")
 
 
 def _turn(name: str, example: str, argument: Argument | None = None, *, plain: bool = False) -> Verb:
@@ -197,7 +194,7 @@ def make(house: House, runs: Runs) -> Work:
         house.settings.roles,
         house.config.story,
     )
-    return Stories(playing, Table(logs, house.records.sessions, Presets()))
+    return Stories(playing, Table(logs, house.records.sessions, Presets(), house.config.story))
 
 
 async def _branch(house: House, typed: Typed) -> list[str]:

@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
+LENGTHS: Final = ("short", "medium", "long")
+VIEWS: Final = ("first", "second", "third")
+MODES: Final = ("free", "round-robin", "vote", "gm")
+
 Mode: TypeAlias = Literal["open", "act", "say", "continue"]
 """What a player does in a turn; a story opens with the turn "open"."""
 
@@ -121,6 +125,11 @@ class Turn:
     @property
     def act(self) -> Act:
         return next(act for act in self.acts if act.id == self.act_shown)
+
+    @property
+    def shown_by(self) -> str:
+        """The run whose message shows the scene, whichever version: that of the one written last; "" for none."""
+        return self.scenes[-1].run if self.scenes else ""
 
     @property
     def versions(self) -> list[Scene]:

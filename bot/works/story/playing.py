@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,6 @@ from bot import fence
 from bot.budget import text_tokens
 from bot.events import (
     Attachment,
-    Changed,
     Choice,
     Choices,
     Completion,
@@ -36,10 +34,12 @@ from bot.llm.base import room
 from bot.prompts import PromptText
 from bot.words import Words, words
 from bot.works.story import context, dice
+from bot.works.story.choices import SCENE, Before, label, read_choices, ways
 from bot.works.story.context import Frame
-from bot.works.story.log import Mode, Story, Turn
+from bot.works.story.log import Mode, Story
 from bot.works.story.logs import Logs, Played, node, spot
 from bot.works.story.lorebook import LoreEntry, triggered
+from bot.works.story.order import mode_of, whose
 
 if TYPE_CHECKING:
     from bot.config import StoryConfig
@@ -48,29 +48,12 @@ if TYPE_CHECKING:
     from bot.prompts import Prompts
     from storage.records import Records
 
-SCENE = "scene"
-"""The stage of a turn's scene."""
 PROMPTS = ("story", "story_opening", "story_scene", "story_choices", "story_question", "story_ideas")
-LABEL_CHARS = 75
-"""Of a choice on its button (Discord's and Slack's limit is 80 and 75); the line that it stands for is whole."""
-CHOICE_CHARS = 300
 ANSWER_WORDS = 200
 """Of the game master's answer to a question, and of a list of ideas."""
 IDEAS = 5
 
-_BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Before:
-    """The scene that was the last one: its run's message loses its buttons. `taken` is the choice that was pressed."""
-
-    run: str
-    title: str
-    text: str
-    choices: list[str] = field(default_factory=list)
-    taken: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +174,8 @@ class Playing:
         if len(text) > limit:
             raise Sorry("story.long_turn", length=len(text), limit=limit)
         head = story.head
-        if request.answers and (head is None or shown_by(head) != request.answers):
-            pressed = next((turn for turn in story.told if shown_by(turn) == request.answers), None)
+        if request.answers and (head is None or head.shown_by != request.answers):
+            pressed = next((turn for turn in story.told if turn.shown_by == request.answers), None)
             if pressed is not None:
                 return Taken(stale=pressed.id, n=story.path.index(pressed.id) + 1)
             if (
@@ -229,7 +212,7 @@ class Playing:
             number = story.path.index(head.id) + 1
             title = words(request.locale)("story.scene", n=number)
             before = Before(
-                shown_by(head), title, scene.text, list(scene.choices), chosen[0] if chosen else None
+                head.shown_by, title, scene.text, list(scene.choices), chosen[0] if chosen else None
             )
         taken = await self._taken(request, replace(played, story=told), act.id, at)
         return replace(taken, before=before, rolls=list(body.get("dice", ())))
@@ -239,10 +222,10 @@ class Playing:
         head = played.story.head
         choices = head.scene.choices if head is not None and head.scene is not None else ()
         # Under a version that was flipped to, the buttons are no vote.
-        if head is None or head.scene is None or not choices or head.scene.run != shown_by(head):
+        if head is None or head.scene is None or not choices or head.scene.run != head.shown_by:
             raise Sorry("story.no_votes")
         # The scene's choices are the first group that its run has offered.
-        counts = await self._votes.counts(request.place.space, shown_by(head), 0)
+        counts = await self._votes.counts(request.place.space, head.shown_by, 0)
         counted = [counts.get(n, 0) for n in range(len(choices))]
         if not any(counted):
             raise Sorry("story.no_votes")
@@ -267,10 +250,10 @@ class Playing:
             at = at if same and head.act == then.turns[head.id].act else None
         taken = await self._taken(request, played, head.id, at or played.story.seq)
         scene = head.scene
-        if scene is None or shown_by(head) == request.id:
+        if scene is None or head.shown_by == request.id:
             return taken
         title = words(request.locale)("story.scene", n=taken.n)
-        return replace(taken, before=Before(shown_by(head), title, scene.text, list(scene.choices)))
+        return replace(taken, before=Before(head.shown_by, title, scene.text, list(scene.choices)))
 
     async def here(self, request: Request) -> Played:
         """What is played where the request comes from. Raises Sorry where nothing is."""
@@ -354,7 +337,7 @@ class Playing:
             if text := "".join(shown).strip():
                 await self._keep(run, taken, text, stopped=ended is None)
         if taken.before is not None:  # not sooner: on some platforms it would keep the first words waiting
-            yield _left(taken.before, say)
+            yield taken.before.greyed(say)
         text = "".join(shown).strip()
         if not text:
             yield Notice(say("story.nothing_written"))
@@ -471,7 +454,7 @@ class Playing:
         if taken.story:
             yield Notice(say("story.ideas_kept"))
         lines = tuple(
-            Choice(_label(f"{n}. {idea}"), f"/story start -- {idea}") for n, idea in enumerate(ideas, 1)
+            Choice(label(f"{n}. {idea}"), f"/story start -- {idea}") for n, idea in enumerate(ideas, 1)
         )
         yield Choices(say("story.idea_begin"), lines)
 
@@ -556,65 +539,6 @@ def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], taken: Taken) 
     return [entry.content for entry in found]
 
 
-def read_choices(text: str, most: int) -> list[str]:
-    """The choices out of what a model wrote: its list's lines, or, without a list, its short lines; each once."""
-    lines = [line.strip().strip('*_`"“”').strip() for line in text.splitlines()]
-    listed = [_BULLET.sub("", line).strip('*_`"“” ') for line in lines if _BULLET.match(line)]
-    found = listed or [line for line in lines if line and len(line) <= 120 and not line.endswith(":")]
-    kept = [" ".join(line.split())[:CHOICE_CHARS] for line in found]
-    return list(dict.fromkeys(line for line in kept if any(map(str.isalnum, line))))[:most]
-
-
-def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool = False) -> list[Choices]:
-    """What can be done after a scene: the choices and something else; another version, back, on."""
-    groups = []
-    own = Choice(say("story.something_else"), "/story act", say("story.what_do_you_do"))
-    if choices and votes:
-        groups.append(
-            Choices(say("story.vote"), tuple(Choice(_label(one), "") for one in choices), votes=True)
-        )
-        groups.append(
-            Choices(say("story.vote_over"), (Choice(say("story.play_winner"), "/story continue"), own))
-        )
-    else:
-        made = tuple(Choice(_label(one), f"/story act -- {one}") for one in choices)
-        groups.append(Choices(say("story.what_now"), (*made, own)))
-    buttons = []
-    if turn is not None and len(turn.versions) > 1 and turn.scene is not None:
-        at, count = turn.versions.index(turn.scene) + 1, len(turn.versions)
-        buttons += [
-            Choice(f"◀ {at}/{count}", "/story flip back"),
-            Choice(f"{at}/{count} ▶", "/story flip next"),
-        ]
-    buttons += [
-        Choice(say("story.button_continue"), "/story continue"),
-        Choice(say("story.button_retry"), "/story retry"),
-        Choice(say("story.button_undo"), "/story undo"),
-    ]
-    groups.append(Choices(say("story.or"), tuple(buttons)))
-    return groups
-
-
-def _label(text: str) -> str:
-    return text if len(text) <= LABEL_CHARS else text[: LABEL_CHARS - 1].rstrip() + "…"
-
-
-def _left(before: Before, say: Words) -> Changed:
-    """The scene that was the last one, with its buttons greyed out."""
-    contents: tuple[Text | Choices, ...] = (Text(before.text),)
-    if before.choices:
-        made = tuple(Choice(_label(one), f"/story act -- {one}") for one in before.choices)
-        own = Choice(say("story.something_else"), "/story act", say("story.what_do_you_do"))
-        taken = len(made) if before.taken is None else before.taken
-        contents = (*contents, Choices(say("story.what_now"), (*made, own), taken=taken))
-    return Changed(before.run, SCENE, before.title, contents, in_place=True)
-
-
-def shown_by(turn: Turn) -> str:
-    """The run whose message shows the turn's scene, whichever version: that of the one written last; "" for none."""
-    return turn.scenes[-1].run if turn.scenes else ""
-
-
 def people(given: str) -> list[tuple[str, dict[str, str]]]:
     """Characters as people list them: "Mira: a diver; Bo", each a name and a sheet."""
     found = []
@@ -631,24 +555,3 @@ def plays(story: Story, name: str) -> str:
     return next(
         (who for who, sheet in story.cast.items() if str(sheet.get("player", "")).casefold() == wanted), ""
     )
-
-
-def mode_of(story: Story, settings: StoryConfig) -> str:
-    return str(story.settings.get("mode") or settings.mode)
-
-
-def whose(story: Story) -> tuple[str, str] | None:
-    """Whose turn it is where people take turns in a fixed order: an author's id and name; None while only one plays."""
-    acts = [turn.act for turn in story.told if turn.act.mode != "open" and turn.act.author]
-    names = {act.author: act.name for act in acts}
-    if len(names) < 2:
-        return None
-    order = list(names)
-    following = order[(order.index(acts[-1].author) + 1 + passed(story)) % len(order)]
-    return following, names[following]
-
-
-def passed(story: Story) -> int:
-    """How many turns were passed on since the last one that was taken."""
-    kept = story.settings.get("passed") or {}
-    return int(kept["count"]) if story.head is not None and kept.get("after") == story.head.id else 0

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from bot.events import Changed, Choice, Choices, Event, Picture, Request, Run, Sorry, Stage, Text
 from bot.holding import held
 from bot.words import Words, words
-from bot.works.story import MODES
-from bot.works.story.log import Story, Turn
+from bot.works.story.choices import SCENE, ways
+from bot.works.story.log import MODES, Story, Turn
 from bot.works.story.logs import Logs, Played, node, spot
-from bot.works.story.playing import SCENE, passed, shown_by, ways, whose
+from bot.works.story.order import mode_of, passed, whose
 from bot.works.story.tree import Branches, lines
 
 if TYPE_CHECKING:
+    from bot.config import StoryConfig
     from bot.works.story.presets import Presets
     from storage.sessions import Sessions
     from storage.stories import StoryRow
@@ -58,9 +59,10 @@ class Done:
 
 
 class Table:
-    def __init__(self, logs: Logs, sessions: Sessions, presets: Presets) -> None:
+    def __init__(self, logs: Logs, sessions: Sessions, presets: Presets, settings: StoryConfig) -> None:
         self._logs = logs
         self._presets = presets
+        self._settings = settings
         self._sessions = sessions
         self._verbs: dict[str, Callable[[Request, Words], Awaitable[Done]]] = {
             "undo": self._undo,
@@ -163,7 +165,7 @@ class Table:
         await self._logs.append(
             played, node(request.id, "flip", "flip", body, turn=turn.id, author=request.author.id)
         )
-        shown = Shown(shown_by(turn), turn.id, number, scene.text, list(scene.choices))
+        shown = Shown(turn.shown_by, turn.id, number, scene.text, list(scene.choices))
         return Done("story.flipped", {"at": wanted + 1, "count": len(versions), "n": number}, scene=shown)
 
     async def _edit(self, request: Request, say: Words) -> Done:
@@ -174,7 +176,7 @@ class Table:
             raise Sorry("story.nothing_yet")
         if not text:
             raise Sorry("story.no_turn")
-        run = shown_by(turn)
+        run = turn.shown_by
         body: dict[str, Any] = {"text": text, "edited": True, "run": run or request.id}
         author = request.author.id
         await self._logs.append(played, node(request.id, "scene", "scene", body, turn=turn.id, author=author))
@@ -336,7 +338,7 @@ class Table:
         played = await self._here(request)
         wanted = "-".join(request.text.casefold().split())
         if not wanted:
-            return Done("story.mode_is", {"mode": str(played.story.settings.get("mode") or MODES[0])})
+            return Done("story.mode_is", {"mode": mode_of(played.story, self._settings)})
         if wanted not in MODES:
             raise Sorry("story.no_mode", name=request.text.strip(), names=", ".join(MODES))
         body = {"mode": wanted} | ({"gm": request.author.id} if wanted == "gm" else {})
@@ -419,7 +421,7 @@ def _shown(turn: Turn, number: int) -> Shown | None:
     scene = turn.scene
     if scene is None:
         return None
-    return Shown(shown_by(turn), turn.id, number, scene.text, list(scene.choices))
+    return Shown(turn.shown_by, turn.id, number, scene.text, list(scene.choices))
 
 
 def _cast_lines(story: Story, say: Words) -> str:

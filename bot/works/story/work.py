@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bot.works.story.playing import Playing
     from bot.works.story.table import Table
 
-WRITTEN = frozenset(("start", "act", "say", "continue", "retry"))
+WRITTEN = ("start", "act", "say", "continue", "retry")
 
 
 class Stories:
@@ -29,16 +29,14 @@ class Stories:
             yield Stage("talk", "")
             yield Text(words(run.request.locale)("story.talk"))
             return
-        if verb in WRITTEN:
-            events = self._playing.run(run)
-        elif verb in ("ask", "ideas", "prompt"):
-            events = {"ask": self._playing.ask, "ideas": self._playing.ideas, "prompt": self._playing.prompt}[
-                verb
-            ](run)
-        elif verb == "branches":
-            events = self._table.branches(run)
-        else:
-            events = self._table.run(run)
+        run_of = {
+            **dict.fromkeys(WRITTEN, self._playing.run),
+            "ask": self._playing.ask,
+            "ideas": self._playing.ideas,
+            "prompt": self._playing.prompt,
+            "branches": self._table.branches,
+        }
+        events = run_of.get(verb, self._table.run)(run)
         async with aclosing(events):
             async for event in events:
                 yield event

@@ -1,0 +1,88 @@
+"""What can be done after a scene: the choices as a model writes them, as they are offered, and as they are left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bot.events import Changed, Choice, Choices, Text
+from bot.words import Words
+from bot.works.story.log import Turn
+
+SCENE = "scene"
+"""The stage of a turn's scene."""
+LABEL_CHARS = 75
+"""Of a choice on its button (Discord's and Slack's limit is 80 and 75); the line that it stands for is whole."""
+CHOICE_CHARS = 300
+_BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The scene that was the last one: its run's message loses its buttons. `taken` is the choice that was pressed."""
+
+    run: str
+    title: str
+    text: str
+    choices: list[str] = field(default_factory=list)
+    taken: int | None = None
+
+    def greyed(self, say: Words) -> Changed:
+        """Its message from now on."""
+        contents: tuple[Text | Choices, ...] = (Text(self.text),)
+        if self.choices:
+            made = (*acts(self.choices), something_else(say))
+            taken = len(made) - 1 if self.taken is None else self.taken
+            contents = (*contents, Choices(say("story.what_now"), made, taken=taken))
+        return Changed(self.run, SCENE, self.title, contents, in_place=True)
+
+
+def read_choices(text: str, most: int) -> list[str]:
+    """The choices out of what a model wrote: its list's lines, or, without a list, its short lines; each once."""
+    lines = [line.strip().strip('*_`"“”').strip() for line in text.splitlines()]
+    listed = [_BULLET.sub("", line).strip('*_`"“” ') for line in lines if _BULLET.match(line)]
+    found = listed or [line for line in lines if line and len(line) <= 120 and not line.endswith(":")]
+    kept = [" ".join(line.split())[:CHOICE_CHARS] for line in found]
+    return list(dict.fromkeys(line for line in kept if any(map(str.isalnum, line))))[:most]
+
+
+def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool = False) -> list[Choices]:
+    """What can be done after a scene: the choices and something else; another version, back, on."""
+    groups = []
+    own = something_else(say)
+    if choices and votes:
+        groups.append(
+            Choices(say("story.vote"), tuple(Choice(label(one), "") for one in choices), votes=True)
+        )
+        groups.append(
+            Choices(say("story.vote_over"), (Choice(say("story.play_winner"), "/story continue"), own))
+        )
+    else:
+        groups.append(Choices(say("story.what_now"), (*acts(choices), own)))
+    buttons = []
+    if turn is not None and len(turn.versions) > 1 and turn.scene is not None:
+        at, count = turn.versions.index(turn.scene) + 1, len(turn.versions)
+        buttons += [
+            Choice(f"◀ {at}/{count}", "/story flip back"),
+            Choice(f"{at}/{count} ▶", "/story flip next"),
+        ]
+    buttons += [
+        Choice(say("story.button_continue"), "/story continue"),
+        Choice(say("story.button_retry"), "/story retry"),
+        Choice(say("story.button_undo"), "/story undo"),
+    ]
+    groups.append(Choices(say("story.or"), tuple(buttons)))
+    return groups
+
+
+def acts(choices: Sequence[str]) -> tuple[Choice, ...]:
+    return tuple(Choice(label(choice), f"/story act -- {choice}") for choice in choices)
+
+
+def something_else(say: Words) -> Choice:
+    return Choice(say("story.something_else"), "/story act", say("story.what_do_you_do"))
+
+
+def label(text: str) -> str:
+    return text if len(text) <= LABEL_CHARS else text[: LABEL_CHARS - 1].rstrip() + "…"
