@@ -14,7 +14,7 @@ from discord.ext import commands
 from bot.adapters.discord.installed.setup import examine, listed
 from bot.adapters.discord.received.commands import named, said
 from bot.adapters.discord.received.placing import PLATFORM, Spot, spot
-from bot.adapters.discord.shown import telling
+from bot.adapters.discord.shown import replies
 
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
@@ -37,11 +37,11 @@ class FreeChat(commands.Cog):
         threads = self._client.app.records.threads
         held = await threads.held(here.space, str(here.channel)) if here.thread else None
         if held is None:
-            await telling.tell(interaction, say("welcome.free_chat_where"))
+            await replies.tell(interaction, say("welcome.free_chat_where"))
         elif not await self._may(interaction, here, held):
-            await telling.tell(interaction, say("welcome.free_chat_who"))
+            await replies.tell(interaction, say("welcome.free_chat_who"))
         elif on and not self._client.intents.message_content:
-            await telling.tell(interaction, say("welcome.free_chat_intent"))
+            await replies.tell(interaction, say("welcome.free_chat_intent"))
         else:
             await threads.set_free_chat(here.space, held.real, on)
             who = discord.utils.escape_markdown(interaction.user.display_name)
@@ -73,4 +73,4 @@ class Setup(commands.Cog):
         say = self._client.intake.words(interaction)
         space, may = spot(interaction).space, interaction.app_permissions
         text = listed(await examine(self._client, interaction.guild, space, may, say), say)
-        await telling.at_length(interaction, text)
+        await replies.at_length(interaction, text)

@@ -127,7 +127,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "Discord, literally": discord_markdown.literal,
     "Discord, a text": lambda text: discord_markdown.pieces(text, 1_900),
     "Slack, a line": slack_inline.inline,
-    "Slack, spoken": slack_inline.spoken,
+    "Slack, in a table": slack_inline.cell_text,
     "Slack, a text": slack_markdown.pieces,
     "Slack, a growing text": lambda text: slack_markdown.pieces(text, whole=False),
     "Slack, mrkdwn": mrkdwn.converted,

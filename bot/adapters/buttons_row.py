@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bot.adapters.draft import clean
-from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.stage_content import PageContext, StageContent
 
 # What a custom_id looks like where it comes back; a run's id is 32 hexadecimal digits.
 RUN = r"(?P<run>[0-9a-f]{32})"
@@ -80,15 +80,15 @@ def counted(text: str, votes: int, most: int, size: Callable[[str], int] = len) 
     return label(text, most - size(behind), size) + behind
 
 
-def offers(sheet: Sheet, run: str, most: int, size: Callable[[str], int] = len) -> list[Offer]:
+def offers(stage: StageContent, run: str, most: int, size: Callable[[str], int] = len) -> list[Offer]:
     """The stage's choices, the first ten, by prompt; labels at most so long."""
     rows: list[Offer] = []
-    number, shown = sheet.first_choice, 0
-    for group in sheet.choices:
+    number, shown = stage.first_choice, 0
+    for group in stage.choices:
         buttons, over, taken = [], group.taken is not None, ""
         for n, choice in enumerate(group.choices):
             named = f"{TAKEN} {choice.label}" if n == group.taken else choice.label
-            named = counted(named, sheet.counts.get(number, 0), most, size)
+            named = counted(named, stage.counts.get(number, 0), most, size)
             taken = named if n == group.taken else taken
             if shown < MOST_CHOICES:
                 buttons.append(Button(custom_id("choice", run, number), named, disabled=over))
@@ -101,22 +101,22 @@ def offers(sheet: Sheet, run: str, most: int, size: Callable[[str], int] = len) 
     return rows[:MOST_GROUPS]
 
 
-def controls(sheet: Sheet, facts: Facts, *, more: bool) -> tuple[Button, ...]:
+def controls(stage: StageContent, context: PageContext, *, more: bool) -> tuple[Button, ...]:
     """What can be done with the run. `more`: there are sources that the page has no room for."""
-    say, run = facts.say, facts.run
+    say, run = context.say, context.run
     sources = Button(custom_id("sources", run), say("page.sources"), "📖")
-    if not facts.last:
+    if not context.last:
         return (sources,) if more else ()
-    if not facts.ended:
+    if not context.ended:
         return (Button(custom_id("stop", run), say("page.stop"), "⏹️"),)
     row = []
-    if facts.retry:
+    if context.retry:
         row.append(Button(custom_id("retry", run), say("page.retry"), "🔁"))
-    if sheet.citations:
+    if stage.citations:
         row.append(sources)
-    if facts.feedback:
+    if context.feedback:
         row.append(Button(custom_id("feedback", run, "up"), "", "👍"))
         row.append(Button(custom_id("feedback", run, "down"), "", "👎"))
-    if facts.private and facts.ended != "failed":
-        row.append(Button(custom_id("share", run), say(facts.share), "📣"))
+    if context.private and context.ended != "failed":
+        row.append(Button(custom_id("share", run), say(context.share), "📣"))
     return tuple(row)

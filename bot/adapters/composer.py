@@ -1,11 +1,11 @@
 """A run's events, composed into the messages that show them.
 
-    Event ─ show ─▶ Composer ─▶ Sheet ─ Dialect.pages ─▶ Page
-                       │ put                               │ what it says by now
-                       ▼                                   ▼
-                    Writer ─ write, when it may ───────▶ Message ─ post, edit ─▶ Surface, of the run's Home
+    Event ─ show ─▶ Composer ─▶ StageContent ─ Dialect.pages ─▶ Page
+                       │ put                                      │ what it says by now
+                       ▼                                          ▼
+                    Writer ─ write, when it may ──────────────▶ Message ─ post, edit ─▶ Surface, of the run's Home
 
-An event changes the sheet of its stage, and the stage's messages are put in their channel's line; each asks for its
+An event changes the content of its stage, and the stage's messages are put in their channel's line; each asks for its
 page when its turn comes, so that whatever changed meanwhile goes out in one piece. Knows no work and no platform,
 and waits for no network while a run goes on.
 """
@@ -27,8 +27,8 @@ from bot.adapters.discreet import traced
 from bot.adapters.draft import rolled
 from bot.adapters.home import SHARED, Home
 from bot.adapters.message import Message
-from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.surface import AnyPage, Form, Gone, Later, Mark, Refused, Shut
+from bot.adapters.stage_content import PageContext, StageContent
+from bot.adapters.surface import AnyPage, Gone, MessageRef, MessageStyle, PlaceClosed, Refused, Unavailable
 from bot.adapters.writer import Rank, Writer, Writers
 from bot.events import (
     Attachment,
@@ -72,13 +72,13 @@ class Dialect(Generic[AnyPage]):
     """How a platform says what a run shows.
 
     `pages` of a stage: its messages, at least one. `folded` makes one page of all stages; where it is given, they
-    stand in one message. `spoken` makes a work's sentence the platform's. After `roll_after_s` a message that still
+    stand in one message. `adapt` makes a work's sentence the platform's. After `roll_after_s` a message that still
     grows goes on in another. `own_keys`: by these the adapter has messages of its own in the outbox.
     """
 
-    pages: Callable[[Sheet, Facts], Sequence[AnyPage]]
-    folded: Callable[[Sequence[Sheet], Facts], AnyPage] | None = None
-    spoken: Callable[[str], str] = str
+    pages: Callable[[StageContent, PageContext], Sequence[AnyPage]]
+    folded: Callable[[Sequence[StageContent], PageContext], AnyPage] | None = None
+    adapt: Callable[[str], str] = str
     roll_after_s: float | None = None
     own_keys: Collection[str] = ()
 
@@ -87,7 +87,7 @@ class Dialect(Generic[AnyPage]):
 class _Staged(Generic[AnyPage]):
     """A stage with its messages, and its pages as they were last made. `worded`: it had words to write."""
 
-    sheet: Sheet
+    content: StageContent
     messages: list[Message[AnyPage]] = field(default_factory=list)
     pages: Sequence[AnyPage] | None = None
     worded: bool = False
@@ -142,9 +142,9 @@ class Composer(Generic[AnyPage]):
             await self._enter(event)
         else:
             await self._take(event)
-        only = self._stages[0].sheet if len(self._stages) == 1 else None
+        only = self._stages[0].content if len(self._stages) == 1 else None
         # Why it failed, where there is no more than that, concerns the asker alone.
-        failed = only is not None and only.failed and replace(only, failed="") == Sheet(FIRST, "")
+        failed = only is not None and only.failed and replace(only, failed="") == StageContent(FIRST, "")
         if not failed and not self._home.alone:
             self._open_home()
 
@@ -155,18 +155,18 @@ class Composer(Generic[AnyPage]):
             return
         before = await self._offers.all(self._space, self._run, offered.KIND)
         self._sources = await self._offers.all(self._space, self._run, "source")
-        shown = await self._outbox.stages(self._space, self._run)
-        stages = [key for key in shown if key not in self._dialect.own_keys and not key.startswith(SHARED)]
+        keys = await self._outbox.stages(self._space, self._run)
+        stages = [key for key in keys if key not in self._dialect.own_keys and not key.startswith(SHARED)]
         self._changes_last = stages[-1] == changed.stage
         self._ended, self._in_place = "done", changed.in_place
-        sheet = Sheet(changed.stage, changed.title, growing=False)
-        staged = self._begin(sheet, row)
+        content = StageContent(changed.stage, changed.title, growing=False)
+        staged = self._begin(content, row)
         groups = [group for group in changed.contents if isinstance(group, Choices)]
         choices = [one for group in groups for one in group.choices]
-        sheet.first_choice = offered.index(choices, before, changed.stage)
-        self._choices = before[: sheet.first_choice]
-        for content in changed.contents or (Text(self._say("page.withdrawn")),):
-            await self._take(content)
+        content.first_choice = offered.index(choices, before, changed.stage)
+        self._choices = before[: content.first_choice]
+        for shown in changed.contents or (Text(self._say("page.withdrawn")),):
+            await self._take(shown)
         # Those of before stay: their numbers stand in messages that are there.
         self._choices += before[len(self._choices) :]
         self._sources = list(dict.fromkeys(self._sources))
@@ -174,9 +174,9 @@ class Composer(Generic[AnyPage]):
         self._open_home()
         await self._written()
         if not self._in_place and any(
-            message.mark.turn for message in staged.messages
+            message.ref.turn for message in staged.messages
         ):  # what stood there could not be edited
-            sheet.notices.append(self._say("page.changed_anew"))
+            content.notices.append(self._say("page.changed_anew"))
             self._changed(staged)
             await self._written()
 
@@ -188,13 +188,13 @@ class Composer(Generic[AnyPage]):
                 await self._home.put_out(cut, self._say("page.stopped"))
                 return
         if not self._stages:
-            self._begin(Sheet(FIRST, ""))
+            self._begin(StageContent(FIRST, ""))
         await self._keep_offers()
         self._close_stage()
         self._changed(self._stages[-1])
         try:
             async with asyncio.timeout(FLUSH_S):
-                if self._opening is not None or not await self._whispered():
+                if self._opening is not None or not await self._told_alone():
                     self._open_home()
                     self._ending = asyncio.create_task(self._shown_whole())
                     await asyncio.shield(self._ending)  # it goes on, should it take longer
@@ -212,37 +212,39 @@ class Composer(Generic[AnyPage]):
         """Open a stage, in the message in which the run has waited for its turn; or retitle the open one."""
         last = self._stages[-1] if self._stages else None
         if last is not None and stage.key == self._stage:
-            last.sheet.title = stage.title
+            last.content.title = stage.title
             self._changed(last, titled=True)
             return
         self._stage = stage.key
         # No stage has opened yet, and nothing but a passing line is there.
-        waited = last is not None and replace(last.sheet, status=None, notices=[]) == Sheet(FIRST, "")
+        waited = last is not None and replace(last.content, status=None, notices=[]) == StageContent(
+            FIRST, ""
+        )
         await self._keep_offers()
         key, number = stage.key, 2
         while key in self._keys:  # no two of a run are called the same, nor like what is ours
             key, number = f"{stage.key}~{number}", number + 1
         self._keys.add(key)
         row = await self._outbox.claim(self._space, self._run, key)
-        sheet = Sheet(key, stage.title, first_choice=len(self._choices))
+        content = StageContent(key, stage.title, first_choice=len(self._choices))
         # A stage that had come to its end is shown as it was; one that a crash cut off is made anew.
-        sheet.replaces = not row.fresh and row.shown is None
+        content.replaces = not row.fresh and row.shown is None
         if last is None or not waited:
             self._close_stage()
-            self._begin(sheet, row)
+            self._begin(content, row)
             return
-        sheet.notices, last.sheet = last.sheet.notices, sheet
+        content.notices, last.content = last.content.notices, content
         if self._dialect.folded is None:
             for message in last.messages:
-                message.take_over(Mark(self._run, key), row)
+                message.take_over(MessageRef(self._run, key), row)
         self._changed(last)
 
-    def _begin(self, sheet: Sheet, row: OutboxRow | None = None) -> _Staged[AnyPage]:
+    def _begin(self, content: StageContent, row: OutboxRow | None = None) -> _Staged[AnyPage]:
         """A new stage. `row` is the outbox's, if it was claimed."""
-        staged = _Staged[AnyPage](sheet)
+        staged = _Staged[AnyPage](content)
         if self._dialect.folded is None:
             before = FIRST if row is not None and not self._stages else ""
-            staged.messages.append(self._message(staged, 0, sheet.key, row, before))
+            staged.messages.append(self._message(staged, 0, content.key, row, before))
         elif self._stages:
             staged.messages = self._stages[0].messages
         else:
@@ -255,41 +257,41 @@ class Composer(Generic[AnyPage]):
     def _close_stage(self) -> None:
         """The open stage is whole, and is shown as it stays."""
         if self._stages:
-            sheet = self._stages[-1].sheet
-            sheet.growing = sheet.replaces = False
-            sheet.status = None
+            content = self._stages[-1].content
+            content.growing = content.replaces = False
+            content.status = None
 
     async def _take(self, event: Shown) -> None:
         """Change what the open stage shows."""
-        staged = self._stages[-1] if self._stages else self._begin(Sheet(FIRST, ""))
-        sheet = staged.sheet
+        staged = self._stages[-1] if self._stages else self._begin(StageContent(FIRST, ""))
+        content = staged.content
         match event:
             case Text(text=text):
-                self._grow(staged, self._dialect.spoken(text))
+                self._grow(staged, self._dialect.adapt(text))
             case Status():
-                sheet.status = event
+                content.status = event
             case Citation():
-                sheet.citations.append(event)
+                content.citations.append(event)
                 self._sources.append(json.dumps(asdict(event), ensure_ascii=False))
             case Choices(choices=choices):
-                sheet.choices.append(event)
+                content.choices.append(event)
                 first = len(self._choices)
-                self._choices += [one.kept() for one in offered.offers(event, first, sheet.key)]
+                self._choices += [one.kept() for one in offered.offers(event, first, content.key)]
                 if not event.votes:
                     self._begun = self._begun and all(one.command for one in choices)
                 elif self._votes is not None:
                     with suppress(StorageFault):  # the next press will show them
-                        sheet.counts |= await self._votes.counts(self._space, self._run, first)
+                        content.counts |= await self._votes.counts(self._space, self._run, first)
             case Picture() | Attachment():
-                sheet.files.append(event)
+                content.files.append(event)
             case Elsewhere():
-                sheet.links.append(await self._home.line(event))
+                content.links.append(await self._home.line(event))
             case Link():
-                sheet.links.append(await self._home.link(event))
+                content.links.append(await self._home.link(event))
             case Notice(text=text):
-                sheet.notices.append(self._dialect.spoken(text))
+                content.notices.append(self._dialect.adapt(text))
             case Failed(text=text):
-                sheet.failed = self._dialect.spoken(text)
+                content.failed = self._dialect.adapt(text)
             case Stage():
                 pass
             case _:
@@ -298,21 +300,21 @@ class Composer(Generic[AnyPage]):
 
     def _grow(self, staged: _Staged[AnyPage], text: str) -> None:
         """More of its text; in another message, if the last one has grown old since it was posted."""
-        sheet, posted, roll_after_s = staged.sheet, staged.messages[-1].posted, self._dialect.roll_after_s
+        content, posted, roll_after_s = staged.content, staged.messages[-1].posted, self._dialect.roll_after_s
         age = self._writers.clock.time() - posted if posted is not None else 0.0
         # One cut, one message: the next one waits until what follows the last has begun to be shown.
-        if roll_after_s is not None and age > roll_after_s and len(staged.messages) > len(sheet.cuts):
-            at = rolled(sheet.text, text, overdue=age > roll_after_s + OVERDUE_S)
-            if at is not None and at > max(sheet.cuts, default=0):
-                sheet.cuts.append(at)
-        sheet.text += text
+        if roll_after_s is not None and age > roll_after_s and len(staged.messages) > len(content.cuts):
+            at = rolled(content.text, text, overdue=age > roll_after_s + OVERDUE_S)
+            if at is not None and at > max(content.cuts, default=0):
+                content.cuts.append(at)
+        content.text += text
 
     def _tell(self, sentence: str) -> None:
         """A sentence of the home's: beside the first stage if it is about the place as it was opened."""
         if not self._stages:  # it was stopped before a crash, and has nothing to say beside it
             return
         staged = self._stages[-1 if self._open else 0]
-        staged.sheet.notices.append(sentence)
+        staged.content.notices.append(sentence)
         self._changed(staged)
 
     async def _keep_offers(self) -> None:
@@ -344,8 +346,8 @@ class Composer(Generic[AnyPage]):
         staged.pages = None
         if not self._open:
             return
-        final = not staged.sheet.growing
-        worded = bool(staged.sheet.text.strip())
+        final = not staged.content.growing
+        worded = bool(staged.content.text.strip())
         if worded and not (final or staged.worded or self._dialect.folded):
             worded = not self._made(staged)[0].wordless  # the platform's pages may hold back its beginning
         rank = Rank.FINAL if final else Rank.FIRST if worded and not staged.worded else Rank.PASSING
@@ -373,7 +375,7 @@ class Composer(Generic[AnyPage]):
             self._home,
             self._outbox,
             self._space,
-            Mark(self._run, key),
+            MessageRef(self._run, key),
             partial(self._page, staged, part),
             row=row,
             instead_of=instead_of,
@@ -384,30 +386,30 @@ class Composer(Generic[AnyPage]):
     def _page(self, staged: _Staged[AnyPage], part: int) -> tuple[AnyPage, bool] | None:
         """What a message of the stage shows by now, and whether it stays so; None for no longer anything."""
         if self._dialect.folded is not None:
-            facts = self._facts(True)
-            return self._dialect.folded([one.sheet for one in self._stages], facts), bool(facts.ended)
+            context = self._context(True)
+            return self._dialect.folded([one.content for one in self._stages], context), bool(context.ended)
         made = self._pages(staged)
-        return (made[part], not staged.sheet.growing) if part < len(made) else None
+        return (made[part], not staged.content.growing) if part < len(made) else None
 
     def _pages(self, staged: _Staged[AnyPage]) -> Sequence[AnyPage]:
         """The stage's pages, each with its message."""
         if staged.pages is None:
             staged.pages = self._made(staged)
             for part in range(len(staged.messages), len(staged.pages)):
-                message = self._message(staged, part, f"{staged.sheet.key}#{part + 1}")
+                message = self._message(staged, part, f"{staged.content.key}#{part + 1}")
                 staged.messages.append(message)
-                self._write(message, Rank.PASSING if staged.sheet.growing else Rank.FINAL)
+                self._write(message, Rank.PASSING if staged.content.growing else Rank.FINAL)
         return staged.pages
 
     def _made(self, staged: _Staged[AnyPage]) -> Sequence[AnyPage]:
-        return self._dialect.pages(staged.sheet, self._facts(staged is self._stages[-1]))
+        return self._dialect.pages(staged.content, self._context(staged is self._stages[-1]))
 
-    def _facts(self, last: bool) -> Facts:
+    def _context(self, last: bool) -> PageContext:
         ended = self._ended or ""
         verb = commands.verb(self._request.work, self._request.verb)
         rated = verb.ordered and not verb.background and not verb.bare
         last = last and self._changes_last
-        return Facts(
+        return PageContext(
             run=self._run,
             say=self._say,
             last=last,
@@ -428,8 +430,8 @@ class Composer(Generic[AnyPage]):
             _log.warning("run %s: %s", self._run, fault)
         lacking = any(message.unshown for staged in self._stages for message in staged.messages)
         if lacking and self._ended != "stopped":
-            sheets = [staged.sheet for staged in self._stages]
-            await self._home.overflow(sheets, self._facts(True), self._amend)
+            contents = [staged.content for staged in self._stages]
+            await self._home.overflow(contents, self._context(True), self._amend)
 
     async def _written(self) -> None:
         """Wait until everything is on the screen, or given up."""
@@ -447,32 +449,32 @@ class Composer(Generic[AnyPage]):
         """Take away the messages that only a text which a crash cut off had needed."""
         for staged in self._stages:
             part = len(self._pages(staged)) + 1
-            while row := await self._outbox.get(self._space, self._run, f"{staged.sheet.key}#{part}"):
+            while row := await self._outbox.get(self._space, self._run, f"{staged.content.key}#{part}"):
                 if row.message_id is not None:
                     try:
                         await self._home.surface.delete(row.message_id)
-                    except (Shut, Refused, Gone, Later) as fault:
+                    except (PlaceClosed, Refused, Gone, Unavailable) as fault:
                         _log.info("run %s: a message too many stays: %s", self._run, fault)
                 part += 1
 
-    async def _amend(self, page: Callable[[Sheet, int], AnyPage]) -> bool:
+    async def _amend(self, page: Callable[[StageContent, int], AnyPage]) -> bool:
         """See home.Amend."""
         within_reach = [
-            (message, staged.sheet, part)
+            (message, staged.content, part)
             for staged in self._stages
             for part, message in enumerate(staged.messages)
             if message.within_reach
         ]
         if not within_reach:
             return False
-        message, sheet, part = within_reach[-1]
-        message.put_right(page(sheet, part))
+        message, content, part = within_reach[-1]
+        message.put_right(page(content, part))
         self._write(message, Rank.FINAL)
         await self._put.pop(message).settled(message)
         await message.noted()
         return not (message.gone or message.unshown)
 
-    async def _whispered(self) -> bool:
+    async def _told_alone(self) -> bool:
         """Tell the asker alone how it ended, or all of it; False if that can't be."""
         response = self._home.response
         if response is None or (self._home.private and not self._home.alone):
@@ -484,9 +486,11 @@ class Composer(Generic[AnyPage]):
             for key, page in pages:
                 row = await self._outbox.claim(self._space, self._run, key)
                 if row.message_id is None:
-                    message = await response.whisper(page, Mark(self._run, key), Form.LAYOUT)
+                    message = await response.post_ephemeral(
+                        page, MessageRef(self._run, key), MessageStyle.LAYOUT
+                    )
                     await self._outbox.sent(self._space, self._run, key, message, page.shown)
-        except (Shut, Refused, Gone, Later, StorageFault) as fault:
+        except (PlaceClosed, Refused, Gone, Unavailable, StorageFault) as fault:
             _log.info("run %s: its end is told to everybody: %s", self._run, fault)
             return False
         return True
@@ -494,10 +498,10 @@ class Composer(Generic[AnyPage]):
     def _drawn(self) -> list[tuple[str, AnyPage]]:
         """Every page that there would be, under the outbox's key of its message, without a place to show it."""
         if self._dialect.folded is not None:
-            return [(FIRST, self._dialect.folded([one.sheet for one in self._stages], self._facts(True)))]
+            return [(FIRST, self._dialect.folded([one.content for one in self._stages], self._context(True)))]
         pages = []
         for staged in self._stages:
-            key = staged.sheet.key
+            key = staged.content.key
             pages += [
                 (f"{key}#{part + 1}" if part else key, page) for part, page in enumerate(self._made(staged))
             ]

@@ -11,8 +11,17 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.surface import AnyPage, Form, Later, Mark, PutPage, Shut, Surface, SurfaceFault
+from bot.adapters.stage_content import PageContext, StageContent
+from bot.adapters.surface import (
+    AnyPage,
+    MessageRef,
+    MessageStyle,
+    PlaceClosed,
+    PutPage,
+    Surface,
+    SurfaceFault,
+    Unavailable,
+)
 from bot.adapters.writer import BACKOFF_S, Rank, urgency
 from bot.events import Elsewhere, Link
 from bot.runs.requests import request_from_json
@@ -30,16 +39,16 @@ SHARED = "share:"
 
 _log = logging.getLogger(__name__)
 
-Amend = Callable[[Callable[[Sheet, int], AnyPage]], Awaitable[bool]]
+Amend = Callable[[Callable[[StageContent, int], AnyPage]], Awaitable[bool]]
 """Have the last message that can be edited show something else for good: the page that is made of its stage and of
 which of the stage's messages it is, from 0. Whether it does."""
 
 
-class Aside(Protocol[PutPage]):
+class EphemeralReply(Protocol[PutPage]):
     files: bool
     """Whether a page that comes with files can be told so."""
 
-    async def whisper(self, page: PutPage, mark: Mark, form: Form) -> str:
+    async def post_ephemeral(self, page: PutPage, ref: MessageRef, style: MessageStyle) -> str:
         """Say it to the asker alone: the message's id."""
         ...
 
@@ -49,7 +58,7 @@ class Home(Protocol[AnyPage]):
 
     surface: Surface[AnyPage]
     """Where new messages are posted by now."""
-    form: Form
+    style: MessageStyle
     lost: list[Surface[AnyPage]]
     """Where what stands can no longer be edited."""
     messages: set[str]
@@ -66,7 +75,7 @@ class Home(Protocol[AnyPage]):
     """The key of what the button says that shows it to all."""
 
     @property
-    def response(self) -> Aside[AnyPage] | None:
+    def response(self) -> EphemeralReply[AnyPage] | None:
         """Where the asker can be told something alone, if that is possible."""
         ...
 
@@ -83,7 +92,7 @@ class Home(Protocol[AnyPage]):
         """A message of the run was there before this process."""
         ...
 
-    async def beyond(self, surface: Surface[AnyPage], shut: Shut) -> bool:
+    async def beyond(self, surface: Surface[AnyPage], closed: PlaceClosed) -> bool:
         """Go on elsewhere, since `surface` is shut; False if there is nowhere else.
 
         Raises Gone where somebody deleted the place, who does not want to see it again.
@@ -98,7 +107,9 @@ class Home(Protocol[AnyPage]):
         """The line that leads to the run, or says what it is called where none of its messages is found."""
         ...
 
-    async def overflow(self, sheets: Sequence[Sheet], facts: Facts, amend: Amend[AnyPage]) -> None:
+    async def overflow(
+        self, stages: Sequence[StageContent], context: PageContext, amend: Amend[AnyPage]
+    ) -> None:
         """Some of it could be shown nowhere: do what is left to do for the asker to get all of it."""
         ...
 
@@ -111,7 +122,7 @@ class Home(Protocol[AnyPage]):
         ...
 
 
-class Beside:
+class SideTasks:
     """Work that goes on beside a run's answer, which does not need it: what goes wrong with it goes to the log alone.
 
     One run's. What is begun first is done first. `rank`: how much somebody waits for it, where that counts.
@@ -137,12 +148,12 @@ class Beside:
             _log.info("run %s: something beside the answer was left out: %s", self._run, fault)
 
 
-async def patiently(call: Callable[[], Awaitable[T]]) -> T:
-    """Make the call again while the network or the platform is not up to it. Raises Later in the end."""
+async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
+    """Make the call again while the network or the platform is not up to it. Raises Unavailable in the end."""
     for wait in BACKOFF_S:
         try:
             return await call()
-        except Later:
+        except Unavailable:
             await asyncio.sleep(wait)
     return await call()
 

@@ -234,7 +234,7 @@ class Intake:
         if seconds := (self._asks if works else self._looks).take(here.space, here.user):
             raise Sorry("edge.slow_down", n=int(seconds) + 1)
 
-    def spoken_enough(self, here: Spot) -> bool:
+    def hinted_enough(self, here: Spot) -> bool:
         """Count a sentence that somebody gets for what was no request; whether it is one too many.
 
         Nobody gets the bot to talk without end.
@@ -364,13 +364,13 @@ async def told(tell: Callable[[Exception], Awaitable[None]]) -> AsyncGenerator[N
         await tell(error)
 
 
-def sentence(say: Words, error: BaseException, run: str = "", *, spoken: Callable[[str], str] = str) -> str:
+def sentence(say: Words, error: BaseException, run: str = "", *, adapt: Callable[[str], str] = str) -> str:
     """A refusal or a fault in words, and never a trace; `run` where the request had become one.
 
-    `spoken` makes it the platform's. What nobody foresaw goes to the log, where its run's digits find it again.
+    `adapt` makes it the platform's. What nobody foresaw goes to the log, where its run's digits find it again.
     """
     if isinstance(error, Sorry):
-        text = spoken(say(error.key, **error.values))
+        text = adapt(say(error.key, **error.values))
         return say("edge.run", text=text, run=run[:RUN_DIGITS]) if run else text
     # Not a trace of what a library says: its exceptions may hold tokens. The formatter of the log takes known ones out.
     _log.error("run %s failed", run or "(none)", exc_info=error)

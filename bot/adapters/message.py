@@ -12,7 +12,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic
 
-from bot.adapters.surface import AnyPage, Form, Full, Gone, Later, Mark, NotSent, Refused, Shut, Surface
+from bot.adapters.surface import (
+    AnyPage,
+    Gone,
+    MessageRef,
+    MessageStyle,
+    NotEditable,
+    NotSent,
+    PlaceClosed,
+    Refused,
+    Surface,
+    Unavailable,
+)
 from bot.adapters.writer import Clock, LoopClock
 from storage.faults import StorageFault
 
@@ -35,7 +46,7 @@ class Message(Generic[AnyPage]):
         home: Home[AnyPage],
         outbox: Outbox,
         space: str,
-        mark: Mark,
+        ref: MessageRef,
         page: Callable[[], tuple[AnyPage, bool] | None],
         *,
         row: OutboxRow | None = None,
@@ -47,7 +58,7 @@ class Message(Generic[AnyPage]):
         self._clock = clock or LoopClock()
         self._outbox = outbox
         self._space = space
-        self.mark = mark
+        self.ref = ref
         self._page = page
         self._row = row
         self._instead_of = instead_of
@@ -65,7 +76,7 @@ class Message(Generic[AnyPage]):
         self._shown: str | None = None
         self._noted: tuple[str, str, str | None] | None = None
         self._noting: asyncio.Task[None] | None = None
-        self._form: Form | None = None
+        self._style: MessageStyle | None = None
         self._files: tuple[tuple[str, bytes], ...] | None = ()
         self._unsure = False
         """Whether it may have been posted without our knowing."""
@@ -82,9 +93,9 @@ class Message(Generic[AnyPage]):
         deleted = self.gone and not self.unshown
         return self.there and not deleted and self._on not in self._home.lost
 
-    def take_over(self, mark: Mark, row: OutboxRow) -> None:
+    def take_over(self, ref: MessageRef, row: OutboxRow) -> None:
         """Be another stage's message from now on."""
-        self._instead_of, self.mark, self._row = self.mark.key, mark, row
+        self._instead_of, self.ref, self._row = self.ref.key, ref, row
         self.posted = None  # how long it has stood there says nothing of its text
         self._claimed = False
 
@@ -120,12 +131,12 @@ class Message(Generic[AnyPage]):
     async def _claim(self) -> None:
         """Learn from the outbox whether the message is there already."""
         try:
-            row = self._row or await self._outbox.claim(self._space, self.mark.run, self.mark.key)
+            row = self._row or await self._outbox.claim(self._space, self.ref.run, self.ref.key)
             before = None
             if row.message_id is None and self._instead_of:
-                before = await self._outbox.get(self._space, self.mark.run, self._instead_of)
+                before = await self._outbox.get(self._space, self.ref.run, self._instead_of)
         except StorageFault as fault:  # better an answer that a crash might repeat than none
-            _log.warning("run %s: a message could not be claimed: %s", self.mark.run, fault)
+            _log.warning("run %s: a message could not be claimed: %s", self.ref.run, fault)
             return
         if row.message_id is not None and self.id is None:  # else it was taken over while it was shown
             self._recall(row.message_id, row.shown)
@@ -136,20 +147,20 @@ class Message(Generic[AnyPage]):
 
     def _recall(self, message: str, shown: str | None) -> None:
         self.id, self._shown, self._on = message, shown, self._home.surface
-        self._form = self._files = None
+        self._style = self._files = None
         self._home.recall(message)
 
     async def _bring(self, page: AnyPage) -> bool:
         """Show the page: here, else in a simpler form, else elsewhere. False if it can be shown nowhere."""
         home = self._home
-        form = home.form
+        style = home.style
         self.unshown = False
         while not self.gone:
             surface = home.surface
             try:
                 if self._on in home.lost:
                     self._anew()
-                elif self.id is not None and self._form is not None and self._form < home.form:
+                elif self.id is not None and self._style is not None and self._style < home.style:
                     self._stale = (
                         None if self._in_place else self.id
                     )  # a layout stays one: the plain form takes a new message
@@ -163,52 +174,52 @@ class Message(Generic[AnyPage]):
                 break
             except Gone:
                 self.gone = True
-            except Full:
+            except NotEditable:
                 self._stale = None if self._in_place else self.id
                 self._anew()
             except Refused as refused:
-                if home.form is Form.BARE:
-                    _log.warning("run %s: the platform does not take a message: %s", self.mark.run, refused)
+                if home.style is MessageStyle.BARE:
+                    _log.warning("run %s: the platform does not take a message: %s", self.ref.run, refused)
                     self.gone = self.unshown = True
-                    home.form = form  # it was not for its form
+                    home.style = style  # it was not for its form
                 else:
-                    self._form = self._form or Form.LAYOUT  # as most from before a crash are
-                    home.form = Form(max(home.form, self._form) + 1)
-            except Shut as shut:
+                    self._style = self._style or MessageStyle.LAYOUT  # as most from before a crash are
+                    home.style = MessageStyle(max(home.style, self._style) + 1)
+            except PlaceClosed as closed:
                 try:
                     if self._in_place:
                         self.gone = True
-                    elif not await home.beyond(surface, shut):
-                        _log.warning("run %s: nowhere to show a message: %s", self.mark.run, shut)
+                    elif not await home.beyond(surface, closed):
+                        _log.warning("run %s: nowhere to show a message: %s", self.ref.run, closed)
                         self.gone = self.unshown = True
                 except Gone:
                     self.gone = True
-        if home.form is Form.BARE and page.files:
+        if home.style is MessageStyle.BARE and page.files:
             self.unshown = True
         if self._stale is not None and not self.gone:
             stale, self._stale = self._stale, None
             try:
                 await home.surface.delete(stale)
-            except (Gone, Refused, Shut, Later):
-                _log.info("run %s: an older form of a message stays", self.mark.run)
+            except (Gone, Refused, PlaceClosed, Unavailable):
+                _log.info("run %s: an older form of a message stays", self.ref.run)
         return not self.gone
 
     def _anew(self) -> None:
         """Its next message is another one, and not to be taken for a repetition of this one."""
-        self.id, self._on, self.mark = None, None, replace(self.mark, turn=self.mark.turn + 1)
+        self.id, self._on, self.ref = None, None, replace(self.ref, turn=self.ref.turn + 1)
 
     async def _post(self, surface: Surface[AnyPage], page: AnyPage) -> None:
         """Post it, unless an earlier try whose outcome nobody knows has done so."""
         unsure, self._unsure = self._unsure, True
-        found = await surface.find(self.mark, self._since, self._home.messages) if unsure else None
+        found = await surface.find(self.ref, self._since, self._home.messages) if unsure else None
         if found is None:
             try:
-                self.id = await surface.post(page, self.mark, self._home.form)
+                self.id = await surface.post(page, self.ref, self._home.style)
             except NotSent:
                 self._unsure = unsure
                 raise
             self.posted = self._clock.time()
-            self._on, self._form, self._files = surface, self._home.form, page.files
+            self._on, self._style, self._files = surface, self._home.style, page.files
             self._home.messages.add(self.id)
         else:
             self._recall(found, None)
@@ -219,19 +230,19 @@ class Message(Generic[AnyPage]):
     async def _edit(self, surface: Surface[AnyPage], page: AnyPage, message: str) -> None:
         # What a message that was posted before a crash shows is not known.
         files = page.files != self._files if self._files is not None else bool(page.files)
-        form = self._home.form
-        await surface.edit(message, page, self.mark, form, files=files, reset=self._form is None)
-        self._form, self._files = form, page.files
+        style = self._home.style
+        await surface.edit(message, page, self.ref, style, files=files, reset=self._style is None)
+        self._style, self._files = style, page.files
 
     async def _note(self, before: asyncio.Task[None] | None, shown: str | None) -> None:
         """Write down which message it is, and what it shows once that is final."""
         if before is not None:
             await before
-        if self.id is None or self._noted == (self.mark.key, self.id, shown):
+        if self.id is None or self._noted == (self.ref.key, self.id, shown):
             return
-        noting = (self.mark.key, self.id, shown)
+        noting = (self.ref.key, self.id, shown)
         try:
-            await self._outbox.sent(self._space, self.mark.run, self.mark.key, self.id, shown)
+            await self._outbox.sent(self._space, self.ref.run, self.ref.key, self.id, shown)
         except StorageFault as fault:
-            _log.warning("run %s: a message could not be noted: %s", self.mark.run, fault)
+            _log.warning("run %s: a message could not be noted: %s", self.ref.run, fault)
         self._noted = noting

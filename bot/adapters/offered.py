@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from bot.adapters.buttons_row import custom_id
-from bot.adapters.surface import Later, SurfaceFault
+from bot.adapters.surface import SurfaceFault, Unavailable
 from bot.adapters.writer import Writers
 from bot.events import Choice, Choices
 
@@ -105,7 +105,7 @@ class _Counted:
             return False
         try:
             await self.edit()
-        except Later:
+        except Unavailable:
             raise
         except SurfaceFault as fault:  # the vote is kept all the same
             _log.info("a count could not be shown: %s", fault)

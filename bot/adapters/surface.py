@@ -20,7 +20,7 @@ class Gone(SurfaceFault):
     """Somebody deleted the message, and did not do it to see it again."""
 
 
-class Full(SurfaceFault):
+class NotEditable(SurfaceFault):
     """The message has been edited as often as the platform lets it be."""
 
 
@@ -28,7 +28,7 @@ class Refused(SurfaceFault):
     """The platform does not take the message as it is."""
 
 
-class Shut(SurfaceFault):
+class PlaceClosed(SurfaceFault):
     """Nothing can be written here (any more). `code` is the platform's, 0 if we know without asking."""
 
     def __init__(self, code: int | str = 0, *, expired: bool = False) -> None:
@@ -37,15 +37,15 @@ class Shut(SurfaceFault):
         self.expired = expired
 
 
-class Later(SurfaceFault):
+class Unavailable(SurfaceFault):
     """The platform could not take it just now: a fault of the network, or of its own."""
 
 
-class NotSent(Later):
+class NotSent(Unavailable):
     """The same, and it is certain that nothing of it has arrived."""
 
 
-class Form(IntEnum):
+class MessageStyle(IntEnum):
     """How a message is sent; each form asks less of the platform than the one before."""
 
     LAYOUT = 0
@@ -55,7 +55,7 @@ class Form(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MessageRef:
     """By what one message of a run is known again, though nobody noted its id.
 
     `turn` counts the messages that stood in one another's place.
@@ -97,17 +97,17 @@ class Surface(Protocol[PutPage]):
         """Whose writer writes here."""
         ...
 
-    async def post(self, page: PutPage, mark: Mark, form: Form) -> str:
+    async def post(self, page: PutPage, ref: MessageRef, style: MessageStyle) -> str:
         """Post a new message: its id."""
         ...
 
     async def edit(
-        self, message: str, page: PutPage, mark: Mark, form: Form, *, files: bool, reset: bool
+        self, message: str, page: PutPage, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
         """`files`: they are others than before. `reset`: it may have been of another form."""
         ...
 
-    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+    async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
         """The message that may have been sent since then, and is none of the known ones."""
         ...
 

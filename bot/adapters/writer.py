@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Literal, Protocol
 
 from bot.adapters.discreet import traced
-from bot.adapters.surface import Later, NotSent
+from bot.adapters.surface import NotSent, Unavailable
 
 MARGIN_S = 0.25
 """Posts are counted when they arrive, which the network spreads."""
@@ -61,7 +61,7 @@ class Writable(Protocol):
         ...
 
     async def write(self) -> bool | None:
-        """Bring the platform up to date; False if there was nothing to tell it. Raises Later.
+        """Bring the platform up to date; False if there was nothing to tell it. Raises Unavailable.
 
         None: it turned out to be there, so that writing it is an edit, and has its turn as one.
         """
@@ -233,7 +233,7 @@ class Writer:
         try:
             wrote = await message.write()
             later = wrote is None
-        except Later as fault:
+        except Unavailable as fault:
             later = self._later(due, rank, fault)
             wrote = not isinstance(fault, NotSent)  # the platform has counted it, but for those
         except Exception as fault:  # the channel's other messages are still to be written
@@ -255,7 +255,7 @@ class Writer:
         self._written.set()
         self._wake()
 
-    def _later(self, due: _Due, rank: Rank, fault: Later) -> bool:
+    def _later(self, due: _Due, rank: Rank, fault: Unavailable) -> bool:
         """Whether it is tried again."""
         now = self._clock.time()
         due.since = now if due.since is None else due.since

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Generic
 
 from bot.adapters.home import Amend
-from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.surface import AnyPage, Form, Gone, Mark, Page, Refused, Shut, Surface
+from bot.adapters.stage_content import PageContext, StageContent
+from bot.adapters.surface import AnyPage, Gone, MessageRef, MessageStyle, Page, PlaceClosed, Refused, Surface
 from bot.events import Elsewhere, Link
 
 TURNS = 60
@@ -65,9 +65,9 @@ class Written(Generic[AnyPage]):
     """A message, as it was posted and edited: (time, text)."""
 
     id: str
-    mark: Mark
+    mark: MessageRef
     states: list[tuple[float, str]]
-    form: Form
+    style: MessageStyle
     page: AnyPage
     files: list[str]
     deleted: bool = False
@@ -85,12 +85,12 @@ class Written(Generic[AnyPage]):
 class Paper(Generic[AnyPage]):
     """A surface in memory. `faults` are raised by the next calls, before (or `after`) they do anything."""
 
-    read: Callable[[AnyPage, Form], str]
+    read: Callable[[AnyPage, MessageStyle], str]
     key: str = "paper"
     messages: list[Written[AnyPage]] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
     after: list[BaseException] = field(default_factory=list)
-    refuses: Callable[[Form], Exception | None] = lambda _: None
+    refuses: Callable[[MessageStyle], Exception | None] = lambda _: None
     _written: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def until(self, there: Callable[[], bool], seconds: float = 10) -> None:
@@ -100,12 +100,12 @@ class Paper(Generic[AnyPage]):
                 self._written.clear()
                 await self._written.wait()
 
-    async def post(self, page: AnyPage, mark: Mark, form: Form) -> str:
-        self._fail(form)
+    async def post(self, page: AnyPage, mark: MessageRef, style: MessageStyle) -> str:
+        self._fail(style)
         known = [one for one in self.messages if one.mark == mark and not one.deleted]
         if not known:
-            id, state = f"1718.{len(self.messages):04}", (time.monotonic(), self.read(page, form))
-            written = Written(id, mark, [state], form, page, _files(page))
+            id, state = f"1718.{len(self.messages):04}", (time.monotonic(), self.read(page, style))
+            written = Written(id, mark, [state], style, page, _files(page))
             self.messages.append(written)
             known = [written]
         self._written.set()
@@ -114,23 +114,23 @@ class Paper(Generic[AnyPage]):
         return known[0].id
 
     async def edit(
-        self, message: str, page: AnyPage, mark: Mark, form: Form, *, files: bool, reset: bool
+        self, message: str, page: AnyPage, mark: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
-        self._fail(form)
+        self._fail(style)
         written = self._at(message)
         if written.deleted:
             raise Gone
-        if written.form is Form.LAYOUT and form is not Form.LAYOUT:
+        if written.style is MessageStyle.LAYOUT and style is not MessageStyle.LAYOUT:
             raise Refused("a layout stays one")
-        written.states.append((time.monotonic(), self.read(page, form)))
-        written.form, written.page = form, page
+        written.states.append((time.monotonic(), self.read(page, style)))
+        written.style, written.page = style, page
         if files:
             written.files = _files(page)
         self._written.set()
         if self.after:
             raise self.after.pop(0)
 
-    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+    async def find(self, mark: MessageRef, since: datetime, known: Collection[str]) -> str | None:
         return next((one.id for one in self.messages if one.mark == mark and one.id not in known), None)
 
     async def delete(self, message: str) -> None:
@@ -147,10 +147,10 @@ class Paper(Generic[AnyPage]):
     def _at(self, message: str) -> Written[AnyPage]:
         return next(one for one in self.messages if one.id == message)
 
-    def _fail(self, form: Form) -> None:
+    def _fail(self, style: MessageStyle) -> None:
         if self.faults:
             raise self.faults.pop(0)
-        if (fault := self.refuses(form)) is not None:
+        if (fault := self.refuses(style)) is not None:
             raise fault
 
 
@@ -166,7 +166,7 @@ class PaperHome(Generic[AnyPage]):
         self._why = why
         self.lost: list[Surface[AnyPage]] = []
         self.surface: Surface[AnyPage] = surfaces[0]
-        self.form = Form.LAYOUT
+        self.style = MessageStyle.LAYOUT
         self.messages: set[str] = set()
         self.response = None
         self.hint = hint
@@ -183,7 +183,7 @@ class PaperHome(Generic[AnyPage]):
     def recall(self, message: str) -> None:
         self.messages.add(message)
 
-    async def beyond(self, surface: Surface[AnyPage], shut: Shut) -> bool:
+    async def beyond(self, surface: Surface[AnyPage], shut: PlaceClosed) -> bool:
         if surface is self.surface:
             if not self._left:
                 return False
@@ -198,7 +198,9 @@ class PaperHome(Generic[AnyPage]):
     async def link(self, link: Link) -> str:
         return f"→ {link.title}"
 
-    async def overflow(self, sheets: Sequence[Sheet], facts: Facts, amend: Amend[AnyPage]) -> None: ...
+    async def overflow(
+        self, sheets: Sequence[StageContent], context: PageContext, amend: Amend[AnyPage]
+    ) -> None: ...
 
     async def put_out(self, messages: Sequence[str], note: str) -> None: ...
 

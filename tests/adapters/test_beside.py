@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from bot.adapters.home import Beside
-from bot.adapters.surface import Full, Gone, Later, Refused, Shut
+from bot.adapters.home import SideTasks
+from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
 from bot.adapters.writer import Rank, urgency
 from storage.faults import StorageFault
 
@@ -17,19 +17,20 @@ async def failing(fault: Exception) -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", [Shut(50013), Refused("no"), Gone(), Full(), Later("down"), StorageFault("locked")]
+    "fault",
+    [PlaceClosed(50013), Refused("no"), Gone(), NotEditable(), Unavailable("down"), StorageFault("locked")],
 )
 async def test_what_goes_wrong_goes_to_the_log_alone(
     fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    await Beside("c0ffee").do(failing(fault))
+    await SideTasks("c0ffee").do(failing(fault))
     assert caplog.messages == [f"run c0ffee: something beside the answer was left out: {fault}"]
 
 
 async def test_a_fault_of_our_own_is_not_hidden() -> None:
     with pytest.raises(ZeroDivisionError):
-        await Beside("c0ffee").do(failing(ZeroDivisionError()))
+        await SideTasks("c0ffee").do(failing(ZeroDivisionError()))
 
 
 @pytest.mark.parametrize(("rank", "urgent"), [(Rank.PASSING, Rank.PASSING), (None, Rank.FIRST)])
@@ -42,6 +43,6 @@ async def test_it_is_as_urgent_as_the_platform_says_or_as_what_it_goes_with(
         asked.append(urgency.get())
 
     urgency.set(Rank.FIRST)
-    await Beside("c0ffee", rank).do(ask())
+    await SideTasks("c0ffee", rank).do(ask())
     assert asked == [urgent]
     assert urgency.get() == Rank.FIRST

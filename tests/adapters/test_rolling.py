@@ -10,8 +10,8 @@ import pytest
 
 from bot.adapters.composer import OVERDUE_S, Composer, Dialect
 from bot.adapters.draft import rolled
-from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.surface import Form, Mark, Shut
+from bot.adapters.stage_content import PageContext, StageContent
+from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed
 from bot.adapters.writer import Pace, Writers
 from bot.events import Attachment, Author, Failed, Place, Request, Shown, Stage, Status, Text
 from storage.db import Database
@@ -75,7 +75,7 @@ class Sheeted:
         return self.text
 
 
-def pages(sheet: Sheet, facts: Facts) -> list[Sheeted]:
+def pages(sheet: StageContent, context: PageContext) -> list[Sheeted]:
     ends = [*sheet.cuts, len(sheet.text)]
     texts = [sheet.text[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
     files = tuple((one.name, b"") for one in sheet.files)
@@ -92,16 +92,16 @@ class Whispers:
         self.told: list[str] = []
         self._most = most
 
-    async def whisper(self, page: Sheeted, mark: Mark, form: Form) -> str:
+    async def post_ephemeral(self, page: Sheeted, mark: MessageRef, style: MessageStyle) -> str:
         if len(self.told) == self._most:
-            raise Shut("nobody_there")
+            raise PlaceClosed("nobody_there")
         self.told.append(page.text)
         return f"whispered-{len(self.told)}"
 
 
 class Desk:
     def __init__(self, database: Database) -> None:
-        self.paper = Paper[Sheeted](lambda page, form: page.text)
+        self.paper = Paper[Sheeted](lambda page, style: page.text)
         self.home = PaperHome[Sheeted](self.paper)
         self.outbox, self.offers = Outbox(database), Offers(database)
 

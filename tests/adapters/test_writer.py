@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from bot.adapters.surface import Later, NotSent
+from bot.adapters.surface import NotSent, Unavailable
 from bot.adapters.writer import HOLD_S, Pace, Rank, Writers
 from tests.adapters.paper import Clock
 
@@ -26,7 +26,7 @@ class Note:
     there: bool = False
     written: str | None = None
     faults: int = 0
-    fault: Exception = field(default_factory=lambda: Later("down"))
+    fault: Exception = field(default_factory=lambda: Unavailable("down"))
     gate: asyncio.Event | None = None
     recalled: bool = False
     times: list[float] = field(default_factory=list)

@@ -31,7 +31,7 @@ from bot.adapters.slack.received.fetched import Earlier, Files
 from bot.adapters.slack.received.intake import Intake
 from bot.adapters.slack.received.people import People
 from bot.adapters.slack.shown.home import view_of
-from bot.adapters.surface import Shut
+from bot.adapters.surface import PlaceClosed
 from bot.adapters.writer import Writers
 from bot.platforms import Platform
 
@@ -129,7 +129,7 @@ class Slack:
         self.intake.later(self._welcome(team, enterprise, user))
 
     async def _welcome(self, team: str, enterprise: str, user: str) -> None:
-        with suppress(Shut):  # revoked already
+        with suppress(PlaceClosed):  # revoked already
             await setup.install(await self.workspaces.client(team, enterprise), user)
 
     def _ready(self) -> None:

@@ -12,8 +12,8 @@ from bot.adapters.discord.received.placing import origin_of
 from bot.adapters.discord.shown.surface import Response
 from bot.adapters.discord.shown.threads import missing, tidy
 from bot.adapters.discord.text.render import pages
-from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.surface import Form, Later, Mark
+from bot.adapters.stage_content import PageContext, StageContent
+from bot.adapters.surface import MessageRef, MessageStyle, Unavailable
 from bot.events import Attachment, Event, Run, Stage, Text
 from bot.words import words
 from tests.adapters.discord.wire import Bench, bot
@@ -153,11 +153,11 @@ async def test_a_call_that_hangs_is_given_up_and_made_anew(tmp_path: Path, metho
 async def test_a_response_that_hangs_can_be_edited_anew(desk: Bench, channel: Channel, ana: User) -> None:
     asked, request = await desk.ask(ana, channel, "response")
     response = Response(desk.client, origin_of(request.origin), request.id, hangs_s=1.0)
-    (page,) = pages(Sheet("answer", "Answer", "It is Ana."), Facts(request.id, words("en")))
-    mark = Mark(request.id, "answer")
+    (page,) = pages(StageContent("answer", "Answer", "It is Ana."), PageContext(request.id, words("en")))
+    mark = MessageRef(request.id, "answer")
     desk.fake.fail("PATCH", "/webhooks/*", status=200, delay=60.0)
-    with pytest.raises(Later):
-        await response.post(page, mark, Form.LAYOUT)
-    await response.post(page, mark, Form.LAYOUT)
+    with pytest.raises(Unavailable):
+        await response.post(page, mark, MessageStyle.LAYOUT)
+    await response.post(page, mark, MessageStyle.LAYOUT)
     assert "It is Ana." in asked.text
     assert asked.followups == []

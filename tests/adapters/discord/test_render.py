@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from bot.adapters.discord.text import render
 from bot.adapters.discord.text.markdown import size
 from bot.adapters.discord.text.page import ANSWER, FAILED, STOPPED, WORKING, Page
-from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.stage_content import PageContext, StageContent
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words
 from tests.fakes.discord.component_rules import check_message
 
 RUN = "1a2b3c4d" * 4
 SAY = words("en")
-FACTS = Facts(run=RUN, say=SAY)
+FACTS = PageContext(run=RUN, say=SAY)
 DONE = replace(FACTS, ended="done")
 
 GRAPPLED = Citation(1, "srd.md", "Conditions › Grappled", "- A grappled creature’s **speed** becomes 0.", 358)
@@ -100,7 +100,9 @@ def balanced(text: str) -> bool:
 )
 @given(markdown([*SAFE, *HIDES]), st.booleans())
 def test_any_text_fits_balances_and_calls_nobody(text: str, growing: bool) -> None:
-    made = render.pages(Sheet("answer", "Answer", text, growing=growing, status=Status("Asking…")), FACTS)
+    made = render.pages(
+        StageContent("answer", "Answer", text, growing=growing, status=Status("Asking…")), FACTS
+    )
     for page in made:
         assert fits(page)
         assert balanced(page.text)
@@ -113,7 +115,7 @@ def test_any_text_fits_balances_and_calls_nobody(text: str, growing: bool) -> No
 )
 @given(markdown(SAFE))
 def test_every_word_of_any_text_is_there_in_order(text: str) -> None:
-    made = render.pages(Sheet("answer", "", text, growing=False), DONE)
+    made = render.pages(StageContent("answer", "", text, growing=False), DONE)
     for said in ("".join(page.text for page in made), "".join(page.plain for page in made)):
         assert in_order(letters(text), letters(said))
 
@@ -128,10 +130,10 @@ def test_every_word_of_any_text_is_there_in_order(text: str) -> None:
 def test_growth_leaves_full_pages_as_they_are(text: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(text)))
     finished = text[: text.rfind("\n\n", 0, at) + 1]
-    after = [page.shown for page in render.pages(Sheet("answer", "Answer", text), FACTS)]
+    after = [page.shown for page in render.pages(StageContent("answer", "Answer", text), FACTS)]
     # A block that is not finished may yet turn out to be a table, or too long for the page that it began on.
     for grown, touched in ((finished, 1), (text[:at], 2)):
-        before = render.pages(Sheet("answer", "Answer", grown), FACTS)
+        before = render.pages(StageContent("answer", "Answer", grown), FACTS)
         full = max(len(before) - touched, 0)
         assert [page.shown for page in before[:full]] == after[:full]
 
@@ -155,7 +157,7 @@ def test_whatever_stands_under_the_text_fits_too(
     failed: str,
     length: int,
 ) -> None:
-    sheet = Sheet(
+    sheet = StageContent(
         "answer",
         title,
         "word " * (length // 5),
@@ -169,8 +171,8 @@ def test_whatever_stands_under_the_text_fits_too(
         growing=not ended,
         replaces=True,
     )
-    facts = replace(FACTS, ended=ended, retry=True, feedback=True, private=True, hint=title)
-    made = render.pages(sheet, facts)
+    context = replace(FACTS, ended=ended, retry=True, feedback=True, private=True, hint=title)
+    made = render.pages(sheet, context)
     assert all(fits(page) for page in made)
     assert all(f"note {n}:" in "".join(page.plain for page in made) for n in range(len(notices)))
 
@@ -185,7 +187,7 @@ def test_a_long_answer_is_rendered_in_less_than_a_frame() -> None:
         + "\n"
     )
     text = "".join(block.replace("Heading", f"Part {n}") for n in range(60))[:40_000]
-    sheet = Sheet("answer", "Answer", text)
+    sheet = StageContent("answer", "Answer", text)
     took = []
     for _ in range(5):
         start = time.process_time()
@@ -198,14 +200,14 @@ def test_long_paragraphs_take_no_more_messages_than_short_ones() -> None:
     """Discord lets some four messages pass in five seconds: twelve half-empty ones are there sixteen seconds late."""
     for block in ("A candle burns for four hours of walking, as it is said there. " * 16, "- A line\n" * 110):
         text = f"{block.rstrip()}\n\n" * (12_000 // len(block))
-        made = render.pages(Sheet("answer", "", text, growing=False), DONE)
+        made = render.pages(StageContent("answer", "", text, growing=False), DONE)
         assert len(made) <= 7
         said = " ".join(page.plain for page in made)
         assert said.split()[: len(text.split())] == text.split()
 
 
 def test_a_growing_answer_shows_that_it_grows() -> None:
-    sheet = Sheet("answer", "Answer", "Yes, it can [1].", status=Status("Reading", 3, 12))
+    sheet = StageContent("answer", "Answer", "Yes, it can [1].", status=Status("Reading", 3, 12))
     (page,) = render.pages(sheet, FACTS)
     assert page.text == "### Answer\nYes, it can `[1]`. ▍\n-# Reading  ▰▰▱▱▱▱▱▱▱▱ 3/12"
     assert page.plain == page.text
@@ -214,15 +216,17 @@ def test_a_growing_answer_shows_that_it_grows() -> None:
 
 
 def test_a_stage_that_has_nothing_yet_says_so() -> None:
-    assert [page.plain for page in render.pages(Sheet("answer", ""), FACTS)] == ["-# One moment…"]
-    assert render.pages(Sheet("answer", "", growing=False), DONE)[0].plain
+    assert [page.plain for page in render.pages(StageContent("answer", ""), FACTS)] == ["-# One moment…"]
+    assert render.pages(StageContent("answer", "", growing=False), DONE)[0].plain
 
 
 def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> None:
     other = Citation(2, "spells_and_more.md", "Components", "Yes, it can cast.")
-    sheet = Sheet("answer", "Answer", "Yes, it can cast [2][1].", citations=[other, GRAPPLED], growing=False)
-    facts = replace(DONE, retry=True, feedback=True, private=True, hint="Reply to ask on.")
-    (page,) = render.pages(sheet, facts)
+    sheet = StageContent(
+        "answer", "Answer", "Yes, it can cast [2][1].", citations=[other, GRAPPLED], growing=False
+    )
+    context = replace(DONE, retry=True, feedback=True, private=True, hint="Reply to ask on.")
+    (page,) = render.pages(sheet, context)
     assert page.text.split("\n") == [
         "### Answer",
         "Yes, it can cast `[2][1]`.",
@@ -243,8 +247,8 @@ def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> No
 
 def test_sources_beyond_a_message_wait_behind_their_button() -> None:
     many = [replace(GRAPPLED, n=n, quote="A sentence that says much. " * 12) for n in range(1, 60)]
-    sheet = Sheet("answer", "Answer", "Yes.", citations=many, growing=False)
-    early, last = (render.pages(sheet, facts)[-1] for facts in (replace(FACTS, last=False), DONE))
+    sheet = StageContent("answer", "Answer", "Yes.", citations=many, growing=False)
+    early, last = (render.pages(sheet, context)[-1] for context in (replace(FACTS, last=False), DONE))
     for page in (early, last):
         assert fits(page)
         assert re.search(r"-# \+ \d+ more", page.text)
@@ -256,7 +260,9 @@ def test_choices_are_buttons_numbered_through_the_run() -> None:
         Choices("See also", tuple(Choice(f"Heading {n}", "/x") for n in range(7))),
         Choices("Close by", (Choice("w" * 100, "/x"), *(Choice(f"More {n}", "/x") for n in range(9)))),
     ]
-    (page,) = render.pages(Sheet("answer", "", "Yes.", choices=groups, first_choice=3, growing=False), DONE)
+    (page,) = render.pages(
+        StageContent("answer", "", "Yes.", choices=groups, first_choice=3, growing=False), DONE
+    )
     assert [len(row) for row in page.rows] == [5, 2, 3]
     assert [one.custom_id for row in page.rows for one in row] == [f"choice:{RUN}:{n}" for n in range(3, 13)]
     assert page.rows[2][0].label == "w" * 79 + "…"
@@ -265,7 +271,9 @@ def test_choices_are_buttons_numbered_through_the_run() -> None:
 
 
 def test_a_failure_has_a_card_of_its_own_with_the_run_to_ask_about() -> None:
-    sheet = Sheet("answer", "Answer", "It be", failed="`model` did not answer. @everyone", growing=False)
+    sheet = StageContent(
+        "answer", "Answer", "It be", failed="`model` did not answer. @everyone", growing=False
+    )
     (page,) = render.pages(sheet, replace(FACTS, ended="failed", retry=True))
     assert page.cards[1].colour == FAILED
     assert page.cards[1].parts == ("`model` did not answer. @\u200beveryone\n-# `run 1a2b3c4d`",)
@@ -274,7 +282,7 @@ def test_a_failure_has_a_card_of_its_own_with_the_run_to_ask_about() -> None:
 
 
 def test_a_long_failure_under_a_full_page_is_a_message_of_its_own() -> None:
-    sheet = Sheet("answer", "", "word " * 360, failed="It failed. " * 100, growing=False)
+    sheet = StageContent("answer", "", "word " * 360, failed="It failed. " * 100, growing=False)
     text, failure = render.pages(sheet, replace(FACTS, ended="failed", retry=True))
     assert fits(text)
     assert fits(failure)
@@ -282,7 +290,7 @@ def test_a_long_failure_under_a_full_page_is_a_message_of_its_own() -> None:
 
 
 def test_a_stopped_run_and_a_stage_made_anew_say_so() -> None:
-    sheet = Sheet("answer", "Answer", "It can", growing=False, replaces=True)
+    sheet = StageContent("answer", "Answer", "It can", growing=False, replaces=True)
     (page,) = render.pages(sheet, replace(FACTS, ended="stopped"))
     assert SAY("page.stopped") in page.plain
     assert SAY("page.replaces") in page.plain
@@ -291,7 +299,7 @@ def test_a_stopped_run_and_a_stage_made_anew_say_so() -> None:
 
 
 def test_only_the_last_stage_and_its_last_page_have_buttons() -> None:
-    sheet = Sheet("answer", "Answer", "A sentence. \n\n" * 400, growing=False)
+    sheet = StageContent("answer", "Answer", "A sentence. \n\n" * 400, growing=False)
     made = render.pages(sheet, replace(DONE, retry=True))
     assert [bool(page.rows) for page in made] == [False] * (len(made) - 1) + [True]
     assert not any(page.rows for page in render.pages(sheet, replace(FACTS, last=False)))
@@ -303,7 +311,7 @@ def test_files_come_once_the_stage_is_closed_each_under_a_name_of_its_own() -> N
         Attachment("açúcar.txt", "text/plain", b"1"),
         Attachment("pacing_chart.png", "image/png", b"2"),
     ]
-    sheet = Sheet("chart", "Chart", "Here.", files=files)
+    sheet = StageContent("chart", "Chart", "Here.", files=files)
     assert not any(page.files for page in render.pages(sheet, FACTS))
     (page,) = render.pages(replace(sheet, growing=False), DONE)
     assert page.files == (("pacing_chart.png", b"png"), ("a_car.txt", b"1"), ("pacing_chart-2.png", b"2"))
@@ -313,7 +321,7 @@ def test_files_come_once_the_stage_is_closed_each_under_a_name_of_its_own() -> N
 def test_a_file_that_discord_would_refuse_is_named_and_too_many_take_another_message() -> None:
     small = [Attachment(f"{n}.txt", "text/plain", b"x") for n in range(12)]
     large = Attachment("book.bin", "application/octet-stream", bytes(11 * 1024 * 1024))
-    made = render.pages(Sheet("files", "Files", "Here.", files=[*small, large], growing=False), DONE)
+    made = render.pages(StageContent("files", "Files", "Here.", files=[*small, large], growing=False), DONE)
     assert [len(page.files) for page in made] == [10, 2]
     assert SAY("page.too_large", name="book.bin", size=11) in made[-1].plain
 
@@ -321,7 +329,9 @@ def test_a_file_that_discord_would_refuse_is_named_and_too_many_take_another_mes
 @pytest.mark.parametrize("text", ["", "\u200b", "Here."])
 def test_notes_alone_can_be_too_much_for_one_message(text: str) -> None:
     notices = [f"Note {n}: " + "word " * 110 for n in range(6)]
-    made = render.pages(Sheet("first", "", text, notices=notices, failed="Why. " * 200, growing=False), DONE)
+    made = render.pages(
+        StageContent("first", "", text, notices=notices, failed="Why. " * 200, growing=False), DONE
+    )
     assert all(map(fits, made))
     assert all(part for page in made for card in page.cards for part in card.parts)
     assert [f"Note {n}:" in "".join(page.plain for page in made) for n in range(6)] == [True] * 6
@@ -341,5 +351,5 @@ def test_who_asked_is_named_and_what_they_asked_is_quoted_harmlessly() -> None:
 
 def test_letters_of_three_bytes_stay_below_what_discord_takes_in_bytes() -> None:
     cited = [Citation(n, "規則.md", "章", "別の引用文。" * 60, n) for n in range(1, 13)]
-    sheet = Sheet("answer", "答え", text="規則の本文である。" * 200, citations=cited, growing=False)
+    sheet = StageContent("answer", "答え", text="規則の本文である。" * 200, citations=cited, growing=False)
     assert all(map(fits, render.pages(sheet, DONE)))

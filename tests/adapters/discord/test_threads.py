@@ -12,8 +12,8 @@ from bot.adapters.discord.received.placing import origin_of
 from bot.adapters.discord.shown import surface
 from bot.adapters.discord.shown.threads import Opening, missing
 from bot.adapters.discord.text.render import pages
-from bot.adapters.sheet import Facts, Sheet
-from bot.adapters.surface import Form, Mark
+from bot.adapters.stage_content import PageContext, StageContent
+from bot.adapters.surface import MessageRef, MessageStyle
 from bot.events import Elsewhere, Failed, Stage, Status, Text
 from bot.words import words
 from storage.outbox import Outbox
@@ -353,13 +353,13 @@ async def test_a_thousand_edits_leave_no_views_in_the_clients_memory(
     desk: Bench, channel: Channel, ana: User
 ) -> None:
     home = surface.Channel(desk.client, channel.id)
-    mark, facts = Mark("0" * 32, "answer"), Facts("0" * 32, words("en"))
+    mark, context = MessageRef("0" * 32, "answer"), PageContext("0" * 32, words("en"))
     desk.fake.limits.take = lambda bucket, major: Verdict(0.0, {})  # type: ignore[method-assign]
-    (first,) = pages(Sheet("answer", "Answer", "0"), facts)
-    message = await home.post(first, mark, Form.LAYOUT)
+    (first,) = pages(StageContent("answer", "Answer", "0"), context)
+    message = await home.post(first, mark, MessageStyle.LAYOUT)
     for n in range(1, 1001):
-        (page,) = pages(Sheet("answer", "Answer", str(n)), facts)
-        await home.edit(message, page, mark, Form.LAYOUT, files=False, reset=False)
+        (page,) = pages(StageContent("answer", "Answer", str(n)), context)
+        await home.edit(message, page, mark, MessageStyle.LAYOUT, files=False, reset=False)
     assert "1000" in texts(channel)[-1]
     store = desk.client._connection._view_store
     assert (len(store._views), len(store._synced_message_views)) == (0, 0)

@@ -16,7 +16,7 @@ from bot.adapters.discord.received.placing import Origin
 from bot.adapters.discord.shown.home import dialect
 from bot.adapters.discord.text.page import Page
 from bot.adapters.offered import offered
-from bot.adapters.surface import Form, Full, Later, Refused, Shut
+from bot.adapters.surface import MessageStyle, NotEditable, PlaceClosed, Refused, Unavailable
 from bot.adapters.writer import Clock, Pace, Writers
 from bot.events import (
     Attachment,
@@ -68,8 +68,8 @@ async def database(tmp_path: Path) -> AsyncGenerator[Database, None]:
     await database.close()
 
 
-def read(page: Page, form: Form) -> str:
-    return page.text if form is Form.LAYOUT else page.plain
+def read(page: Page, style: MessageStyle) -> str:
+    return page.text if style is MessageStyle.LAYOUT else page.plain
 
 
 def custom_ids(message: Written[Page]) -> list[str]:
@@ -263,19 +263,19 @@ async def test_a_file_is_uploaded_once(desk: Desk) -> None:
 
 
 async def test_where_layouts_are_refused_the_rest_of_the_run_is_plain(desk: Desk) -> None:
-    desk.paper.refuses = lambda form: Refused("50035") if form is Form.LAYOUT else None
+    desk.paper.refuses = lambda style: Refused("50035") if style is MessageStyle.LAYOUT else None
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
-    assert [one.form for one in desk.paper.messages] == [Form.PLAIN, Form.PLAIN]
+    assert [one.style for one in desk.paper.messages] == [MessageStyle.PLAIN, MessageStyle.PLAIN]
 
 
 async def test_a_layout_that_is_refused_later_is_replaced_by_a_plain_message(desk: Desk) -> None:
     view = desk.view()
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
-    desk.paper.refuses = lambda form: Refused("50035") if form is Form.LAYOUT else None
+    desk.paper.refuses = lambda style: Refused("50035") if style is MessageStyle.LAYOUT else None
     await desk.run(Text("s Ana."), view=view)
     old, new = desk.paper.messages
-    assert (old.deleted, new.form, "It is Ana." in new.text) == (True, Form.PLAIN, True)
+    assert (old.deleted, new.style, "It is Ana." in new.text) == (True, MessageStyle.PLAIN, True)
 
 
 async def test_a_message_that_somebody_deleted_is_not_posted_again(desk: Desk) -> None:
@@ -291,7 +291,7 @@ async def test_a_message_that_takes_no_more_edits_goes_on_in_a_new_one(desk: Des
     view = desk.view()
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
-    desk.paper.faults.append(Full())
+    desk.paper.faults.append(NotEditable())
     await desk.run(Text("s Ana."), view=view)
     assert desk.paper.texts == ["### Answer\nIt is Ana."]
 
@@ -301,20 +301,20 @@ async def test_a_place_that_closes_is_left_for_the_next_with_a_sentence(desk: De
     view = desk.view(Home(desk.paper, other, why="The thread is locked."))
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
-    desk.paper.faults += [Shut(50013)]
+    desk.paper.faults += [PlaceClosed(50013)]
     await desk.run(Text("s Ana."), view=view)
     assert "It is Ana." in other.texts[0]
     assert "The thread is locked." in other.texts[0]
 
 
 async def test_a_run_outlives_a_place_that_takes_nothing(desk: Desk) -> None:
-    desk.paper.faults += [Shut(50013) for _ in range(9)]
+    desk.paper.faults += [PlaceClosed(50013) for _ in range(9)]
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
     assert desk.paper.messages == []
 
 
 async def test_a_post_whose_outcome_is_unknown_is_not_repeated(desk: Desk) -> None:
-    desk.paper.after.append(Later("cut off"))
+    desk.paper.after.append(Unavailable("cut off"))
     await desk.run(*SEARCH)
     assert desk.paper.texts == ["### Searching\nFound 3 passages."]
 
@@ -414,7 +414,7 @@ async def test_an_older_form_goes_away_also_where_the_new_one_took_two_tries(des
     view = desk.view()
     await show(view, Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
-    desk.paper.faults += [Full(), Later("down")]
+    desk.paper.faults += [NotEditable(), Unavailable("down")]
     await desk.run(Text("s Ana."), view=view)
     assert desk.paper.texts == ["### Answer\nIt is Ana."]
 
@@ -422,7 +422,9 @@ async def test_an_older_form_goes_away_also_where_the_new_one_took_two_tries(des
 async def test_a_message_that_is_refused_in_every_form_leaves_the_others_theirs(desk: Desk) -> None:
     desk.paper.faults += [Refused("50035")] * 3
     await desk.run(*SEARCH, Stage("answer", "Answer"), Text("Ana."))
-    assert [(one.text, one.form) for one in desk.paper.messages] == [("### Answer\nAna.", Form.LAYOUT)]
+    assert [(one.text, one.style) for one in desk.paper.messages] == [
+        ("### Answer\nAna.", MessageStyle.LAYOUT)
+    ]
 
 
 async def test_a_layout_from_before_a_crash_that_is_refused_is_replaced_by_a_plain_message(
@@ -430,10 +432,10 @@ async def test_a_layout_from_before_a_crash_that_is_refused_is_replaced_by_a_pla
 ) -> None:
     await show(desk.view(), Stage("answer", "Answer"), Text("It i"))
     await desk.paper.until(lambda: bool(desk.paper.messages))
-    desk.paper.refuses = lambda form: Refused("50035") if form is Form.LAYOUT else None
+    desk.paper.refuses = lambda style: Refused("50035") if style is MessageStyle.LAYOUT else None
     await desk.run(Stage("answer", "Answer"), Text("It is Ana."))
     old, new = desk.paper.messages
-    assert (old.deleted, new.form, "It is Ana." in new.text) == (True, Form.PLAIN, True)
+    assert (old.deleted, new.style, "It is Ana." in new.text) == (True, MessageStyle.PLAIN, True)
 
 
 async def test_a_guest_stages_in_one_message(desk: Desk) -> None:
@@ -566,7 +568,7 @@ async def test_what_has_been_taken_stands_there_and_can_be_pressed_no_more(desk:
     assert [(one.label, one.over) for one in kept] == [("Go", True), ("Stay", True)]
 
 
-@pytest.mark.parametrize("fault", [Full(), Shut(50013)])
+@pytest.mark.parametrize("fault", [NotEditable(), PlaceClosed(50013)])
 async def test_what_can_no_longer_be_edited_comes_anew_and_says_so(desk: Desk, fault: Exception) -> None:
     await desk.run(*WHOLE)
     elsewhere = Paper(read, "elsewhere")
@@ -576,7 +578,7 @@ async def test_what_can_no_longer_be_edited_comes_anew_and_says_so(desk: Desk, f
     assert "can no longer be edited" in anew
 
 
-@pytest.mark.parametrize("fault", [Full(), Shut(50013)])
+@pytest.mark.parametrize("fault", [NotEditable(), PlaceClosed(50013)])
 async def test_what_matters_only_in_its_place_does_not_come_anew(desk: Desk, fault: Exception) -> None:
     await desk.run(*WHOLE)
     elsewhere = Paper(read, "elsewhere")

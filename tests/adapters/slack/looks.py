@@ -6,15 +6,15 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from bot.adapters.sheet import Facts
 from bot.adapters.slack.text.inline import size
 from bot.adapters.slack.text.page import TEXT, Page
+from bot.adapters.stage_content import PageContext
 from bot.words import words
 from tests.fakes.slack import block_rules, texts
 
 RUN = "1a2b3c4d" * 4
 SAY = words("en")
-FACTS = Facts(run=RUN, say=SAY)
+FACTS = PageContext(run=RUN, say=SAY)
 
 CALLS = [
     *(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from bot.adapters.sheet import Sheet
 from bot.adapters.slack.text import render
 from bot.adapters.slack.text.inline import size
 from bot.adapters.slack.text.page import SMALL, small
-from bot.adapters.slack.text.render import SMALL_PRINT
+from bot.adapters.slack.text.render import FOOTER
+from bot.adapters.stage_content import StageContent
 from bot.events import Citation
 from tests.adapters.slack.looks import FACTS, RUN, SAY, called, fits
 from tests.fakes.slack import block_rules, texts
@@ -19,7 +19,7 @@ GRAPPLED = Citation(1, "srd.md", "Conditions › Grappled", "- A grappled creatu
 
 def test_sources_stand_by_number_each_once_with_the_words_that_the_answer_has_not_said() -> None:
     other = Citation(2, "spells_and_more.md", "Components", "Yes, it can cast.")
-    found = SMALL_PRINT.sources([other, GRAPPLED, other], "Yes, it can cast [2][1].", SAY)
+    found = FOOTER.sources([other, GRAPPLED, other], "Yes, it can cast [2][1].", SAY)
     assert [whole for _, whole in found] == [
         "*[1]* srd.md › Conditions › Grappled, p. 358\n“A grappled creature’s speed becomes 0.”",
         "*[2]* spells_and_more.md › Components",
@@ -27,15 +27,15 @@ def test_sources_stand_by_number_each_once_with_the_words_that_the_answer_has_no
 
 
 def test_where_there_is_little_room_quotations_go_first_and_then_sources() -> None:
-    found = SMALL_PRINT.sources([replace(GRAPPLED, n=n) for n in range(1, 10)], "", SAY)
-    whole, hidden = SMALL_PRINT.fitting(found, 2_000, SAY, quotes=True)
+    found = FOOTER.sources([replace(GRAPPLED, n=n) for n in range(1, 10)], "", SAY)
+    whole, hidden = FOOTER.fitting(found, 2_000, SAY, quotes=True)
     assert (whole.count("“"), hidden) == (9, 0)
-    short, hidden = SMALL_PRINT.fitting(found, 500, SAY, quotes=True)
+    short, hidden = FOOTER.fitting(found, 500, SAY, quotes=True)
     assert hidden > 0
     assert short.endswith(f"\n{SAY('page.more', n=hidden)}")
-    assert [
-        size(SMALL_PRINT.fitting(found, room, SAY, quotes=True)[0]) <= room for room in range(0, 900, 7)
-    ] == [True] * 129
+    assert [size(FOOTER.fitting(found, room, SAY, quotes=True)[0]) <= room for room in range(0, 900, 7)] == [
+        True
+    ] * 129
 
 
 def test_the_list_is_one_block_that_slack_takes_and_that_calls_nobody() -> None:
@@ -43,21 +43,21 @@ def test_the_list_is_one_block_that_slack_takes_and_that_calls_nobody() -> None:
         Citation(n, "<!here>" * 30, "@channel & <@U1>" * 20, "> # <!subteam^S1> *x* " * 40, n)
         for n in range(40)
     ]
-    listed, hidden = SMALL_PRINT.fitting(SMALL_PRINT.sources(wild, "", SAY), SMALL, SAY, quotes=True)
+    listed, hidden = FOOTER.fitting(FOOTER.sources(wild, "", SAY), SMALL, SAY, quotes=True)
     blocks = [small(listed)]
     assert block_rules.accept(blocks, lambda kind: kind)
     (shown,) = texts.words(blocks)
     assert size(shown) <= SMALL
     assert hidden > 0
     assert texts.block_pings(blocks) == texts.pings(shown, parsed=True) == []
-    assert SMALL_PRINT.fitting([], 1_000, SAY, quotes=True) == ("", 0)
+    assert FOOTER.fitting([], 1_000, SAY, quotes=True) == ("", 0)
 
 
 def test_sources_beyond_a_message_wait_behind_their_button() -> None:
     many = [replace(GRAPPLED, n=n, quote="A sentence that says much. " * 12) for n in range(1, 60)]
-    sheet = Sheet("answer", "Answer", "Yes.", citations=many, growing=False)
-    for facts in (replace(FACTS, last=False), replace(FACTS, ended="done")):
-        (page,) = render.pages(sheet, facts)
+    sheet = StageContent("answer", "Answer", "Yes.", citations=many, growing=False)
+    for context in (replace(FACTS, last=False), replace(FACTS, ended="done")):
+        (page,) = render.pages(sheet, context)
         assert fits(page)
         assert called(page) == []
         assert re.search(r"\+ \d+ more", texts.shown(page.blocks))

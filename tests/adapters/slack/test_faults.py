@@ -10,7 +10,7 @@ from bot.adapters.buttons_row import custom_id
 from bot.adapters.slack.installed.faults import Conflict, Unsure, fault_of
 from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.slack.text.page import TEXT, Page
-from bot.adapters.surface import Form, Full, Gone, Later, Refused, Shut
+from bot.adapters.surface import Gone, MessageStyle, NotEditable, PlaceClosed, Refused, Unavailable
 
 RUN = "c0ffee" + "0" * 26
 STOP = {
@@ -32,27 +32,27 @@ PAGE = Page(
     ("status", "error", "kind"),
     [
         (200, "message_not_found", Gone),
-        (200, "not_in_channel", Shut),
-        (200, "channel_not_found", Shut),
-        (200, "is_archived", Shut),
-        (200, "restricted_action", Shut),
-        (200, "restricted_action_thread_locked", Shut),
-        (200, "account_inactive", Shut),
-        (200, "thread_not_found", Shut),
-        (200, "missing_scope", Shut),
-        (200, "messages_tab_disabled", Shut),
+        (200, "not_in_channel", PlaceClosed),
+        (200, "channel_not_found", PlaceClosed),
+        (200, "is_archived", PlaceClosed),
+        (200, "restricted_action", PlaceClosed),
+        (200, "restricted_action_thread_locked", PlaceClosed),
+        (200, "account_inactive", PlaceClosed),
+        (200, "thread_not_found", PlaceClosed),
+        (200, "missing_scope", PlaceClosed),
+        (200, "messages_tab_disabled", PlaceClosed),
         (200, "invalid_blocks", Refused),
         (200, "msg_blocks_too_long", Refused),
         (200, "msg_too_long", Refused),
         (200, "no_text", Refused),
         (200, "an_error_of_tomorrow", Refused),
-        (200, "cant_update_message", Full),
-        (200, "edit_window_closed", Full),
+        (200, "cant_update_message", NotEditable),
+        (200, "edit_window_closed", NotEditable),
         (200, "streaming_state_conflict", Conflict),
         (200, "message_not_in_streaming_state", Conflict),
         (200, "stopped_by_user", Conflict),
-        (429, "ratelimited", Later),
-        (429, "", Later),
+        (429, "ratelimited", Unavailable),
+        (429, "", Unavailable),
         (200, "internal_error", Unsure),
         (200, "fatal_error", Unsure),
         (503, "", Unsure),
@@ -64,15 +64,15 @@ def test_every_fault_in_our_words(status: int, error: str, kind: type[Exception]
 
 
 def test_a_layout_is_blocks_with_a_text_beside_them() -> None:
-    said = sent_as(replace(PAGE, plain="x" * 9_000), Form.LAYOUT)
+    said = sent_as(replace(PAGE, plain="x" * 9_000), MessageStyle.LAYOUT)
     assert [one["type"] for one in said["blocks"]] == ["markdown", "actions"]
     assert said["text"] == "x" * TEXT
 
 
 def test_plain_keeps_its_buttons_and_bare_has_no_blocks() -> None:
-    plain = sent_as(PAGE, Form.PLAIN)
+    plain = sent_as(PAGE, MessageStyle.PLAIN)
     assert [one["type"] for one in plain["blocks"]] == ["section", "actions"]
     assert plain["blocks"][0]["text"]["text"] == plain["text"] == PAGE.plain
-    assert sent_as(replace(PAGE, buttons_plain=()), Form.PLAIN) == {"text": PAGE.plain, "blocks": []}
-    assert sent_as(PAGE, Form.BARE) == {"text": PAGE.plain, "blocks": []}
-    assert sent_as(Page(" "), Form.LAYOUT) == {"text": "…", "blocks": []}
+    assert sent_as(replace(PAGE, buttons_plain=()), MessageStyle.PLAIN) == {"text": PAGE.plain, "blocks": []}
+    assert sent_as(PAGE, MessageStyle.BARE) == {"text": PAGE.plain, "blocks": []}
+    assert sent_as(Page(" "), MessageStyle.LAYOUT) == {"text": "…", "blocks": []}

@@ -16,7 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import Origin
 from bot.adapters.slack.received.fetched import Files
-from bot.adapters.surface import Shut
+from bot.adapters.surface import PlaceClosed
 from bot.config import SlackConfig
 from bot.events import Author, File, Place, Request, Sorry
 from tests.fakes.slack import FakeSlack
@@ -30,7 +30,7 @@ class Tokens(Workspaces):
 
     async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
         if team not in TOKENS:
-            raise Shut("not_installed")
+            raise PlaceClosed("not_installed")
         return AsyncWebClient(TOKENS[team])
 
 

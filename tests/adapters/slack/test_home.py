@@ -9,8 +9,8 @@ import time
 import pytest
 
 from bot.adapters.slack.placing import real
+from bot.adapters.slack.shown.ephemeral import EPHEMERAL
 from bot.adapters.slack.shown.thread import Thread
-from bot.adapters.slack.shown.whisper import WHISPERED
 from bot.adapters.writer import Pace, Writers
 from bot.events import Attachment, Failed, Notice, Stage, Text
 from tests.adapters.slack.desk import Desk
@@ -138,7 +138,7 @@ async def test_what_is_private_and_quickly_done_is_whispered_at_once(bench: Desk
     assert told.ephemeral_to is bench.ana
     assert "- Who is it?" in told.shown
     assert called(bench, "chat.postEphemeral") == 0
-    (kept,) = await bench.offers.all(bench.team.id, request.id, WHISPERED)
+    (kept,) = await bench.offers.all(bench.team.id, request.id, EPHEMERAL)
     assert json.loads(kept)["blocks"][0]["text"] == "### Your conversations\n- Who is it?"
     await bench.run(request, *LIST)  # as after a crash
     assert len(bench.channel.messages) == 1
@@ -365,9 +365,9 @@ async def test_a_root_that_stands_in_the_dm_is_found_there_after_a_crash(bench: 
     """It was posted and noted, and its thread not yet bound."""
     away = bench.team.channel("elsewhere", bot=False)
     request = bench.request(away)
-    heading = bench.home(request).heading
-    assert heading is not None
-    root = await heading.post(Thread(bench.workspace, bench.dm.id))
+    root_message = bench.home(request).root_message
+    assert root_message is not None
+    root = await root_message.post(Thread(bench.workspace, bench.dm.id))
     await bench.run(request, *ANSWER)
     bound = await bench.threads.real(bench.team.id, away.id, request.place.thread)
     assert bound == real(bench.dm.id, root)

@@ -13,7 +13,7 @@ import pytest
 from bot.adapters.slack.installed.http import install_page
 from bot.adapters.slack.installed.manifest import BOT_SCOPES
 from bot.adapters.slack.received.setup import revoked
-from bot.adapters.surface import Shut
+from bot.adapters.surface import PlaceClosed
 from bot.events import Event, Run, Text
 from tests.adapters.slack.serving import Served, credentials, hello, served
 from tests.fakes.slack import Channel, FakeSlack, Team, User
@@ -113,7 +113,7 @@ async def test_a_workspace_that_removes_the_app_is_forgotten_and_what_runs_for_i
             assert sent.acked is not None
         await slack.until(lambda: gone)
         assert gone == {first.team.id}, "the other workspace's goes on"
-        with pytest.raises(Shut):
+        with pytest.raises(PlaceClosed):
             await bot.service.workspaces.client(first.team.id)
         assert bot.service.store is not None
         assert await bot.service.store.find(first.team.id, "") is None
@@ -134,7 +134,7 @@ async def test_an_organisation_that_removes_the_app_is_forgotten_with_all_its_wo
             await sent.first.wait()
         assert bot.service.store is not None
         assert await bot.service.store.find("", grid.id) is None
-        with pytest.raises(Shut):
+        with pytest.raises(PlaceClosed):
             await bot.service.workspaces.client(team.id, grid.id)
 
 
@@ -198,7 +198,7 @@ async def test_a_code_that_slack_does_not_take_installs_nothing(slack: FakeSlack
         reply = await slack.install(ana, f"{bot.root}/slack/install")
         assert reply.status == 401
         assert "invalid_code" in reply.text
-        with pytest.raises(Shut):
+        with pytest.raises(PlaceClosed):
             await bot.service.workspaces.client(ana.team.id)
 
 

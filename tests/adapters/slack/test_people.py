@@ -15,7 +15,7 @@ from bot.adapters.slack.installed.workspaces import Workspaces
 from bot.adapters.slack.placing import Spot
 from bot.adapters.slack.received import people
 from bot.adapters.slack.received.people import KEPT_S, People, Person
-from bot.adapters.surface import Shut
+from bot.adapters.surface import PlaceClosed
 from bot.events import Sorry
 from storage.faults import StorageFault
 from tests.fakes.slack import FakeSlack, Team, User
@@ -115,7 +115,7 @@ class Away(Workspaces):
         raise self._fault
 
 
-@pytest.mark.parametrize("fault", [Shut("not_installed"), StorageFault("locked")])
+@pytest.mark.parametrize("fault", [PlaceClosed("not_installed"), StorageFault("locked")])
 async def test_a_name_is_no_reason_to_fail(fault: Exception) -> None:
     assert await People(Away(fault)).of(Spot("U1", "T1", "C1")) == Person()
 

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.buttons_row import Button
-from bot.adapters.sheet import Sheet
 from bot.adapters.slack.text import render
 from bot.adapters.slack.text.inline import cost
 from bot.adapters.slack.text.page import Page, Task, actions_of
 from bot.adapters.slack.text.render import BODY
+from bot.adapters.stage_content import StageContent
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words
 from tests.adapters.slack.looks import CALLS, FACTS, MARKS, RUN, SAY, buttons, called, fits, markdown
@@ -49,7 +49,7 @@ def letters(text: str) -> str:
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
 @given(markdown([*CALLS, *MARKS]), st.booleans())
 def test_any_text_fits_and_calls_nobody(text: str, growing: bool) -> None:
-    sheet = Sheet(
+    sheet = StageContent(
         "answer",
         text[:90],
         text,
@@ -83,7 +83,7 @@ def test_a_text_fed_in_pieces_only_ever_grows_and_loses_and_doubles_nothing(
     ]
     before: list[Page] = []
     for end in [*ends, len(text), None]:
-        sheet = Sheet("answer", "", text[:end], growing=end is not None)
+        sheet = StageContent("answer", "", text[:end], growing=end is not None)
         sheet.cuts = [at for at in cuts if at <= len(sheet.text)]
         made = render.pages(sheet, FACTS if sheet.growing else DONE)
         assert len(made) >= len(before)
@@ -102,7 +102,7 @@ def test_a_text_fed_in_pieces_only_ever_grows_and_loses_and_doubles_nothing(
 
 def test_a_text_goes_on_in_another_message_where_it_is_cut() -> None:
     text = "One.\n\nTwo is *longer*.\nThree."
-    sheet = Sheet("answer", "Answer", text, cuts=[6, text.index("Three")])
+    sheet = StageContent("answer", "Answer", text, cuts=[6, text.index("Three")])
     assert [page.body for page in render.pages(sheet, FACTS)] == ["### Answer\nOne.", "Two is *longer*."]
     sheet.growing = False
     assert [page.body for page in render.pages(sheet, DONE)] == [
@@ -113,7 +113,7 @@ def test_a_text_goes_on_in_another_message_where_it_is_cut() -> None:
 
 
 def test_messages_end_between_blocks_and_code_is_closed_and_opened_again() -> None:
-    sheet = Sheet("answer", "", "A paragraph of some length.\n\n" * 150, growing=False)
+    sheet = StageContent("answer", "", "A paragraph of some length.\n\n" * 150, growing=False)
     made = render.pages(sheet, DONE)
     assert all(page.body.endswith("length.") for page in made)
     assert {page.body.startswith("A paragraph") for page in made} == {True}
@@ -132,7 +132,7 @@ def test_messages_end_between_blocks_and_code_is_closed_and_opened_again() -> No
 def test_a_heading_goes_along_with_what_it_heads() -> None:
     for length in range(2_300, 3_300, 60):
         text = "word " * (length // 5) + "\n\n# Heading\n\n" + "Under it. " * 30
-        made = render.pages(Sheet("answer", "", text, growing=False), DONE)
+        made = render.pages(StageContent("answer", "", text, growing=False), DONE)
         assert not any(page.body.endswith("# Heading") for page in made)
 
 
@@ -149,7 +149,7 @@ def test_a_long_answer_is_rendered_in_little_time() -> None:
     took = []
     for _ in range(5):
         start = time.process_time()
-        render.pages(Sheet("answer", "Answer", text), FACTS)
+        render.pages(StageContent("answer", "Answer", text), FACTS)
         took.append(time.process_time() - start)
     assert min(took) < 0.15
 
@@ -161,13 +161,13 @@ def test_one_more_row_of_a_long_table_costs_little() -> None:
     for more in range(8):
         text = "\n".join(["| a | b | c |", "|---|---|---|", *rows[: 392 + more], ""])
         start = time.process_time()
-        render.pages(Sheet("answer", "", text), FACTS)
+        render.pages(StageContent("answer", "", text), FACTS)
         took.append(time.process_time() - start)
     assert min(took[1:]) < 0.8 * took[0]
 
 
 def test_a_growing_answer_shows_that_it_grows() -> None:
-    sheet = Sheet("answer", "Answer", "Yes, it can [1].\n", status=Status("Reading", 3, 12))
+    sheet = StageContent("answer", "Answer", "Yes, it can [1].\n", status=Status("Reading", 3, 12))
     (page,) = render.pages(sheet, FACTS)
     assert page.body == "### Answer\nYes, it can [1]."
     assert page.passing == "Reading  ▰▰▱▱▱▱▱▱▱▱ 3/12"
@@ -182,11 +182,11 @@ def test_a_growing_answer_shows_that_it_grows() -> None:
 
 
 def test_a_stage_that_has_nothing_yet_says_so() -> None:
-    (page,) = render.pages(Sheet("answer", ""), FACTS)
+    (page,) = render.pages(StageContent("answer", ""), FACTS)
     assert (page.body, page.passing, page.plain) == ("", SAY("page.working"), SAY("page.working"))
     for text in ("", "Hal", "| a |"):  # held back
-        assert render.pages(Sheet("answer", "Answer", text), FACTS)[0].passing == SAY("page.working")
-    (nothing,) = render.pages(Sheet("answer", "", growing=False), DONE)
+        assert render.pages(StageContent("answer", "Answer", text), FACTS)[0].passing == SAY("page.working")
+    (nothing,) = render.pages(StageContent("answer", "", growing=False), DONE)
     assert texts.shown(nothing.blocks) == nothing.plain == SAY("page.nothing")
 
 

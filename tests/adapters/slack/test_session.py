@@ -8,7 +8,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.text.page import Page
-from bot.adapters.surface import Form, Mark
+from bot.adapters.surface import MessageRef, MessageStyle
 from bot.adapters.writer import Rank, urgency
 from tests.adapters.slack.desk import Desk, Known
 
@@ -24,11 +24,11 @@ async def test_a_stream_that_ends_late_does_not_begin_the_session_anew(bench: De
     request = bench.request(root)
     home = bench.home(request)
     await home.open()
-    mark = Mark(request.id, "answer")
-    message = await home.surface.post(GROWING, mark, Form.LAYOUT)
+    mark = MessageRef(request.id, "answer")
+    message = await home.surface.post(GROWING, mark, MessageStyle.LAYOUT)
     home.ended()
     await bench.fake.until(lambda: (found := bench.fake.session(root)) and found.status == "active")
-    await home.surface.edit(message, Page("It is Ana."), mark, Form.LAYOUT, files=False, reset=False)
+    await home.surface.edit(message, Page("It is Ana."), mark, MessageStyle.LAYOUT, files=False, reset=False)
     session = bench.fake.session(root)
     assert session is not None
     assert not root.thread[0].streaming

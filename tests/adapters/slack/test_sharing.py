@@ -13,11 +13,11 @@ import pytest
 from bot.adapters.buttons_row import Button, custom_id
 from bot.adapters.slack.placing import PLATFORM, Home, Origin
 from bot.adapters.slack.received import sharing
+from bot.adapters.slack.shown.ephemeral import EPHEMERAL
 from bot.adapters.slack.shown.thread import metadata
-from bot.adapters.slack.shown.whisper import WHISPERED
 from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.adapters.slack.text.page import actions_of
-from bot.adapters.surface import Mark
+from bot.adapters.surface import MessageRef
 from bot.events import Author, Place, Request
 from bot.runs.requests import event_id
 from bot.words import words
@@ -52,7 +52,7 @@ def answer(text: str, run: str) -> dict[str, Any]:
 async def whispered(at: Table, run: str, *texts: str) -> Message:
     """Messages to Ana alone, as a whisper keeps and posts them: the last one."""
     said = [answer(text, run) for text in texts]
-    await at.app.house.records.offers.keep(at.space, run, WHISPERED, [json.dumps(one) for one in said])
+    await at.app.house.records.offers.keep(at.space, run, EPHEMERAL, [json.dumps(one) for one in said])
     client = await at.bot.workspaces.client(at.space)
     for one in said:
         sent = await client.chat_postEphemeral(channel=at.channel.id, user=at.ana.id, **one)
@@ -116,13 +116,13 @@ async def direct(at: Table, run: str, *texts: str) -> Message:
     """A thread with Ana alone, in which a stage has become these messages: the last one."""
     client, dm = await at.bot.workspaces.client(at.space), at.team.dm(at.ana)
     root = await client.chat_postMessage(channel=dm.id, text="You asked")
-    other = metadata(Mark(run, "another"))
+    other = metadata(MessageRef(run, "another"))
     await client.chat_postMessage(channel=dm.id, thread_ts=root["ts"], text="No part of it.", metadata=other)
     for n, text in enumerate(texts):
         key = "answer" if n == 0 else f"answer#{n + 1}"
         await at.app.house.records.outbox.claim(at.space, run, key)
         sent = await client.chat_postMessage(
-            channel=dm.id, thread_ts=root["ts"], metadata=metadata(Mark(run, key)), **answer(text, run)
+            channel=dm.id, thread_ts=root["ts"], metadata=metadata(MessageRef(run, key)), **answer(text, run)
         )
         await at.app.house.records.outbox.sent(at.space, run, key, str(sent["ts"]))
     return dm.posts[str(sent["ts"])]

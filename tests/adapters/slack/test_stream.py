@@ -15,7 +15,7 @@ from bot.adapters.slack.installed.workspaces import Workspace
 from bot.adapters.slack.shown.stream import LONGEST_S, Streams
 from bot.adapters.slack.shown.thread import EVENT, Thread
 from bot.adapters.slack.text.page import Page
-from bot.adapters.surface import Later, Mark, NotSent
+from bot.adapters.surface import MessageRef, NotSent, Unavailable
 from bot.config import SlackConfig
 from tests.adapters.paper import PaperHome
 from tests.adapters.slack.desk import Desk, Known
@@ -54,7 +54,7 @@ class One:
             self.home,
             self.bench.outbox,
             self.bench.team.id,
-            Mark(f"{self._n:032x}", "answer"),
+            MessageRef(f"{self._n:032x}", "answer"),
             lambda: (self.page, not self.page.growing),
         )
 
@@ -65,7 +65,7 @@ class One:
             try:
                 if await self.message.write() is not None:
                     break
-            except Later:
+            except Unavailable:
                 pass
         await self.message.noted()
 
@@ -282,7 +282,7 @@ async def test_a_crash_anywhere_leaves_one_message_with_the_whole_text(bench: De
             if not heard:  # the process dies before it hears that it was done
                 bench.fake.fail("chat.*", lost=True, times=9)
                 one.page = PAGES[at]
-                with pytest.raises(Later):
+                with pytest.raises(Unavailable):
                     await one.message.write()
                 bench.fake.faults.waiting.clear()
             one.begin()

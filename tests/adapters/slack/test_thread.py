@@ -12,14 +12,14 @@ from bot.adapters.buttons_row import custom_id
 from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.page import Page
-from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused
+from bot.adapters.surface import Gone, MessageRef, MessageStyle, NotEditable, Refused, Unavailable
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 RUN = "c0ffee" + "0" * 26
-MARK = Mark(RUN, "answer")
+MARK = MessageRef(RUN, "answer")
 NOW = datetime.now(UTC)
 STOP = {
     "type": "actions",
@@ -49,13 +49,13 @@ def thread(bench: Desk, root: Message) -> Thread:
 
 
 async def test_a_page_is_posted_edited_and_deleted(bench: Desk, root: Message, thread: Thread) -> None:
-    id = await thread.post(PAGE, MARK, Form.LAYOUT)
+    id = await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
     (message,) = root.thread
     assert message.ts == id
     assert message.buttons == ["Stop"]
-    await thread.edit(id, replace(PAGE, closing=()), MARK, Form.LAYOUT, files=False, reset=False)
+    await thread.edit(id, replace(PAGE, closing=()), MARK, MessageStyle.LAYOUT, files=False, reset=False)
     assert message.buttons == []
-    await thread.edit(id, PAGE, MARK, Form.BARE, files=False, reset=False)
+    await thread.edit(id, PAGE, MARK, MessageStyle.BARE, files=False, reset=False)
     assert message.shown == PAGE.plain
     await thread.delete(id)
     assert root.thread == []
@@ -66,25 +66,25 @@ async def test_a_page_is_posted_edited_and_deleted(bench: Desk, root: Message, t
 
 
 async def test_a_plain_text_that_an_edit_cannot_hold_is_posted_anew(thread: Thread) -> None:
-    id = await thread.post(PAGE, MARK, Form.LAYOUT)
+    id = await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
     long = replace(PAGE, plain="x" * 4_001, buttons_plain=())
-    with pytest.raises(Full):
-        await thread.edit(id, long, MARK, Form.PLAIN, files=False, reset=False)
+    with pytest.raises(NotEditable):
+        await thread.edit(id, long, MARK, MessageStyle.PLAIN, files=False, reset=False)
 
 
 async def test_a_message_is_found_by_its_metadata(bench: Desk, thread: Thread) -> None:
-    id = await thread.post(PAGE, MARK, Form.LAYOUT)
-    other = await thread.post(PAGE, Mark(RUN, "answer", 1), Form.LAYOUT)
+    id = await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
+    other = await thread.post(PAGE, MessageRef(RUN, "answer", 1), MessageStyle.LAYOUT)
     assert await thread.find(MARK, NOW, ()) == id
     assert await thread.find(MARK, NOW, [id]) is None
-    assert await thread.find(Mark(RUN, "answer", 1), NOW, ()) == other
-    assert await thread.find(Mark(RUN, "search"), NOW, ()) is None
+    assert await thread.find(MessageRef(RUN, "answer", 1), NOW, ()) == other
+    assert await thread.find(MessageRef(RUN, "search"), NOW, ()) is None
     assert await thread.find(MARK, datetime.now(UTC) + timedelta(minutes=2), ()) is None
 
 
 async def test_in_a_channel_too(bench: Desk) -> None:
     channel = Thread(bench.workspace, bench.channel.id)
-    id = await channel.post(PAGE, MARK, Form.LAYOUT)
+    id = await channel.post(PAGE, MARK, MessageStyle.LAYOUT)
     assert await channel.find(MARK, NOW, ()) == id
     (message,) = bench.channel.messages
     message.metadata = None
@@ -93,7 +93,7 @@ async def test_in_a_channel_too(bench: Desk) -> None:
 
 async def test_a_stream_without_a_mark_is_taken_for_ours(bench: Desk, root: Message, thread: Thread) -> None:
     await bench.fake.say(bench.ana, bench.channel, "And I say", thread=root, wait=False)
-    id = await thread.post(replace(PAGE, growing=True), MARK, Form.LAYOUT)
+    id = await thread.post(replace(PAGE, growing=True), MARK, MessageStyle.LAYOUT)
     assert root.thread[-1].streaming
     assert await thread.find(MARK, NOW, ()) == id
     assert await thread.find(MARK, NOW, [id]) is None
@@ -107,14 +107,14 @@ async def test_what_may_not_be_read_is_posted_perhaps_twice(bench: Desk, thread:
 async def test_a_live_stream_is_ended_before_it_is_deleted(
     bench: Desk, root: Message, thread: Thread
 ) -> None:
-    id = await thread.post(replace(PAGE, growing=True), MARK, Form.LAYOUT)
+    id = await thread.post(replace(PAGE, growing=True), MARK, MessageStyle.LAYOUT)
     await thread.delete(id)
     assert root.thread == []
     assert [one.method for one in bench.fake.calls][-2:] == ["chat.stopStream", "chat.delete"]
 
 
 async def test_a_message_that_cannot_be_deleted_stays(bench: Desk, thread: Thread) -> None:
-    id = await thread.post(PAGE, MARK, Form.LAYOUT)
+    id = await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
     bench.fake.fail("chat.delete", error="cant_update_message")
     with pytest.raises(Refused):
         await thread.delete(id)
@@ -122,14 +122,14 @@ async def test_a_message_that_cannot_be_deleted_stays(bench: Desk, thread: Threa
 
 async def test_a_file_is_a_message_of_its_own(bench: Desk, root: Message, thread: Thread) -> None:
     said = replace(FILE, body="All of it.", plain="All of it.")
-    id = await thread.post(said, MARK, Form.LAYOUT)
+    id = await thread.post(said, MARK, MessageStyle.LAYOUT)
     (message,) = root.thread
     assert [(file.name, file.data) for file in message.files] == [("notes.md", b"# Notes")]
     assert message.text == message.files[0].alt == "All of it."
-    await thread.edit(id, said, MARK, Form.LAYOUT, files=True, reset=True)
+    await thread.edit(id, said, MARK, MessageStyle.LAYOUT, files=True, reset=True)
     other = replace(said, file=("notes.md", b"# More notes"))
-    with pytest.raises(Full):
-        await thread.edit(id, other, MARK, Form.LAYOUT, files=True, reset=False)
+    with pytest.raises(NotEditable):
+        await thread.edit(id, other, MARK, MessageStyle.LAYOUT, files=True, reset=False)
     await thread.delete(id)
     assert root.thread == []
     assert bench.fake.refused == []
@@ -143,18 +143,18 @@ async def test_a_file_is_never_sent_twice(
     bench: Desk, root: Message, thread: Thread, method: str, fault: dict[str, object]
 ) -> None:
     bench.fake.fail(method, **fault)  # type: ignore[arg-type]
-    with pytest.raises(Later):
-        await thread.post(FILE, MARK, Form.LAYOUT)
+    with pytest.raises(Unavailable):
+        await thread.post(FILE, MARK, MessageStyle.LAYOUT)
     for surface in (thread, Thread(bench.workspace, bench.channel.id, root.ts)):  # the second after a crash
         assert await surface.find(MARK, NOW, ()) is None
-        await surface.post(FILE, MARK, Form.LAYOUT)
+        await surface.post(FILE, MARK, MessageStyle.LAYOUT)
     assert [file.name for one in root.thread for file in one.files] == ["notes.md"]
 
 
 async def test_two_files_of_one_name_are_told_apart(bench: Desk, root: Message, thread: Thread) -> None:
-    first = await thread.post(FILE, MARK, Form.LAYOUT)
-    assert await thread.find(Mark(RUN, "answer#2"), NOW, [first]) is None
-    second = await thread.post(FILE, Mark(RUN, "answer#2"), Form.LAYOUT)
+    first = await thread.post(FILE, MARK, MessageStyle.LAYOUT)
+    assert await thread.find(MessageRef(RUN, "answer#2"), NOW, [first]) is None
+    second = await thread.post(FILE, MessageRef(RUN, "answer#2"), MessageStyle.LAYOUT)
     assert first != second
     assert len(root.thread) == 2
 
@@ -164,13 +164,13 @@ async def test_a_file_that_is_refused_is_named_at_least(
     bench: Desk, root: Message, thread: Thread, error: str
 ) -> None:
     bench.fake.fail("files.getUploadURLExternal", error=error)
-    await thread.post(FILE, MARK, Form.LAYOUT)
+    await thread.post(FILE, MARK, MessageStyle.LAYOUT)
     assert [one.shown for one in root.thread] == ["notes.md"]
 
 
 async def test_a_message_that_a_crash_cut_off_is_put_out(bench: Desk, root: Message, thread: Thread) -> None:
-    posted = await thread.post(PAGE, MARK, Form.LAYOUT)
-    streamed = await thread.post(replace(PAGE, growing=True), Mark(RUN, "more"), Form.LAYOUT)
+    posted = await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
+    streamed = await thread.post(replace(PAGE, growing=True), MessageRef(RUN, "more"), MessageStyle.LAYOUT)
     again = Thread(bench.workspace, bench.channel.id, root.ts)
     for one in (posted, streamed):
         await again.put_out(one, RUN, "⏹ Stopped.")
@@ -184,8 +184,8 @@ async def test_a_message_that_a_crash_cut_off_is_put_out(bench: Desk, root: Mess
 
 async def test_a_fault_of_the_network_shows_no_address(bench: Desk, thread: Thread) -> None:
     bench.fake.fail("chat.postMessage", status=0)
-    with pytest.raises(Later) as raised:
-        await thread.post(PAGE, MARK, Form.LAYOUT)
+    with pytest.raises(Unavailable) as raised:
+        await thread.post(PAGE, MARK, MessageStyle.LAYOUT)
     assert bench.fake.bot_token not in repr(raised.value)
     assert "127.0.0.1" not in str(raised.value)
     assert raised.value.__suppress_context__

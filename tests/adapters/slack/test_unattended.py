@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.slack.received.intake import unattended
-from bot.adapters.surface import Shut
+from bot.adapters.surface import PlaceClosed
 from storage.faults import StorageFault
 
 
@@ -13,7 +13,7 @@ async def failing(fault: Exception) -> None:
     raise fault
 
 
-@pytest.mark.parametrize("fault", [Shut("missing_scope"), StorageFault("locked")])
+@pytest.mark.parametrize("fault", [PlaceClosed("missing_scope"), StorageFault("locked")])
 async def test_a_refusal_is_one_line(fault: Exception, caplog: pytest.LogCaptureFixture) -> None:
     await unattended("a channel could not be welcomed", failing(fault))
     assert caplog.messages == [f"a channel could not be welcomed: {fault}"]

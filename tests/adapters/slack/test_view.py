@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.sheet import Facts, Sheet
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.limits import PACE
 from bot.adapters.slack.placing import origin_of
 from bot.adapters.slack.shown.home import slack_view
 from bot.adapters.slack.text.page import Page
 from bot.adapters.slack.text.render import pages
-from bot.adapters.surface import Form
+from bot.adapters.stage_content import PageContext, StageContent
+from bot.adapters.surface import MessageStyle
 from bot.adapters.writer import Writers
 from bot.config import SlackConfig
 from bot.events import (
@@ -111,7 +111,7 @@ class ClockedHome(PaperHome[Page]):
     async def searching(self) -> None:
         await self.paper.until(lambda: bool(self.shown))
 
-    def _show(self, page: Page, form: Form) -> str:
+    def _show(self, page: Page, form: MessageStyle) -> str:
         self.shown.append((self._clock.now, page.body))
         return page.body
 
@@ -299,7 +299,10 @@ async def test_a_long_answer_stands_there_to_the_letter_whatever_its_streams_go_
             await bench.fake.until(partial(more_than, bench.fake.calls, len(bench.fake.calls)), 0.03)
     bench.fake.faults.waiting.clear()
     await view.flush("done")
-    made = pages(Sheet("answer", "Answer", text, growing=False), Facts("0" * 32, words("en"), ended="done"))
+    made = pages(
+        StageContent("answer", "Answer", text, growing=False),
+        PageContext("0" * 32, words("en"), ended="done"),
+    )
     assert [body(one) for one in root.thread] == [page.body for page in made]
     assert not any(one.streaming for one in root.thread)
     assert all(one.mentions == [] for one in root.thread)

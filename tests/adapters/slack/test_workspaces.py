@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.workspaces import Installed, Me, Workspaces
-from bot.adapters.surface import Shut
+from bot.adapters.surface import PlaceClosed
 from bot.config import SlackConfig
 from bot.events import Sorry
 from tests.fakes.slack import FakeSlack, Team
@@ -48,13 +48,13 @@ async def test_the_configured_token_is_good_in_its_workspace_alone(
 ) -> None:
     team, other = slack.workspace("Table"), slack.workspace("Chair")
     workspaces = Workspaces(clients, slack.bot_token)
-    with pytest.raises(Shut):
+    with pytest.raises(PlaceClosed):
         await workspaces.client(team.id)
     await workspaces.learn()
     assert (await workspaces.client(team.id)).token == slack.bot_token
     assert await workspaces.me(team.id) == Me(team.bot.id, team.bot_id, team.id, "sutradhar")
     for ids in ((other.id, ""), ("", ""), ("", "E1")):
-        with pytest.raises(Shut) as shut:
+        with pytest.raises(PlaceClosed) as shut:
             await workspaces.client(*ids)
         assert shut.value.code == "not_installed"
 
@@ -81,7 +81,7 @@ async def test_what_is_known_is_forgotten_when_the_app_goes(slack: FakeSlack, cl
     workspaces.forget("T-another")
     assert (await workspaces.client(team.id)).token
     workspaces.forget(team.id)
-    with pytest.raises(Shut):
+    with pytest.raises(PlaceClosed):
         await workspaces.client(team.id)
     book.installed.append(granted(team))
     assert (await workspaces.client(team.id)).token, "that it was not there is not kept"
@@ -101,7 +101,7 @@ async def test_an_organisations_token_is_good_in_all_of_it_and_nowhere_else(
         assert (client.token, client.default_params) == ("xoxb-org", {"team_id": team.id})
     assert (await workspaces.client("", grid.id)).default_params == {}
     for ids in ((one.id, ""), (one.id, elsewhere.id), ("", "")):
-        with pytest.raises(Shut):
+        with pytest.raises(PlaceClosed):
             await workspaces.client(*ids)
 
 
@@ -116,7 +116,7 @@ async def test_an_organisation_that_goes_takes_all_its_workspaces_along(
     book.installed.clear()
     workspaces.forget("", "E1")
     for team in ("T1", "T2"):
-        with pytest.raises(Shut):
+        with pytest.raises(PlaceClosed):
             await workspaces.client(team, "E1")
 
 

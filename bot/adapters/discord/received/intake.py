@@ -26,8 +26,8 @@ from bot.adapters.buttons_row import label as label_of
 from bot.adapters.discord.received import placing
 from bot.adapters.discord.received.commands import Autocomplete, path_of, read
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, files_of, request_of, text_of
-from bot.adapters.discord.shown import telling
-from bot.adapters.discord.text.spoken import help_text, typed
+from bot.adapters.discord.shown import replies
+from bot.adapters.discord.text.command_names import as_in_table, help_text
 from bot.adapters.intake import PEOPLE, Asked, Unfinished, quotation
 from bot.adapters.offered import Offered
 from bot.command_line import parse
@@ -66,7 +66,7 @@ class Intake(intake.Intake):
             text, options, attached = read(row, given)
             if row.at_once:
                 # Answered on the spot, to the person alone: there is nothing in it to keep or to lose.
-                await telling.at_length(interaction, help_text(self.words(interaction), text or ""))
+                await replies.at_length(interaction, help_text(self.words(interaction), text or ""))
             elif row.rewords and attached == (None,):
                 await self._reword(interaction, row, text or "")
             elif text is None and row.argument is not None:
@@ -142,7 +142,7 @@ class Intake(intake.Intake):
         say = self.words(interaction)
         quoted = quotation(text_of(message))
         if not quoted:
-            await telling.tell(interaction, say("edge.no_text"))
+            await replies.tell(interaction, say("edge.no_text"))
             return
         asked = Unfinished(*commands.plain_verb(commands.DEFAULT_WORK), after=f"\n\n{quoted}")
         await self.open(
@@ -187,13 +187,13 @@ class Intake(intake.Intake):
         say, here = self.words_of(message), placing.spot_of(message)
 
         async def tell(error: Exception) -> None:
-            said = telling.sentence(say, error)
-            if not self.spoken_enough(here):  # everybody in the channel reads it
-                await telling.reply(message, said)
+            said = replies.sentence(say, error)
+            if not self.hinted_enough(here):  # everybody in the channel reads it
+                await replies.reply(message, said)
 
         async with intake.told(tell):
             files = files_of(message.attachments)
-            parsed = intake.parsed_of(typed(text.strip()) or "/help", files)
+            parsed = intake.parsed_of(as_in_table(text.strip()) or "/help", files)
             held = await self.held(here)
             here = placing.within(here, held)
             place = placing.place(here, event=message.id, goes="here", held=held)
@@ -219,7 +219,7 @@ class Intake(intake.Intake):
     async def failed(self, interaction: discord.Interaction, error: Exception) -> None:
         """Tell the person what went wrong, in one sentence; what nobody foresaw also goes to the log."""
         run = interaction.extras.get(_RUN, "")
-        await telling.tell(interaction, telling.sentence(self.words(interaction), error, run))
+        await replies.tell(interaction, replies.sentence(self.words(interaction), error, run))
 
     async def _take(self, interaction: discord.Interaction, asked: Asked, *, window: str = "") -> None:
         """From an interaction that says everything to a run. Of a `window` it is one, however often that is sent."""

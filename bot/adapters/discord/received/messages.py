@@ -16,8 +16,8 @@ import discord
 
 from bot.adapters.discord.installed.setup import welcome
 from bot.adapters.discord.received.placing import PLATFORM, heard, spot_of
-from bot.adapters.discord.shown import telling
-from bot.adapters.discord.text.spoken import typed
+from bot.adapters.discord.shown import replies
+from bot.adapters.discord.text.command_names import as_in_table
 from bot.adapters.intake import Turns, reads_files
 from bot.command_line import parse
 from bot.events import Place, Sorry
@@ -80,7 +80,7 @@ class Listener:
         if message.author.bot or message.edited_at is None or not message.content:
             return
         try:
-            text = parse(typed(heard(message, self._me))).text
+            text = parse(as_in_table(heard(message, self._me))).text
         except Sorry:  # not a line that could be asked: what was asked stands
             return
         guild = payload.guild_id
@@ -154,13 +154,13 @@ class Listener:
         text, books = heard(message, self._me), _books(message)
         intake = self._client.intake
         say = intake.words_of(message)
-        hint = "books" if books and not reads_files(typed(text)) else "" if text else "short"
-        if hint and intake.spoken_enough(spot_of(message)):
+        hint = "books" if books and not reads_files(as_in_table(text)) else "" if text else "short"
+        if hint and intake.hinted_enough(spot_of(message)):
             hint = ""
         if hint == "books":
-            await telling.reply(message, say("welcome.books", file=books[0]), "b")
+            await replies.reply(message, say("welcome.books", file=books[0]), "b")
         elif hint:
-            await telling.reply(message, say("welcome.short", name=self._name(message)), "h")
+            await replies.reply(message, say("welcome.short", name=self._name(message)), "h")
         if text:
             self._type(message)
             await intake.message(message, text)
@@ -180,7 +180,7 @@ class Listener:
         threads, space = self._client.app.records.threads, spot_of(message).space
         thread = str(message.channel.id)
         if await threads.held(space, thread) is None or await threads.explained(space, thread):
-            await telling.reply(
+            await replies.reply(
                 message,
                 self._client.intake.words_of(message)("welcome.unheard", name=self._name(message)),
                 "e",

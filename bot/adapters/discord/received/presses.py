@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import discord
 from discord.ui import ActionRow, Button, DynamicItem, Item, LayoutView, TextDisplay
 
-from bot.adapters import below, buttons_row, offered
+from bot.adapters import buttons_row, footer, offered
 from bot.adapters.buttons_row import counted, custom_id
 from bot.adapters.discord.received.placing import spot
-from bot.adapters.discord.shown import telling
+from bot.adapters.discord.shown import replies
 from bot.adapters.discord.shown.surface import in_our_words
 from bot.adapters.discord.text.markdown import size
 from bot.adapters.discord.text.page import buttons_without, relabelled
@@ -65,9 +65,9 @@ async def stop(press: Press, run: str) -> None:
             allowed_mentions=discord.AllowedMentions.none(),
         )
     elif app.live(space, run):
-        await telling.tell(press, say("buttons.stopping"))
+        await replies.tell(press, say("buttons.stopping"))
     else:
-        await telling.tell(press, say("buttons.ended"))
+        await replies.tell(press, say("buttons.ended"))
         await _take_off(press, custom_id("stop", run))
 
 
@@ -82,13 +82,13 @@ async def choose(press: Press, run: str, n: str) -> None:
     if kept is None or await press.client.intake.hidden(spot(press), run):
         await stale(press)
     elif (chosen := offered.offered(kept)).over:
-        await telling.tell(press, press.client.intake.words(press)("buttons.taken"))
+        await replies.tell(press, press.client.intake.words(press)("buttons.taken"))
     elif chosen.votes:
         await _vote(press, run, int(n), chosen)
     elif chosen.command:
         await press.client.intake.choose(press, chosen, run)
     else:  # the buttons stay: somebody else may think otherwise
-        await telling.tell(press, press.client.intake.words(press)("buttons.dismissed"))
+        await replies.tell(press, press.client.intake.words(press)("buttons.dismissed"))
 
 
 async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
@@ -100,14 +100,14 @@ async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
     if chosen.command:
         await press.client.intake.choose(press, chosen, run)
     else:
-        await telling.tell(press, press.client.intake.words(press)("buttons.voted", label=chosen.label))
+        await replies.tell(press, press.client.intake.words(press)("buttons.voted", label=chosen.label))
     if press.message is not None:
         count = partial(_count, press, run)
         press.client.counts.changed(press.channel_id, str(press.message.id), count)
 
 
 async def _count(press: Press, run: str) -> None:
-    """Have the pressed message show the votes, as it stands now. Raises Later, and the faults of a surface."""
+    """Have the pressed message show the votes, as it stands now. Raises Unavailable, and the faults of a surface."""
     records, message = press.client.app.records, press.message
     found = await labels(records.offers, records.votes, _space(press), run)
     shown = {id: counted(text, votes, LABEL, size) for id, (text, votes) in found.items()}
@@ -133,7 +133,7 @@ async def show_sources(press: Press, run: str) -> None:
     pages = await _in_time(press, _source_pages(press, run))
     if not pages:
         return await stale(press)
-    return await telling.alone(press, view=_page(press, run, pages, 0))
+    return await replies.alone(press, view=_page(press, run, pages, 0))
 
 
 async def turn(press: Press, run: str, page: str) -> None:
@@ -152,7 +152,7 @@ async def share(press: Press, run: str) -> None:
     if not await _in_time(press, _past(press, run)):
         return await stale(press)
     key = await _shared(press, run)
-    await telling.tell(press, press.client.intake.words(press)(key))
+    await replies.tell(press, press.client.intake.words(press)(key))
     if key in ("buttons.shared", "buttons.shared_before"):
         await _take_off(press, custom_id("share", run))
     return None
@@ -165,13 +165,13 @@ async def judge(press: Press, run: str, verdict: Literal["up", "down"]) -> None:
     intake, feedback = press.client.intake, press.client.app.records.feedback
     await _in_time(press, feedback.give(_space(press), run, str(press.user.id), verdict))
     thanks = "buttons.thanks_up" if verdict == "up" else "buttons.thanks_down"
-    await telling.tell(press, intake.words(press)(thanks))
+    await replies.tell(press, intake.words(press)(thanks))
     return None
 
 
 async def stale(press: Press) -> None:
     """Also of a button of another release, or a custom_id that somebody has meddled with."""
-    await telling.tell(press, press.client.intake.words(press)("buttons.stale"))
+    await replies.tell(press, press.client.intake.words(press)("buttons.stale"))
 
 
 def _space(press: Press) -> str:
@@ -197,7 +197,7 @@ async def _source_pages(press: Press, run: str) -> list[str]:
     if await press.client.intake.hidden(spot(press), run):
         return []
     kept = await press.client.app.records.offers.all(_space(press), run, "source")
-    return below.pages(below.cited(kept), press.client.intake.words(press), PAGE_CHARS)
+    return footer.pages(footer.cited(kept), press.client.intake.words(press), PAGE_CHARS)
 
 
 def _page(press: Press, run: str, pages: list[str], page: int) -> LayoutView:
@@ -332,7 +332,7 @@ def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicIte
             except Exception:
                 _log.exception("a press went wrong")
                 with suppress(discord.HTTPException):
-                    await telling.tell(interaction, intake.words(interaction)("buttons.broken"))
+                    await replies.tell(interaction, intake.words(interaction)("buttons.broken"))
 
     return Pressed
 

@@ -28,12 +28,12 @@ from bot.adapters.discord.shown.surface import (
     direct,
 )
 from bot.adapters.discord.shown.threads import ASKED, THREAD, Opening, Refusal, missing, tidy
+from bot.adapters.discord.text.command_names import localized
 from bot.adapters.discord.text.markdown import literal
 from bot.adapters.discord.text.render import folded, pages
-from bot.adapters.discord.text.spoken import shown
 from bot.adapters.draft import clean
-from bot.adapters.home import Beside, first_message, patiently
-from bot.adapters.surface import Form, Gone, Refused, Shut, Surface, SurfaceFault
+from bot.adapters.home import SideTasks, first_message, with_retries
+from bot.adapters.surface import Gone, MessageStyle, PlaceClosed, Refused, Surface, SurfaceFault
 from bot.adapters.writer import Rank
 from bot.words import words
 from storage.faults import StorageFault
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bot.adapters.discord.received.placing import Origin
     from bot.adapters.discord.text.page import Page
     from bot.adapters.home import Amend
-    from bot.adapters.sheet import Facts, Sheet
+    from bot.adapters.stage_content import PageContext, StageContent
     from bot.events import Elsewhere, Link, Place, Request
     from storage.inbox import Inbox
     from storage.outbox import Outbox
@@ -90,8 +90,8 @@ class DiscordHome:
         self._threads = threads
         self._free_chat = free_chat
         self._say = words(request.locale)
-        self._beside = Beside(request.id)
-        self._later = Beside(request.id, Rank.PASSING)
+        self._beside = SideTasks(request.id)
+        self._later = SideTasks(request.id, Rank.PASSING)
         """What may wait until others' first words are out."""
         self._asking: asyncio.Task[None] | None = None
         self._moving = asyncio.Lock()
@@ -103,7 +103,7 @@ class DiscordHome:
         here = Channel(client, origin.channel, origin.guild, reply_to=origin.message)
         self.surface: Surface[Page] = self.response if origin.home == "response" and self.response else here
         self.lost: list[Surface[Page]] = []
-        self.form = Form.LAYOUT
+        self.style = MessageStyle.LAYOUT
         self.messages: set[str] = set()
         self.hint = ""
 
@@ -111,7 +111,7 @@ class DiscordHome:
         if self._origin.home == "thread":
             await self._open_thread()
         elif self._origin.home == "here" and self.response is not None:
-            self._asking = self._beside.do(patiently(self._opening.asked))
+            self._asking = self._beside.do(with_retries(self._opening.asked))
         elif self._origin.home == "there":
             await self._find()
 
@@ -122,7 +122,7 @@ class DiscordHome:
             return
         for message in messages:
             with suppress(SurfaceFault):
-                await patiently(partial(surface.put_out, message, self._run, f"-# ⏹ {note}"))
+                await with_retries(partial(surface.put_out, message, self._run, f"-# ⏹ {note}"))
 
     async def _find(self) -> None:
         """Where the conversation is by now. What is private never stands where others read along."""
@@ -131,7 +131,7 @@ class DiscordHome:
                 self.surface = Channel(self._client, real, self._origin.guild)
             return
         try:
-            self.surface = await patiently(partial(direct, self._client, self._origin.user))
+            self.surface = await with_retries(partial(direct, self._client, self._origin.user))
         except SurfaceFault as fault:
             _log.info("run %s: no direct message to whose conversation it is: %s", self._run, fault)
 
@@ -144,7 +144,7 @@ class DiscordHome:
         else:
             tries = chain([None if row.fresh else row.created_at], repeat(row.created_at))
             try:
-                here = await patiently(lambda: opening.thread(next(tries)))
+                here = await with_retries(lambda: opening.thread(next(tries)))
             except Refusal as refusal:
                 why = refusal.key
             except SurfaceFault as fault:
@@ -156,7 +156,7 @@ class DiscordHome:
             await self._outbox.sent(space, run, THREAD, str(here), why)
         self.surface = Channel(self._client, here, self._origin.guild)
         if not why:
-            self._beside.do(patiently(partial(opening.point, here)))
+            self._beside.do(with_retries(partial(opening.point, here)))
             self._later.do(self._invite(opening, here))
         elif self.response and isinstance(self._client.get_channel(here), discord.ForumChannel):
             self.surface = self.response  # a forum takes no messages
@@ -175,33 +175,33 @@ class DiscordHome:
     async def _invite(self, opening: Opening, thread: int) -> None:
         """Once the answer's first words are out: the calls of a second are few."""
         await asyncio.sleep(INVITE_AFTER_S)
-        await patiently(partial(opening.invite, thread))
+        await with_retries(partial(opening.invite, thread))
 
-    async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
+    async def beyond(self, surface: Surface[Page], closed: PlaceClosed) -> bool:
         async with self._moving:
             if surface is not self.surface:  # another message of the run has been here before
                 return True
             if surface is self.response:
-                return await self._beyond_response(shut)
-            if shut.code == UNKNOWN_CHANNEL:  # deleted by somebody who does not want to see it again
+                return await self._beyond_response(closed)
+            if closed.code == UNKNOWN_CHANNEL:  # deleted by somebody who does not want to see it again
                 raise Gone
             if self._origin.home == "response" or self.response is None or not self.response.alive:
                 return False
             if self._asking is not None:  # the response says who asked; the answer follows it
                 await self._asking
-            self._move(self.response, self._why(shut))
+            self._move(self.response, self._why(closed))
             return True
 
-    async def _beyond_response(self, shut: Shut) -> bool:
+    async def _beyond_response(self, closed: PlaceClosed) -> bool:
         origin = self._origin
-        if not shut.expired or not origin.member or origin.home != "response":
+        if not closed.expired or not origin.member or origin.home != "response":
             return False
         if not origin.private:  # by its id, the bot may edit it still
             self.surface = Channel(self._client, origin.channel, origin.guild)
             return True
         try:
             between_us = await direct(self._client, origin.user)
-        except (Shut, Refused, Gone):
+        except (PlaceClosed, Refused, Gone):
             return False
         self._move(between_us, self._say("thread.to_dm"))
         return True
@@ -211,8 +211,8 @@ class DiscordHome:
         self.surface = surface
         self.tell(why)
 
-    def _why(self, shut: Shut) -> str:
-        if shut.code not in (NO_PERMISSION, NO_ACCESS) or not isinstance(self.surface, Channel):
+    def _why(self, closed: PlaceClosed) -> str:
+        if closed.code not in (NO_PERMISSION, NO_ACCESS) or not isinstance(self.surface, Channel):
             return self._say("thread.closed")
         thread = isinstance(self._client.get_channel(self.surface.key), discord.Thread)
         write = "send_messages_in_threads" if thread else "send_messages"
@@ -271,8 +271,10 @@ class DiscordHome:
         channel = thread.message_id if thread is not None and thread.message_id else origin.channel
         return f"https://discord.com/channels/{origin.guild or '@me'}/{channel}/{found[1]}"
 
-    async def overflow(self, sheets: Sequence[Sheet], facts: Facts, amend: Amend[Page]) -> None:
-        await self._overflow.bring(sheets, facts, amend)
+    async def overflow(
+        self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]
+    ) -> None:
+        await self._overflow.bring(stages, context, amend)
 
     def ended(self) -> None:
         for thread, title in self._archive:
@@ -281,8 +283,8 @@ class DiscordHome:
 
 def dialect(origin: Origin, locale: str) -> Dialect[Page]:
     """What a run says, as Discord's pages, with Discord's names of commands; a guest's stages stand in one message."""
-    spoken = partial(shown, words(locale))
-    return Dialect(pages, folded=None if origin.member else folded, spoken=spoken, own_keys=OWN)
+    adapt = partial(localized, words(locale))
+    return Dialect(pages, folded=None if origin.member else folded, adapt=adapt, own_keys=OWN)
 
 
 def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Composer[Page]:
@@ -290,5 +292,5 @@ def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Comp
     records, origin = client.app.records, origin_of(request.origin)
     free_chat = client.app.free_chat
     home = DiscordHome(client, request, origin, outbox, records.threads, free_chat, records.inbox)
-    spoken = dialect(origin, request.locale)
-    return Composer(request, outbox, records.offers, home, client.writers, spoken, records.votes)
+    in_discord = dialect(origin, request.locale)
+    return Composer(request, outbox, records.offers, home, client.writers, in_discord, records.votes)

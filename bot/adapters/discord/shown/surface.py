@@ -20,7 +20,15 @@ import discord
 
 from bot.adapters.discord.installed.traffic import HANGS_S, UPLOAD_S
 from bot.adapters.discord.text.page import put_out
-from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused, Shut
+from bot.adapters.surface import (
+    Gone,
+    MessageRef,
+    MessageStyle,
+    NotEditable,
+    PlaceClosed,
+    Refused,
+    Unavailable,
+)
 
 if TYPE_CHECKING:
     from bot.adapters.discord.received.placing import Origin
@@ -46,7 +54,7 @@ _EXPIRED = frozenset({UNKNOWN_WEBHOOK, UNKNOWN_INTERACTION, BAD_WEBHOOK_TOKEN})
 
 @contextmanager
 def in_our_words() -> Iterator[None]:
-    """Turn what discord.py and the network raise into a surface's faults, and Later.
+    """Turn what discord.py and the network raise into a surface's faults, and Unavailable.
 
     Without the cause: its text holds the address, and an interaction's address holds its token.
     """
@@ -55,57 +63,57 @@ def in_our_words() -> Iterator[None]:
     except discord.HTTPException as fault:
         raise fault_of(fault.status, fault.code) from None
     except discord.RateLimited as fault:
-        raise Later(f"rate limited for {fault.retry_after:.0f} s") from None
+        raise Unavailable(f"rate limited for {fault.retry_after:.0f} s") from None
     except (aiohttp.ClientError, OSError, TimeoutError) as fault:
-        raise Later(type(fault).__name__) from None
+        raise Unavailable(type(fault).__name__) from None
 
 
 def fault_of(status: int, code: int) -> Exception:
     if code == UNKNOWN_MESSAGE:
         return Gone()
     if code == OLD_EDITS:
-        return Full()
+        return NotEditable()
     if code in _EXPIRED:
-        return Shut(code, expired=True)
+        return PlaceClosed(code, expired=True)
     if status >= 500 or status == 429:
-        return Later(f"HTTP {status}, code {code}")
+        return Unavailable(f"HTTP {status}, code {code}")
     if status in (401, 403, 404) or code in (ARCHIVED, NO_DM, FOLLOW_UPS_SPENT):
-        return Shut(code)
+        return PlaceClosed(code)
     return Refused(f"HTTP {status}, code {code}")
 
 
-def component(mark: Mark) -> int:
+def component(ref: MessageRef) -> int:
     """The id of the message's first component, above those that Discord gives by itself."""
-    return 1 << 30 | int(_digest(mark)[:7], 16)
+    return 1 << 30 | int(_digest(ref)[:7], 16)
 
 
-def _digest(mark: Mark) -> str:
-    return sha256(f"{mark.run}:{mark.key}:{mark.turn}".encode()).hexdigest()
+def _digest(ref: MessageRef) -> str:
+    return sha256(f"{ref.run}:{ref.key}:{ref.turn}".encode()).hexdigest()
 
 
-def sent_as(page: Page, mark: Mark, form: Form) -> dict[str, Any]:
+def sent_as(page: Page, ref: MessageRef, style: MessageStyle) -> dict[str, Any]:
     """The page's content and components, as discord.py's methods take them."""
-    if form is Form.LAYOUT:
+    if style is MessageStyle.LAYOUT:
         layout = page.layout()
-        layout.children[0].id = component(mark)
+        layout.children[0].id = component(ref)
         return {"view": layout}
     buttons = page.plain_buttons()
     return {"content": page.plain} | ({"view": buttons} if buttons is not None else {})
 
 
-def attached(page: Page, form: Form) -> list[discord.File]:
-    if form is Form.BARE:
+def attached(page: Page, style: MessageStyle) -> list[discord.File]:
+    if style is MessageStyle.BARE:
         return []
     return [discord.File(io.BytesIO(data), filename=name) for name, data in page.files]
 
 
-def changes(page: Page, mark: Mark, form: Form, *, files: bool, reset: bool) -> dict[str, Any]:
+def changes(page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool) -> dict[str, Any]:
     """What an edit says: only what may differ from what is there."""
-    changed = sent_as(page, mark, form)
+    changed = sent_as(page, ref, style)
     if reset:
         changed = {"content": None, "view": None} | changed
     if files:
-        changed["attachments"] = attached(page, form)
+        changed["attachments"] = attached(page, style)
     return changed
 
 
@@ -126,20 +134,20 @@ class Channel:
         self.key = channel
         self._channel = client.get_partial_messageable(channel, guild_id=guild)
 
-    async def post(self, page: Page, mark: Mark, form: Form) -> str:
+    async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
         with in_our_words():
             try:
-                return await self._post(page, mark, form)
+                return await self._post(page, ref, style)
             except discord.HTTPException as fault:
                 if fault.code == NO_HISTORY:  # which answering somebody's message needs
                     self._reply_to = None
                 else:
                     await self._wake(fault)
-                return await self._post(page, mark, form)
+                return await self._post(page, ref, style)
 
-    async def _post(self, page: Page, mark: Mark, form: Form) -> str:
-        said: dict[str, Any] = sent_as(page, mark, form)
-        if files := attached(page, form):
+    async def _post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
+        said: dict[str, Any] = sent_as(page, ref, style)
+        if files := attached(page, style):
             said["files"] = files
         if self._reply_to is not None:
             said["reference"] = discord.MessageReference(
@@ -148,17 +156,17 @@ class Channel:
         message = await self._channel.send(
             **said,
             # For `enforce_nonce`: within minutes, the same message is not posted twice (at most 25 characters).
-            nonce=_digest(mark)[:24],
+            nonce=_digest(ref)[:24],
             allowed_mentions=discord.AllowedMentions.none(),
         )
         self._reply_to = None
         return str(message.id)
 
     async def edit(
-        self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+        self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
         async def edit() -> None:
-            changed = changes(page, mark, form, files=files, reset=reset)
+            changed = changes(page, ref, style, files=files, reset=reset)
             await self._channel.get_partial_message(int(message)).edit(
                 **changed, allowed_mentions=discord.AllowedMentions.none()
             )
@@ -179,12 +187,12 @@ class Channel:
             await thread.edit(archived=False)
 
     async def put_out(self, message: str, run: str, note: str) -> None:
-        """End a message that a crash cut off. Raises Later, and the faults of a surface."""
+        """End a message that a crash cut off. Raises Unavailable, and the faults of a surface."""
         with in_our_words():
             there = await self._channel.fetch_message(int(message))
             await there.edit(**put_out(there, run, note), allowed_mentions=discord.AllowedMentions.none())
 
-    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+    async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
         me = self._client.user
         likely = None
         try:
@@ -196,15 +204,15 @@ class Channel:
                     if me is None or message.author.id != me.id or str(message.id) in known:
                         continue
                     ids, custom_ids = named(message.components)
-                    if component(mark) in ids:
+                    if component(ref) in ids:
                         return str(message.id)
                     if (
                         likely is None
                         and max(ids, default=0) < 1 << 30
-                        and any(mark.run in one for one in custom_ids)
+                        and any(ref.run in one for one in custom_ids)
                     ):
                         likely = str(message.id)
-        except (Shut, Gone, Refused):  # then it is posted, if need be twice
+        except (PlaceClosed, Gone, Refused):  # then it is posted, if need be twice
             return None
         return likely
 
@@ -272,42 +280,42 @@ class Response:
     def alive(self) -> bool:
         return time.time() < self._until
 
-    async def post(self, page: Page, mark: Mark, form: Form) -> str:
+    async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
         self._must_live()
         with in_our_words():
             if not self.answered:
-                changed = changes(page, mark, form, files=bool(page.files), reset=False)
+                changed = changes(page, ref, style, files=bool(page.files), reset=False)
                 id = await self._edit(ORIGINAL, changed)
                 self.answered = True
                 return str(id)
-            return await self._follow_up(page, mark, form, ephemeral=self._private)
+            return await self._follow_up(page, ref, style, ephemeral=self._private)
 
-    async def whisper(self, page: Page, mark: Mark, form: Form) -> str:
+    async def post_ephemeral(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
         """Say it to the asker alone, also where the response would have been for everybody."""
         self._must_live()
         with in_our_words():
             if self._private and not self.answered:
-                return await self.post(page, mark, form)
+                return await self.post(page, ref, style)
             if not self.answered:
                 # Or the first follow-up would take the response's place, and be as public as that.
                 with suppress(discord.NotFound):  # done before a crash
                     await self._webhook.delete_message(_id(ORIGINAL))
                 self.answered = True
-            return await self._follow_up(page, mark, form, ephemeral=True)
+            return await self._follow_up(page, ref, style, ephemeral=True)
 
-    async def _follow_up(self, page: Page, mark: Mark, form: Form, *, ephemeral: bool) -> str:
-        files = attached(page, form)
-        said: dict[str, Any] = sent_as(page, mark, form) | ({"files": files} if files else {})
+    async def _follow_up(self, page: Page, ref: MessageRef, style: MessageStyle, *, ephemeral: bool) -> str:
+        files = attached(page, style)
+        said: dict[str, Any] = sent_as(page, ref, style) | ({"files": files} if files else {})
         message = await self._webhook.send(
             **said, ephemeral=ephemeral, wait=True, allowed_mentions=discord.AllowedMentions.none()
         )
         return str(message.id)
 
     async def edit(
-        self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+        self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
         self._must_live()
-        changed = changes(page, mark, form, files=files, reset=reset)
+        changed = changes(page, ref, style, files=files, reset=reset)
         with in_our_words():
             await self._edit(message, changed)
 
@@ -320,7 +328,7 @@ class Response:
             )
         return edited.id
 
-    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+    async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
         """Nothing: the response is edited again, and a follow-up for one person stands in no history."""
         return None
 
@@ -331,7 +339,7 @@ class Response:
 
     def _must_live(self) -> None:
         if not self.alive:
-            raise Shut(expired=True)
+            raise PlaceClosed(expired=True)
 
 
 def _id(message: str) -> int:

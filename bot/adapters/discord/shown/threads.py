@@ -25,7 +25,7 @@ from bot.adapters.discord.shown.surface import (
 )
 from bot.adapters.discord.text import render
 from bot.adapters.draft import clean
-from bot.adapters.surface import Form, Gone, Later, Mark, Refused, Shut
+from bot.adapters.surface import Gone, MessageRef, MessageStyle, PlaceClosed, Refused, Unavailable
 
 if TYPE_CHECKING:
     from bot.adapters.discord.received.placing import Origin
@@ -92,15 +92,15 @@ class Opening:
     async def _post(self, forum: discord.ForumChannel, name: str, since: datetime | None) -> int:
         with in_our_words():
             me = self.client.user.id if self.client.user else None
-            mark = Mark(self.request.id, THREAD)
+            ref = MessageRef(self.request.id, THREAD)
             for thread in await forum.guild.active_threads() if since is not None else ():
                 ours = thread.parent_id == forum.id and thread.owner_id == me
                 made = thread.created_at
                 if ours and thread.name == name and made and since and made > since - CLOCKS_APART:
                     with suppress(discord.NotFound):  # somebody may have asked the same just now
-                        if component(mark) in named((await thread.fetch_message(thread.id)).components)[0]:
+                        if component(ref) in named((await thread.fetch_message(thread.id)).components)[0]:
                             return thread.id
-            said: dict[str, Any] = sent_as(self._page(None), mark, Form.LAYOUT)
+            said: dict[str, Any] = sent_as(self._page(None), ref, MessageStyle.LAYOUT)
             try:
                 post = await forum.create_thread(
                     name=name,
@@ -119,17 +119,17 @@ class Opening:
             if self.response is not None:
                 self.response.answered = True
             return int(row.message_id)
-        mark, page = Mark(self.request.id, ASKED), self._page(None)
+        ref, page = MessageRef(self.request.id, ASKED), self._page(None)
         message = None
         if self.response is not None:
-            with suppress(Shut, Refused, Gone):
-                message = await self.response.post(page, mark, Form.LAYOUT)
+            with suppress(PlaceClosed, Refused, Gone):
+                message = await self.response.post(page, ref, MessageStyle.LAYOUT)
         if message is None and self.origin.home == "thread":
             own = Channel(self.client, self.origin.channel, self.origin.guild)
-            message = None if row.fresh else await own.find(mark, row.created_at, ())
-            message = message or await own.post(page, mark, Form.LAYOUT)
+            message = None if row.fresh else await own.find(ref, row.created_at, ())
+            message = message or await own.post(page, ref, MessageStyle.LAYOUT)
         if message is None:
-            raise Shut
+            raise PlaceClosed
         await self.outbox.sent(self.request.place.space, self.request.id, ASKED, message, page.shown)
         return int(message)
 
@@ -140,8 +140,8 @@ class Opening:
             row = await self.outbox.get(self.request.place.space, self.request.id, ASKED)
             # A forum has no line above its posts.
             message = (row.message_id if row is not None else None) or ORIGINAL
-            mark, page = Mark(self.request.id, ASKED), self._page(thread)
-            await self.response.edit(message, page, mark, Form.LAYOUT, files=False, reset=False)
+            ref, page = MessageRef(self.request.id, ASKED), self._page(thread)
+            await self.response.edit(message, page, ref, MessageStyle.LAYOUT, files=False, reset=False)
 
     async def invite(self, thread: int) -> None:
         """Have whoever asked among the thread's members, or their Discord would not list it for them."""
@@ -185,7 +185,7 @@ def missing(client: discord.Client, channel_id: int, *needed: str) -> str | None
 def _refusal(fault: discord.HTTPException) -> Exception:
     """Why there is no thread; or that another try may bring one."""
     if fault.status >= 500 or fault.status == 429:
-        return Later(f"HTTP {fault.status}, code {fault.code}")
+        return Unavailable(f"HTTP {fault.status}, code {fault.code}")
     if fault.code == TOO_MANY_THREADS:
         return Refusal("thread.too_many")
     if fault.code in (NO_PERMISSION, NO_ACCESS):

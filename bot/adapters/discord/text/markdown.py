@@ -172,7 +172,7 @@ def literal(text: str, most: int = 0) -> str:
 
 def coded(text: str) -> str:
     """A line of Markdown as plain words for a code block, where markup would show."""
-    words = _INLINE.sub(_spoken, text) if _SPECIAL.search(text) else text
+    words = _INLINE.sub(_as_plain_text, text) if _SPECIAL.search(text) else text
     return neutralise(_EMPHASIS.sub("", words).replace("\n", " "))
 
 
@@ -214,7 +214,7 @@ def _shown(found: re.Match[str]) -> str:
             return "\\|" * len(whole)
 
 
-def _spoken(found: re.Match[str]) -> str:
+def _as_plain_text(found: re.Match[str]) -> str:
     whole = found[0]
     match found.lastgroup:
         case "escape":

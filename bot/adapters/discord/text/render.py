@@ -13,7 +13,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.adapters.below import NOTE, PASSING, SmallPrint
 from bot.adapters.buttons_row import Offer, controls, offers
 from bot.adapters.discord.text.markdown import divided, inline, literal, pieces, size
 from bot.adapters.discord.text.page import (
@@ -32,7 +31,8 @@ from bot.adapters.discord.text.page import (
     Shown,
 )
 from bot.adapters.draft import Piece, clean, file_name, pack, shortened, split
-from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.footer import NOTE, PASSING, Footer
+from bot.adapters.stage_content import PageContext, StageContent
 from bot.events import Attachment, Citation, Picture
 from bot.words import Words
 
@@ -70,23 +70,23 @@ def line(markdown: str, most: int) -> str:
     return shortened(" ".join(inline(" ".join(clean(markdown).split())).split()), most, size)
 
 
-_SMALL = SmallPrint(literal, line, size, number="-# `[{}]`", mark="-# ", quote="> -# ")
+FOOTER = Footer(literal, line, size, number="-# `[{}]`", mark="-# ", quote="> -# ")
 
 
-def pages(sheet: Sheet, facts: Facts) -> list[Page]:
+def pages(stage: StageContent, context: PageContext) -> list[Page]:
     """The stage's messages in order, at least one.
 
     While the text grows, the pages before the last stay as they are, but for a block, or its end, that moves over to
     the next one as it gets too long, or the heading that it belongs to.
     """
-    growing = sheet.growing and not facts.ended
-    body = _body(sheet, growing)
-    links = [shortened(one, NOTE, size) for one in sheet.links]
-    notes = _SMALL.notes(sheet, facts, links, _too_large(sheet, facts.say))
-    failed = _SMALL.failed(sheet, facts)
+    growing = stage.growing and not context.ended
+    body = _body(stage, growing)
+    links = [shortened(one, NOTE, size) for one in stage.links]
+    notes = FOOTER.notes(stage, context, links, _too_large(stage, context.say))
+    failed = FOOTER.failed(stage, context)
     offered = [
         replace(one, prompt=one.prompt and f"-# {literal(one.prompt, 120)}")
-        for one in (() if growing else offers(sheet, facts.run, LABEL, size))
+        for one in (() if growing else offers(stage, context.run, LABEL, size))
     ]
     fixed = [*failed, *(one.prompt for one in offered)]
     room = CONTENT - SPARE - sum(size(one) + 1 for one in fixed if one)
@@ -96,11 +96,11 @@ def pages(sheet: Sheet, facts: Facts) -> list[Page]:
         lasting = ""
     if size(body[-1]) > room:
         body.append("")
-    batches = [] if growing or facts.no_files else uploads(sheet)
+    batches = [] if growing or context.no_files else uploads(stage)
     full_pages = [Page((Card((one,), ANSWER),), one) for one in body[:-1]]
-    last = _last(sheet, facts, body[-1], lasting, failed, offered, batches[-1] if batches else [])
+    last = _last(stage, context, body[-1], lasting, failed, offered, batches[-1] if batches else [])
     for files in batches[:-1]:
-        alts = _SMALL.as_fit([f"-# {literal(one.alt, ALT)}" for one in files if one.alt], BODY)
+        alts = FOOTER.as_fit([f"-# {literal(one.alt, ALT)}" for one in files if one.alt], BODY)
         full_pages.append(Page((Card(tuple(files), ANSWER),), "\n".join(alts)))
     return [*full_pages, last]
 
@@ -118,22 +118,22 @@ def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Pa
     return Page((Card((text,)),), text)
 
 
-def _body(sheet: Sheet, growing: bool) -> list[str]:
+def _body(stage: StageContent, growing: bool) -> list[str]:
     """The title and the text, a string a message."""
-    found = pieces(sheet.text, BODY)
-    title = literal(clean(sheet.title), 200)
+    found = pieces(stage.text, BODY)
+    title = literal(clean(stage.title), 200)
     if title:
         found.insert(0, Piece(f"### {title}", "\n", leads=True))
     body = pack(found, BODY, size, divided) or [""]
-    if growing and sheet.text.strip():
+    if growing and stage.text.strip():
         body[-1] += f"\n{CURSOR}" if body[-1].endswith("```") else f" {CURSOR}"
     return body
 
 
-def _too_large(sheet: Sheet, say: Words) -> list[str]:
+def _too_large(stage: StageContent, say: Words) -> list[str]:
     """What is said of the files that Discord does not take."""
     found = []
-    for one in sheet.files:
+    for one in stage.files:
         data = one.png if isinstance(one, Picture) else one.data
         if len(data) > FILE_BYTES:
             megabytes = f"{len(data) / 1024 / 1024:.0f}"
@@ -142,23 +142,23 @@ def _too_large(sheet: Sheet, say: Words) -> list[str]:
 
 
 def _last(
-    sheet: Sheet,
-    facts: Facts,
+    stage: StageContent,
+    context: PageContext,
     text: str,
     notes: str,
     failed: list[str],
     offered: list[Offer],
     files: list[Shown],
 ) -> Page:
-    passing = _SMALL.passing(sheet, facts, wordless=not sheet.text.strip())
+    passing = FOOTER.passing(stage, context, wordless=not stage.text.strip())
     under = _joined([notes, passing])
     prompts = [one.prompt for one in offered]
     used = sum(size(one) + 1 for one in (text, notes, *failed, *prompts) if one) + SPARE
-    found = _SMALL.sources(sheet.citations, sheet.text, facts.say)
-    listed, hidden = _SMALL.fitting(found, min(SOURCES, TEXT - PASSING - used), facts.say, quotes=True)
+    found = FOOTER.sources(stage.citations, stage.text, context.say)
+    listed, hidden = FOOTER.fitting(found, min(SOURCES, TEXT - PASSING - used), context.say, quotes=True)
     plain_passing = passing if size(passing) < CONTENT - used else ""
     room = CONTENT - used - size(plain_passing)
-    plainly, left_out = _SMALL.fitting(found, room, facts.say, quotes=False)
+    plainly, left_out = FOOTER.fitting(found, room, context.say, quotes=False)
 
     parts: list[Part] = [text] if text else []
     parts += files
@@ -167,34 +167,34 @@ def _last(
     if under:
         parts.append(under)
     if not parts and not failed and not offered:
-        parts.append(f"-# {facts.say('page.nothing')}")
+        parts.append(f"-# {context.say('page.nothing')}")
     chosen: list[Part] = []
     for one in offered:
         chosen += [one.prompt, one.buttons] if one.prompt else [one.buttons]
     if chosen and parts:
         chosen.insert(0, Rule())
-    if sheet.growing and not facts.ended:
+    if stage.growing and not context.ended:
         colour = WORKING
     else:
-        colour = STOPPED if facts.last and facts.ended == "stopped" else ANSWER
+        colour = STOPPED if context.last and context.ended == "stopped" else ANSWER
     cards = [Card((*parts, *chosen), colour)] if parts or chosen else []
     if failed:
         cards.append(Card(("\n".join(failed),), FAILED))
-    row = controls(sheet, facts, more=bool(hidden or left_out))
+    row = controls(stage, context, more=bool(hidden or left_out))
     if row:
         cards.append(Card((row,)))
     alts = [f"-# {literal(one.alt, ALT)}" for one in files if one.picture and one.alt]
     words = [one for one in parts if isinstance(one, str) and one not in (listed, under)]
     says = [*words, plainly, notes, plain_passing, *failed, *prompts]
-    return Page(tuple(cards), _joined([*says, *_SMALL.as_fit(alts, CONTENT - size(_joined(says)) - SPARE)]))
+    return Page(tuple(cards), _joined([*says, *FOOTER.as_fit(alts, CONTENT - size(_joined(says)) - SPARE)]))
 
 
-def uploads(sheet: Sheet) -> list[list[Shown]]:
+def uploads(stage: StageContent) -> list[list[Shown]]:
     """What can be sent, by message. It comes once the stage is closed, so that nothing is uploaded twice."""
     batches: list[list[Shown]] = []
     taken: set[str] = set()
     weight = 0
-    for one in sheet.files:
+    for one in stage.files:
         data = one.png if isinstance(one, Picture) else one.data
         if len(data) > FILE_BYTES:
             continue
@@ -213,60 +213,62 @@ def _joined(texts: list[str]) -> str:
     return "\n".join(filter(None, texts))
 
 
-def folded(sheets: Sequence[Sheet], facts: Facts) -> Page:
+def folded(stages: Sequence[StageContent], context: PageContext) -> Page:
     """The stages as one page."""
-    *earlier, last = sheets
+    *earlier, last = stages
     whole = replace(
         last,
-        links=[*map(_line, earlier), *(link for one in sheets for link in one.links)],
-        notices=[notice for one in sheets for notice in one.notices],
-        citations=[cited for one in sheets for cited in one.citations],
-        choices=[group for one in sheets for group in one.choices],
-        files=[file for one in sheets for file in one.files],
-        first_choice=sheets[0].first_choice,
-        counts={number: votes for one in sheets for number, votes in one.counts.items()},
+        links=[*map(_line, earlier), *(link for one in stages for link in one.links)],
+        notices=[notice for one in stages for notice in one.notices],
+        citations=[cited for one in stages for cited in one.citations],
+        choices=[group for one in stages for group in one.choices],
+        files=[file for one in stages for file in one.files],
+        first_choice=stages[0].first_choice,
+        counts={number: votes for one in stages for number, votes in one.counts.items()},
     )
-    made = pages(whole, facts)
+    made = pages(whole, context)
     if len(made) == 1 and not any(len(one.text) > SHORT for one in earlier):
         return made[0]
-    if not last.growing and not facts.no_files:
-        whole.files.insert(0, whole_file(sheets, facts))
-        whole.notices.append(facts.say("thread.in_file"))
+    if not last.growing and not context.no_files:
+        whole.files.insert(0, whole_file(stages, context))
+        whole.notices.append(context.say("thread.in_file"))
         kept = _for_one_message(whole.files)
         if left := len(whole.files) - len(kept):
             whole.files = kept
-            whole.notices.append(facts.say("page.more", n=left))
-        made = pages(whole, facts)
+            whole.notices.append(context.say("page.more", n=left))
+        made = pages(whole, context)
     for room in ROOMS:
         if len(made) == 1:
             break
         whole.text = (split(last.text, room) or [""])[0] + " …"
-        made = pages(whole, facts)
+        made = pages(whole, context)
     return made[-1]
 
 
-def whole_file(sheets: Sequence[Sheet], facts: Facts) -> Attachment:
+def whole_file(stages: Sequence[StageContent], context: PageContext) -> Attachment:
     """All that the stages say, with what their sources are."""
     parts = []
-    for one in sheets:
+    for one in stages:
         parts += [f"# {one.title}" if one.title else "", one.text, *one.notices, one.failed]
-    cited = {source.n: source for one in sheets for source in one.citations}
-    sources = [_source(cited[n], facts.say) for n in sorted(cited)]
+    cited = {source.n: source for one in stages for source in one.citations}
+    sources = [_source(cited[n], context.say) for n in sorted(cited)]
     text = "\n\n".join(part.strip() for part in [*parts, "\n".join(sources)] if part.strip())
-    return Attachment(f"{facts.run[:8]}.md", "text/markdown", text.encode("utf-8", errors="replace"))
+    return Attachment(f"{context.run[:8]}.md", "text/markdown", text.encode("utf-8", errors="replace"))
 
 
-def beside(page: Page, sheets: Sequence[Sheet], facts: Facts, note: str, *, file: bool) -> Page:
+def beside(
+    page: Page, stages: Sequence[StageContent], context: PageContext, note: str, *, file: bool
+) -> Page:
     """The page's own text, which goes no further than that: `note` says where all of it is.
 
     With the file there is everything in it; the buttons are those of the last stage.
     """
     body = next((part for card in page.cards for part in card.parts if isinstance(part, str)), "")
     said = f"-# ⓘ {note}"
-    others = [other for one in sheets for other in one.files]
-    kept = _for_one_message([whole_file(sheets, facts), *others]) if file else []
-    attached = uploads(replace(sheets[-1], files=kept))[:1]
-    rows = pages(sheets[-1], replace(facts, no_files=""))[-1].rows
+    others = [other for one in stages for other in one.files]
+    kept = _for_one_message([whole_file(stages, context), *others]) if file else []
+    attached = uploads(replace(stages[-1], files=kept))[:1]
+    rows = pages(stages[-1], replace(context, no_files=""))[-1].rows
     parts: list[Part] = [body, *(one for batch in attached for one in batch), Rule(), said]
     plain = shortened(body, CONTENT - SPARE - size(said), size)
     cards = [Card(tuple(part for part in parts if part), ANSWER), *(Card((row,)) for row in rows)]
@@ -301,6 +303,6 @@ def _for_one_message(files: Sequence[Picture | Attachment]) -> list[Picture | At
     return kept
 
 
-def _line(sheet: Sheet) -> str:
-    text = clean(sheet.title or sheet.text).strip().partition("\n")[0]
+def _line(stage: StageContent) -> str:
+    text = clean(stage.title or stage.text).strip().partition("\n")[0]
     return f"-# ✓ {literal(text, LINE)}"

@@ -23,7 +23,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.adapters.slack.installed.faults import code_of, fault_of, final
 from bot.adapters.slack.installed.limits import Limits
-from bot.adapters.surface import NotSent, Refused, Shut
+from bot.adapters.surface import NotSent, PlaceClosed, Refused
 from bot.adapters.writer import Rank, urgency
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _of_the_workspace(fault: SlackApiError) -> bool:
     code = code_of(fault)
     if not code or _OF_THE_CALL.fullmatch(code) or (final(fault) and code != "missing_scope"):
         return False
-    return isinstance(fault_of(200, code), Refused | Shut)
+    return isinstance(fault_of(200, code), Refused | PlaceClosed)
 
 
 def room(client: AsyncWebClient, method: str) -> bool:

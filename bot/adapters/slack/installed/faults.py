@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from bot.adapters.surface import Full, Gone, Later, Refused, Shut
+from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
 from bot.events import Sorry
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ _PERHAPS_DONE = frozenset({"fatal_error", "internal_error", "request_timeout", "
 """Slack: "It's possible some aspect of the operation succeeded before the error was raised"."""
 
 
-class Unsure(Later):
+class Unsure(Unavailable):
     """Nobody knows whether it was done."""
 
 
-class Conflict(Full):
+class Conflict(NotEditable):
     """The message is still being streamed, or no longer."""
 
 
@@ -115,7 +115,7 @@ def as_sorry(settings: SlackConfig, variable: str = "") -> Generator[None]:
 
 @contextmanager
 def as_surface_faults() -> Iterator[None]:
-    """Turn what slack_sdk and the network raise into a surface's faults, and Later.
+    """Turn what slack_sdk and the network raise into a surface's faults, and Unavailable.
 
     Without the cause: it may hold an address, and a response_url is a secret.
     """
@@ -126,7 +126,7 @@ def as_surface_faults() -> Iterator[None]:
     except SlackClientError as fault:
         raise Refused(type(fault).__name__) from None
     except aiohttp.ClientConnectorError as fault:  # it was never sent
-        raise Later(type(fault).__name__) from None
+        raise Unavailable(type(fault).__name__) from None
     except (aiohttp.ClientError, OSError, TimeoutError) as fault:
         raise Unsure(type(fault).__name__) from None
 
@@ -134,7 +134,7 @@ def as_surface_faults() -> Iterator[None]:
 def fault_of(status: int, error: str) -> Exception:
     """`error` is Slack's name for it, "" where it gave none."""
     if error in _LATER or status == 429:
-        return Later(error or f"HTTP {status}")
+        return Unavailable(error or f"HTTP {status}")
     if error in _PERHAPS_DONE or status >= 500 or (not error and status == 200):
         return Unsure(error or f"HTTP {status}")
     if error == "message_not_found":
@@ -142,7 +142,7 @@ def fault_of(status: int, error: str) -> Exception:
     if error in ("streaming_state_conflict", "message_not_in_streaming_state", "stopped_by_user"):
         return Conflict()
     if error in _FULL:
-        return Full()
+        return NotEditable()
     if error in _SHUT or error.startswith("restricted_action") or status in (401, 403):
-        return Shut(error or status)
+        return PlaceClosed(error or status)
     return Refused(error or f"HTTP {status}")

@@ -23,7 +23,7 @@ from slack_sdk.oauth.installation_store.sqlalchemy import AsyncSQLAlchemyInstall
 from slack_sdk.oauth.state_store.sqlalchemy import AsyncSQLAlchemyOAuthStateStore
 
 from bot.adapters.slack.installed.faults import as_sorry, as_surface_faults
-from bot.adapters.surface import Shut, SurfaceFault
+from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import Sorry
 
 if TYPE_CHECKING:
@@ -124,24 +124,24 @@ class Workspaces:
         return self._own
 
     async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:
-        """Who speaks to Slack for this workspace, within its limits. Raises Shut where the app is not installed."""
+        """Who speaks to Slack for this workspace, within its limits. Raises PlaceClosed where it is not installed."""
         found = await self.installed(team, enterprise)
         if found is None:
-            raise Shut("not_installed")
+            raise PlaceClosed("not_installed")
         return self._clients.of(team or enterprise, found.token, team if found.org else "")
 
     @asynccontextmanager
     async def calling(self, team: str, enterprise: str = "") -> AsyncIterator[AsyncWebClient]:
-        """Its client. What goes wrong inside is raised as a fault of a surface, or Later."""
+        """Its client. What goes wrong inside is raised as a fault of a surface, or Unavailable."""
         client = await self.client(team, enterprise)
         with as_surface_faults():
             yield client
 
     async def me(self, team: str, enterprise: str = "") -> Me:
-        """Who the bot is there. Raises Shut where the app is not installed."""
+        """Who the bot is there. Raises PlaceClosed where the app is not installed."""
         found = await self.installed(team, enterprise)
         if found is None:
-            raise Shut("not_installed")
+            raise PlaceClosed("not_installed")
         user = self._users.get((team, enterprise), found.user) if found.org else found.user
         return Me(user, found.bot, team, found.name)
 

@@ -35,7 +35,7 @@ from bot.adapters.slack.received import setup, windows
 from bot.adapters.slack.received.intake import Ack
 from bot.adapters.slack.received.line import heard
 from bot.adapters.slack.text.help import COMMAND, SETUP
-from bot.adapters.surface import Shut
+from bot.adapters.surface import PlaceClosed
 from bot.command_line import Parsed, parse
 from bot.commands import DEFAULT_WORK, TABLE
 from bot.events import OptionValue, Sorry
@@ -268,7 +268,7 @@ class Shortcuts:
                 answer: Any = await client.api_call(method, json=args)
         except SlackApiError as fault:
             answer = fault.response
-        except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError, Shut) as fault:
+        except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError, PlaceClosed) as fault:
             _log.info("%s: %s", method, type(fault).__name__)
             return {}
         return dict(answer.data) if isinstance(answer.data, dict) else {}

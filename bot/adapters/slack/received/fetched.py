@@ -18,7 +18,7 @@ from yarl import URL
 from bot.adapters.download import Downloads
 from bot.adapters.slack.placing import Origin, Spot, origin_of, text_of
 from bot.adapters.slack.received.line import Name, heard
-from bot.adapters.surface import Shut, SurfaceFault
+from bot.adapters.surface import PlaceClosed, SurfaceFault
 from bot.events import File, Request, Sorry
 from storage.faults import StorageFault
 
@@ -86,7 +86,7 @@ class Files:
         origin = origin_of(request.origin)
         try:
             client = await self._workspaces.client(origin.team, origin.enterprise)
-        except Shut as shut:
+        except PlaceClosed as shut:
             raise Sorry(_LOCKED, name=file.name) from shut
         return client.token or ""
 

@@ -23,7 +23,7 @@ from bot.adapters.slack import placing
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Origin, Spot, origin_of
 from bot.adapters.slack.received.line import parsed_of
 from bot.adapters.slack.received.people import People, Person
-from bot.adapters.slack.shown.whisper import show, tell
+from bot.adapters.slack.shown.ephemeral import show, tell
 from bot.adapters.slack.text.help import as_typed, help_page
 from bot.adapters.surface import SurfaceFault
 from bot.events import Author, File, Request
@@ -130,7 +130,7 @@ class Intake(intake.Intake):
         """Do what makes no run, once for all that Slack tells of the event, unless the person got much of it."""
         run = event_id(PLATFORM, here.space, f"{what}:{event}")
         async with self._taking.of(run):
-            if run not in self._became and not self.spoken_enough(here):
+            if run not in self._became and not self.hinted_enough(here):
                 self._remember(run, "")
                 self.later(do())
 
@@ -253,8 +253,8 @@ class Intake(intake.Intake):
     async def _tell_of(self, begun: Begun, error: Exception) -> None:
         here = begun.here
         typed = partial(as_typed, thread=bool(here.thread))
-        said = intake.sentence(await self.words(here), error, begun.run, spoken=typed)
-        if not (here.message and self.spoken_enough(here)):
+        said = intake.sentence(await self.words(here), error, begun.run, adapt=typed)
+        if not (here.message and self.hinted_enough(here)):
             await self.tell(here, said, begun.response_url)
 
 

@@ -145,7 +145,7 @@ async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
 
 
 async def _count(press: Press, run: str) -> None:
-    """Have the pressed message show the votes. Raises Later, and the faults of a surface."""
+    """Have the pressed message show the votes. Raises Unavailable, and the faults of a surface."""
     records = press.intake.app.records
     found = await labels(records.offers, records.votes, press.space, run)
     shown = {id: counted(text, votes, LABEL, size) for id, (text, votes) in found.items()}

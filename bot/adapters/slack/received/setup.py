@@ -18,7 +18,7 @@ from bot.adapters.slack.installed.manifest import BOT_SCOPES, OPTIONAL_SCOPES
 from bot.adapters.slack.placing import PLATFORM, Spot, origin_of, spot_of_event, text_of
 from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.mrkdwn import mrkdwn
-from bot.adapters.surface import Full, Gone, Later, Refused, Shut
+from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, Unavailable
 from bot.events import Sorry
 from bot.words import Words, words
 
@@ -109,7 +109,7 @@ async def _scopes(client: AsyncWebClient) -> frozenset[str] | None:
     try:
         with as_surface_faults():
             answer: Any = await client.auth_test()
-    except (Full, Gone, Later, Refused, Shut):
+    except (NotEditable, Gone, Unavailable, Refused, PlaceClosed):
         return None
     names = {name.lower(): value for name, value in answer.headers.items()}
     given = str(names.get("x-oauth-scopes", ""))
@@ -135,7 +135,7 @@ async def _channel(
         with as_surface_faults():
             answer: Any = await client.conversations_info(channel=here.channel)
             inside = bool(answer["channel"].get("is_member"))
-    except (Full, Gone, Later, Refused, Shut):
+    except (NotEditable, Gone, Unavailable, Refused, PlaceClosed):
         inside = False
     if inside:
         return Check(True, say("slack_welcome.check_channel"))

@@ -18,10 +18,10 @@ from bot.adapters import buttons_row
 from bot.adapters.intake import Turns
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import Body, Spot, message_of, origin_of
-from bot.adapters.slack.shown.whisper import WHISPERED
+from bot.adapters.slack.shown.ephemeral import EPHEMERAL
 from bot.adapters.slack.text.mrkdwn import literal, mrkdwn
 from bot.adapters.slack.text.page import BLOCKS, TEXT, Block, small
-from bot.adapters.surface import Gone, Refused, Shut
+from bot.adapters.surface import Gone, PlaceClosed, Refused
 from bot.events import Request
 from bot.words import LOCALES, words
 
@@ -74,7 +74,7 @@ async def share(intake: Intake, here: Spot, body: Body, past: Request) -> Shared
             if not await _member(client, origin.channel, here.user):
                 return Shared("buttons.you_may_not_share_slack")
             return await _shared(intake, client, here, body, past, parts)
-    except (Shut, Gone) as fault:
+    except (PlaceClosed, Gone) as fault:
         _log.info("an answer could not be shared: %s", fault)
         return Shared("buttons.may_not_share_slack")
 
@@ -106,7 +106,7 @@ async def _parts(intake: Intake, client: AsyncWebClient, here: Spot, body: Body,
     """The messages of the pressed stage, in order, up to the pressed one."""
     pressed = body.get("message")
     if not isinstance(pressed, Mapping):
-        kept = await intake.app.records.offers.all(here.space, past.id, WHISPERED)
+        kept = await intake.app.records.offers.all(here.space, past.id, EPHEMERAL)
         found = [_part(json.loads(one)) for one in kept]
     else:
         found = [*await _before(intake, client, here, pressed, past), _part(pressed)]
@@ -194,7 +194,7 @@ async def _member(client: AsyncWebClient, channel: str, user: str) -> bool:
 
 
 async def _post(client: AsyncWebClient, to: tuple[str, str], who: str, part: Part, row: OutboxRow) -> str:
-    """The message's ts; `to` is the channel and the thread. Raises a surface's faults, and Later."""
+    """The message's ts; `to` is the channel and the thread. Raises a surface's faults, and Unavailable."""
     said: dict[str, Any] = {
         "channel": to[0],
         "thread_ts": to[1] or None,

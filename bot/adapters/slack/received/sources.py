@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bot.adapters import below
+from bot.adapters import footer
 from bot.adapters.buttons_row import Button, custom_id
 from bot.adapters.draft import clean
 from bot.adapters.slack.placing import Body, Spot, response_url
 from bot.adapters.slack.received import windows
-from bot.adapters.slack.shown.whisper import ALONE, answer_action
+from bot.adapters.slack.shown.ephemeral import ALONE, answer_action
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.page import TEXT, Block, actions_of, small
 from bot.events import Citation, Sorry
@@ -35,14 +35,14 @@ def pages(kept: Sequence[str], say: Words) -> list[Page]:
     """What a run keeps as its sources; a source stays on one page wherever it fits."""
     found: list[Page] = []
     used = ROOM
-    for source in below.cited(kept):
+    for source in footer.cited(kept):
         for block, length in _blocks(source, say):
             if used + length > ROOM:
                 found.append([])
                 used = 0
             found[-1].append(block)
             used += length
-    return found[: below.MOST]
+    return found[: footer.MOST]
 
 
 async def open(intake: Intake, here: Spot, body: Body, run: str, found: list[Page]) -> None:

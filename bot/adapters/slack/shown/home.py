@@ -15,27 +15,27 @@ from typing import TYPE_CHECKING
 
 from bot import commands
 from bot.adapters.composer import Composer, Dialect
-from bot.adapters.home import Beside, first_message, patiently
+from bot.adapters.home import SideTasks, first_message, with_retries
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
-from bot.adapters.slack.shown.heading import ASKED, PLAN, Heading, Plan, Planned
+from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, young
+from bot.adapters.slack.shown.root_message import ASKED, PLAN, Plan, Planned, RootMessage
 from bot.adapters.slack.shown.stream import WAITS, WORKS, Session, Streams
 from bot.adapters.slack.shown.thread import Thread
-from bot.adapters.slack.shown.whisper import Aside, Response, young
 from bot.adapters.slack.text.help import as_typed
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.render import pages
-from bot.adapters.surface import Form, Full, Gone, Refused, Shut, Surface, SurfaceFault
+from bot.adapters.surface import Gone, MessageStyle, NotEditable, PlaceClosed, Refused, Surface, SurfaceFault
 from bot.adapters.writer import Rank
 from bot.words import words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.adapters.home import Amend
-    from bot.adapters.sheet import Facts, Sheet
     from bot.adapters.slack.placing import Origin
     from bot.adapters.slack.text.page import Page
+    from bot.adapters.stage_content import PageContext, StageContent
     from bot.adapters.writer import Writers
     from bot.events import Elsewhere, Link, Place, Request, View
     from storage.inbox import Inbox
@@ -86,17 +86,19 @@ class SlackHome:
         self._ordered = commands.verb(request.work, request.verb).ordered
         self._workspace = Workspace(workspaces, origin.team, origin.enterprise)
         self._clock = writers.clock
-        self._beside = Beside(request.id, Rank.PASSING)
+        self._beside = SideTasks(request.id, Rank.PASSING)
         self._session = Session(self._workspace, self._beside, origin.user, origin.title)
         self._at: tuple[str, str] | None = None
         self._moving = asyncio.Lock()
         self.lost: list[Surface[Page]] = []
-        self._aside = Aside(self._workspace, origin, offers)
+        self._aside = EphemeralReply(self._workspace, origin, offers)
         # In a direct conversation everything is said to the asker alone; in some places nobody has asked.
         nobody = origin.channel.startswith("D") or not (origin.channel and origin.user)
         self.response = None if nobody else self._aside
         makes_its_own = origin.home in ("thread", "direct")
-        self.heading = Heading(request, origin, outbox, writers, self._say) if makes_its_own else None
+        self.root_message = (
+            RootMessage(request, origin, outbox, writers, self._say) if makes_its_own else None
+        )
         # Where it would stand if nothing could be opened. What is private goes to the person themselves.
         inside = origin.thread if origin.home in ("here", "there") else ""
         self.surface: Surface[Page] = (
@@ -104,7 +106,7 @@ class SlackHome:
         )
         self._why = self._say("slack_thread.not_in_channel")
         self.opened = None
-        self.form = Form.LAYOUT
+        self.style = MessageStyle.LAYOUT
         self.messages: set[str] = set()
         self.hint = ""
         self.no_files = ""
@@ -123,10 +125,10 @@ class SlackHome:
         """Find or make the place alone; nothing else is shown there."""
         origin = self._origin
         try:
-            if self.heading is not None:
-                await self._open_thread(self.heading)
+            if self.root_message is not None:
+                await self._open_thread(self.root_message)
             elif origin.home == "alone":
-                self.surface = Thread(self._workspace, await patiently(self._dm))
+                self.surface = Thread(self._workspace, await with_retries(self._dm))
                 self._beside.do(self._point("in_direct"))
             elif origin.home == "there":
                 await self._find_thread()
@@ -135,14 +137,14 @@ class SlackHome:
             if origin.private and self.response is not None:
                 self._beside.do(self._aside.say(self._sentence("no_direct")))
 
-    async def _open_thread(self, heading: Heading) -> None:
+    async def _open_thread(self, root_message: RootMessage) -> None:
         """The message that says who asked what, where it can stand, and the thread under it."""
         origin, place = self._origin, self._place
         bound = await self._threads.real(place.space, place.channel, place.thread)
         if bound is not None:  # before a crash
             channel, thread = placing.parted(bound)
         else:
-            channel, thread = await self._head(heading)
+            channel, thread = await self._head(root_message)
             real = placing.real(channel, thread)
             await self._threads.bind(place.space, place.channel, place.thread, real)
         self.surface = self._thread(channel, thread)
@@ -157,24 +159,24 @@ class SlackHome:
         if (found := await self._real(self._place)) is not None:
             self.surface = self._thread(*found)
         elif self._origin.private:
-            self.surface = Thread(self._workspace, await patiently(self._dm))
+            self.surface = Thread(self._workspace, await with_retries(self._dm))
 
-    async def _head(self, heading: Heading) -> tuple[str, str]:
+    async def _head(self, root_message: RootMessage) -> tuple[str, str]:
         """The root's channel and ts."""
         origin = self._origin
         if not origin.private:
             try:
                 above = Thread(self._workspace, origin.channel)
-                root = await heading.post(above)
-                if not heading.recalled or await self._workspace.permalink(origin.channel, root):
+                root = await root_message.post(above)
+                if not root_message.recalled or await self._workspace.permalink(origin.channel, root):
                     return origin.channel, root
-            except Shut as shut:
-                if shut.code in NOWHERE:
+            except PlaceClosed as closed:
+                if closed.code in NOWHERE:
                     raise
-                _log.info("run %s: its channel is shut: %s", self._run, shut)
-                self._why = self._sentence_of(shut)
-        dm = await patiently(self._dm)
-        return dm, await heading.post(Thread(self._workspace, dm))
+                _log.info("run %s: its channel is shut: %s", self._run, closed)
+                self._why = self._sentence_of(closed)
+        dm = await with_retries(self._dm)
+        return dm, await root_message.post(Thread(self._workspace, dm))
 
     async def _dm(self) -> str:
         async with self._workspace.calling() as client:
@@ -210,7 +212,7 @@ class SlackHome:
     def _begin_session(self, channel: str, thread: str) -> None:
         """What Slack itself shows while the agent works, and offers where a conversation begins."""
         origin, self._at = self._origin, (channel, thread)
-        fresh = self.heading is not None or (origin.thread == origin.message and not origin.earlier)
+        fresh = self.root_message is not None or (origin.thread == origin.message and not origin.earlier)
         if fresh:
             self.hint = self._say("slack_thread.hint")
         self._session.want(channel, thread, WORKS)
@@ -235,7 +237,9 @@ class SlackHome:
     def _sentence(self, key: str, **values: object) -> dict[str, object]:
         return {"text": self._say(f"slack_thread.{key}", **values), "blocks": []}
 
-    async def overflow(self, sheets: Sequence[Sheet], facts: Facts, amend: Amend[Page]) -> None:
+    async def overflow(
+        self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]
+    ) -> None:
         """Nothing: a file that Slack does not take has been named by now."""
 
     def ended(self) -> None:
@@ -248,11 +252,11 @@ class SlackHome:
     def recall(self, message: str) -> None:
         self.messages.add(message)
 
-    async def beyond(self, surface: Surface[Page], shut: Shut) -> bool:
+    async def beyond(self, surface: Surface[Page], closed: PlaceClosed) -> bool:
         async with self._moving:
             if surface is not self.surface:  # another message of the run has been here before
                 return True
-            found = await self._elsewhere(surface, shut)
+            found = await self._elsewhere(surface, closed)
             if found is None:
                 return False
             self.lost.append(surface)
@@ -261,11 +265,13 @@ class SlackHome:
                 self.tell(why)
             return True
 
-    async def _elsewhere(self, surface: Surface[Page], shut: Shut) -> tuple[Surface[Page], str] | None:
+    async def _elsewhere(
+        self, surface: Surface[Page], closed: PlaceClosed
+    ) -> tuple[Surface[Page], str] | None:
         """The next surface, and why it is another one."""
         origin = self._origin
-        root_deleted = shut.code == "thread_not_found"  # by somebody who does not want to see it again
-        if shut.code in NOWHERE or root_deleted or origin.private or not origin.user:
+        root_deleted = closed.code == "thread_not_found"  # by somebody who does not want to see it again
+        if closed.code in NOWHERE or root_deleted or origin.private or not origin.user:
             return None
         if isinstance(surface, Thread) and surface.channel.startswith("D"):
             return None
@@ -273,14 +279,14 @@ class SlackHome:
             return Response(self._workspace.space, origin), ""
         try:
             dm = await self._dm()
-        except (Shut, Refused, Gone, Full):
+        except (PlaceClosed, Refused, Gone, NotEditable):
             return None
-        why = self._why if isinstance(surface, Response) else self._sentence_of(shut)
+        why = self._why if isinstance(surface, Response) else self._sentence_of(closed)
         return Thread(self._workspace, dm), why
 
-    def _sentence_of(self, shut: Shut) -> str:
+    def _sentence_of(self, closed: PlaceClosed) -> str:
         """Why the answer is in the direct conversation."""
-        away = shut.code in NOT_IN_CHANNEL
+        away = closed.code in NOT_IN_CHANNEL
         return self._say("slack_thread.not_in_channel" if away else "thread.closed")
 
     async def put_out(self, messages: Sequence[str], note: str) -> None:
@@ -288,7 +294,9 @@ class SlackHome:
         if isinstance(self.surface, Thread):
             for message in messages:
                 with suppress(SurfaceFault):
-                    await patiently(partial(self.surface.put_out, message, self._run, f"⏹ {literal(note)}"))
+                    await with_retries(
+                        partial(self.surface.put_out, message, self._run, f"⏹ {literal(note)}")
+                    )
             if self.surface.thread and self._ordered and self._origin.user:
                 self._session.want(self.surface.channel, self.surface.thread, WAITS)
 
@@ -366,11 +374,11 @@ def slack_view(
         threaded = origin.thread != "" and (origin.earlier or origin.thread != origin.message)
     else:
         threaded = origin.home != "channel"
-    spoken = partial(as_typed, thread=threaded)  # in a thread Slack knows no commands
-    dialect = Dialect(pages, spoken=spoken, roll_after_s=roll_after_s, own_keys=OWN)
+    adapt = partial(as_typed, thread=threaded)  # in a thread Slack knows no commands
+    dialect = Dialect(pages, adapt=adapt, roll_after_s=roll_after_s, own_keys=OWN)
     view = Composer(request, outbox, offers, home, writers, dialect, votes)
     if not commands.verb(request.work, request.verb).planned:
         return view
-    plan = Plan(request, outbox, home, writers, home.heading, words(request.locale))
+    plan = Plan(request, outbox, home, writers, home.root_message, words(request.locale))
     home.opened = plan.opened
     return Planned(view, plan, home.find)

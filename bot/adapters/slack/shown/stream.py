@@ -16,15 +16,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from bot.adapters.draft import clean
-from bot.adapters.home import patiently
+from bot.adapters.home import with_retries
 from bot.adapters.slack.installed.clients import room
 from bot.adapters.slack.installed.faults import Unsure
 from bot.adapters.slack.text.mrkdwn import plain
-from bot.adapters.surface import Full, Gone, Later, Refused, Shut, SurfaceFault
+from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, SurfaceFault, Unavailable
 from bot.adapters.writer import Clock, LoopClock, Rank, urgency
 
 if TYPE_CHECKING:
-    from bot.adapters.home import Beside
+    from bot.adapters.home import SideTasks
     from bot.adapters.slack.installed.workspaces import Workspace
     from bot.adapters.slack.text.page import Page
 
@@ -89,9 +89,14 @@ class Streams:
                 )
         except Unsure:
             raise
-        except Later:
+        except Unavailable:
             return None
-        except (Gone, Full, Refused, Shut) as fault:  # a post will say what is wrong, if it is not the stream
+        except (
+            Gone,
+            NotEditable,
+            Refused,
+            PlaceClosed,
+        ) as fault:  # if it is not the stream, a post says what
             _log.info("no stream could be begun: %s", fault)
             self._refused = True
             return None
@@ -103,7 +108,7 @@ class Streams:
     async def write(self, message: str, page: Page, metadata: dict[str, Any]) -> bool:
         """Have the stream show the page; False where it is none (any more), and the message can be rewritten.
 
-        Raises Later, and the faults of a surface.
+        Raises Unavailable, and the faults of a surface.
         """
         stream = self._live.get(message)
         if stream is None:
@@ -115,7 +120,7 @@ class Streams:
                     await self._append(message, stream, page)
                 else:
                     await self._close(message, page, stream, metadata)
-            except (Unsure, Refused, Full) as fault:  # after Unsure, another try might say it twice
+            except (Unsure, Refused, NotEditable) as fault:  # after Unsure, another try might say it twice
                 _log.info("a stream is over: %s", type(fault).__name__)
             else:
                 return True
@@ -124,8 +129,8 @@ class Streams:
         return False
 
     async def end(self, message: str) -> None:
-        """The message is no stream any more, whatever it shows. Raises Later, Gone and Shut."""
-        with suppress(Refused, Full):  # it has ended, or was never one
+        """The message is no stream any more, whatever it shows. Raises Unavailable, Gone and PlaceClosed."""
+        with suppress(Refused, NotEditable):  # it has ended, or was never one
             await self._stop(message)
         stream = self._live.pop(message, None)
         if stream is not None:
@@ -180,7 +185,7 @@ class Streams:
 class Session:
     """One run's."""
 
-    def __init__(self, workspace: Workspace, beside: Beside, user: str, title: str) -> None:
+    def __init__(self, workspace: Workspace, beside: SideTasks, user: str, title: str) -> None:
         self._workspace = workspace
         self._beside = beside
         named = plain(clean(title), TITLE)
@@ -200,8 +205,8 @@ class Session:
         self._told = ""
         while self._told != self._wanted:
             try:
-                await patiently(partial(self._set, channel, thread))
-            except Later:
+                await with_retries(partial(self._set, channel, thread))
+            except Unavailable:
                 if self._told == self._wanted:
                     raise
 

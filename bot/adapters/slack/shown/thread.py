@@ -18,7 +18,16 @@ from bot.adapters.slack.installed.clients import room
 from bot.adapters.slack.installed.faults import Conflict, Unsure
 from bot.adapters.slack.shown.stream import Streams
 from bot.adapters.slack.text.page import BLOCKS, SMALL, TEXT, Page, section, small, without_button
-from bot.adapters.surface import Form, Full, Gone, Later, Mark, NotSent, Refused, Shut
+from bot.adapters.surface import (
+    Gone,
+    MessageRef,
+    MessageStyle,
+    NotEditable,
+    NotSent,
+    PlaceClosed,
+    Refused,
+    Unavailable,
+)
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspace
@@ -40,17 +49,17 @@ _ENDED = {"pending": "error", "in_progress": "error"}
 """What becomes of a plan's open stages."""
 
 
-def metadata(mark: Mark) -> dict[str, Any]:
-    payload = {"run": mark.run, "key": mark.key, "turn": mark.turn}
+def metadata(ref: MessageRef) -> dict[str, Any]:
+    payload = {"run": ref.run, "key": ref.key, "turn": ref.turn}
     return {"event_type": EVENT, "event_payload": payload}
 
 
-def sent_as(page: Page, form: Form) -> dict[str, Any]:
+def sent_as(page: Page, style: MessageStyle) -> dict[str, Any]:
     """The page's text and blocks; the text beside blocks is for notifications, and for who cannot see them."""
     text = page.plain if page.plain.strip() else "…"
-    if form is Form.LAYOUT:
+    if style is MessageStyle.LAYOUT:
         return {"text": text[:TEXT], "blocks": page.blocks}
-    if form is Form.PLAIN and page.buttons_plain:
+    if style is MessageStyle.PLAIN and page.buttons_plain:
         words = [section(text[at : at + SMALL]) for at in range(0, len(text), SMALL)]
         return {"text": text[:TEXT], "blocks": [*words, *page.buttons_plain]}
     return {"text": text, "blocks": []}
@@ -85,14 +94,14 @@ class Thread:
     def key(self) -> Hashable:
         return (self._workspace.space, self.channel)
 
-    async def post(self, page: Page, mark: Mark, form: Form) -> str:
-        if page.file is not None and form is not Form.BARE:
+    async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
+        if page.file is not None and style is not MessageStyle.BARE:
             try:
-                return await self._uploads.post(page, mark)
-            except (Refused, Shut) as fault:  # then it is named, at least
+                return await self._uploads.post(page, ref)
+            except (Refused, PlaceClosed) as fault:  # then it is named, at least
                 self._without_file(page.file[0], fault)
-                form = Form.BARE
-        if form is Form.LAYOUT and page.growing and self._streams is not None:
+                style = MessageStyle.BARE
+        if style is MessageStyle.LAYOUT and page.growing and self._streams is not None:
             begun = await self._streams.begin(page)
             if begun is not None:
                 return begun
@@ -102,39 +111,39 @@ class Thread:
             posted = await client.chat_postMessage(
                 channel=self.channel,
                 thread_ts=self.thread or None,
-                metadata=metadata(mark),
+                metadata=metadata(ref),
                 unfurl_links=False,
                 unfurl_media=False,
-                **sent_as(page, form),
+                **sent_as(page, style),
             )
         # A person's own conversation has another id than the person, by which no file can be sent.
         self.channel = self._uploads.channel = str(posted["channel"])
         return str(posted["ts"])
 
     async def edit(
-        self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+        self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
         if message.startswith(FILE):
             if files:
                 await self._uploads.same(message, page)
             return
-        if form is Form.LAYOUT and self._streams is not None:
-            if await self._streams.write(message, page, metadata(mark)):
+        if style is MessageStyle.LAYOUT and self._streams is not None:
+            if await self._streams.write(message, page, metadata(ref)):
                 return
         elif self._streams is not None and self._streams.live(message):
             await self._streams.end(message)
         try:
-            await self._update(message, page, mark, form)
+            await self._update(message, page, ref, style)
         except Conflict:  # it was begun before a crash, perhaps
             await self._end(message)
-            await self._update(message, page, mark, form)
+            await self._update(message, page, ref, style)
 
-    async def _update(self, message: str, page: Page, mark: Mark, form: Form) -> None:
-        said = sent_as(page, form)
+    async def _update(self, message: str, page: Page, ref: MessageRef, style: MessageStyle) -> None:
+        said = sent_as(page, style)
         if len(said["text"]) > EDITED:
-            raise Full
+            raise NotEditable
         async with self._workspace.calling() as client:
-            await client.chat_update(channel=self.channel, ts=message, **said, metadata=metadata(mark))
+            await client.chat_update(channel=self.channel, ts=message, **said, metadata=metadata(ref))
 
     def session_over(self) -> None:
         """What ends a stream from now on does not say that the run goes on."""
@@ -147,7 +156,7 @@ class Thread:
         await streams.end(message)
 
     async def put_out(self, message: str, run: str, note: str) -> None:
-        """End a message that a crash cut off; `note` is mrkdwn. Raises Later, and the faults of a surface."""
+        """End a message that a crash cut off; `note` is mrkdwn. Raises Unavailable, and the faults of a surface."""
         if message.startswith(FILE):
             return
         await self._end(message)
@@ -157,13 +166,13 @@ class Thread:
                 async with self._workspace.calling() as client:
                     await client.chat_update(channel=self.channel, ts=message, **said)
 
-    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+    async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
         """By its metadata, which a stream gets at its end only: one of ours in the thread without any may be it."""
         oldest = (since - CLOCKS_APART).timestamp()
         try:
             me = await self._workspace.me()
             messages = await self._read(f"{oldest:.6f}")
-        except (Shut, Gone, Refused, Full):  # then it is posted, if need be twice
+        except (PlaceClosed, Gone, Refused, NotEditable):  # then it is posted, if need be twice
             return None
         ours = [
             one
@@ -172,13 +181,13 @@ class Thread:
             and one.get("ts") not in (*known, self.thread)
             and not one.get("hidden")
         ]
-        self._uploads.remember(mark, ours, known)
+        self._uploads.remember(ref, ours, known)
         likely = None
-        streamed = self._streams is not None and mark.key not in self._never_streamed
+        streamed = self._streams is not None and ref.key not in self._never_streamed
         for one in ours:
             said = one.get("metadata") or {}
             if said.get("event_type") == EVENT:
-                if said.get("event_payload") == metadata(mark)["event_payload"]:
+                if said.get("event_payload") == metadata(ref)["event_payload"]:
                     return str(one["ts"])
             elif streamed and likely is None and not said and not one.get("files"):
                 likely = str(one["ts"])
@@ -214,7 +223,7 @@ class Thread:
                 await self._streams.end(message)
             async with self._workspace.calling() as client:
                 await client.chat_delete(channel=self.channel, ts=message)
-        except Full:
+        except NotEditable:
             raise Refused("it can't be deleted") from None
 
 
@@ -242,18 +251,20 @@ class Uploads:
     workspace: Workspace
     channel: str
     thread: str = ""
-    _seen: dict[Mark, list[Mapping[str, Any]]] = field(default_factory=dict)
+    _seen: dict[MessageRef, list[Mapping[str, Any]]] = field(default_factory=dict)
 
-    def remember(self, mark: Mark, messages: Sequence[Mapping[str, Any]], known: Collection[str]) -> None:
+    def remember(
+        self, ref: MessageRef, messages: Sequence[Mapping[str, Any]], known: Collection[str]
+    ) -> None:
         """One of these may be the mark's; which one, only its file will tell."""
         files = [file for one in messages for file in one.get("files") or ()]
-        self._seen[mark] = [file for file in files if FILE + str(file.get("id")) not in known]
+        self._seen[ref] = [file for file in files if FILE + str(file.get("id")) not in known]
 
-    async def post(self, page: Page, mark: Mark) -> str:
-        """Send the page's file with its words. Raises Later, and the faults of a surface."""
+    async def post(self, page: Page, ref: MessageRef) -> str:
+        """Send the page's file with its words. Raises Unavailable, and the faults of a surface."""
         assert page.file is not None
         name, data = page.file
-        for file in self._seen.pop(mark, ()):
+        for file in self._seen.pop(ref, ()):
             if file.get("name") == name and file.get("size") == len(data):
                 return FILE + str(file["id"])
         if not data:
@@ -266,7 +277,7 @@ class Uploads:
                 )
                 await _send(str(ticket["upload_url"]), data)
         except Unsure as fault:  # nobody has seen any of it yet
-            raise Later(str(fault)) from None
+            raise Unavailable(str(fault)) from None
         async with self.workspace.calling() as client:
             await client.files_completeUploadExternal(
                 files=[{"id": str(ticket["file_id"]), "title": name}],
@@ -277,16 +288,16 @@ class Uploads:
         return FILE + str(ticket["file_id"])
 
     async def same(self, message: str, page: Page) -> None:
-        """Raises Full where the message is another file than the page's, and Later."""
+        """Raises NotEditable where the message is another file than the page's, and Unavailable."""
         if page.file is None:
-            raise Full
+            raise NotEditable
         try:
             async with self.workspace.calling() as client:
                 there: Any = (await client.files_info(file=message.removeprefix(FILE)))["file"]
         except Refused:  # it is gone, or files may not be read: then it is let be
             return
         if (there.get("name"), there.get("size")) != (page.file[0], len(page.file[1])):
-            raise Full
+            raise NotEditable
 
     async def delete(self, message: str) -> None:
         async with self.workspace.calling() as client:
@@ -298,6 +309,6 @@ async def _send(url: str, data: bytes) -> None:
     timeout = aiohttp.ClientTimeout(total=UPLOAD_S)
     async with aiohttp.ClientSession(timeout=timeout) as session, session.post(url, data=data) as answer:
         if answer.status >= 500 or answer.status == 429:
-            raise Later(f"HTTP {answer.status}")
+            raise Unavailable(f"HTTP {answer.status}")
         if answer.status != 200:
             raise Refused(f"HTTP {answer.status}")

@@ -107,7 +107,7 @@ def coded(text: str) -> str:
     return _CALL.sub(lambda found: found[0] + BROKEN, text.replace("```", "`" + BROKEN + "``"))
 
 
-def spoken(text: str) -> str:
+def cell_text(text: str) -> str:
     """A line of Markdown as plain words for a table's cell in code, where markup would show."""
     said = re.sub(r"<br\s{0,9}/?>", " ", text, flags=re.IGNORECASE)
     said = LINK.sub(lambda found: f"{found['label']} ({found['url']})", said)

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from bot.adapters.blocks import Fence, fence
 from bot.adapters.draft import clean
-from bot.adapters.slack.text.inline import BROKEN, atoms, coded, cost, inline, spoken
+from bot.adapters.slack.text.inline import BROKEN, atoms, cell_text, coded, cost, inline
 from bot.adapters.tables import tables
 from bot.readers.lines import opens_table
 
@@ -229,7 +229,7 @@ class _Writer:
 _cleaned = lru_cache(4096)(clean)
 _coded = lru_cache(4096)(coded)
 # Of a growing table nearly every cell is, and each is looked at several times.
-_celled = lru_cache(8192)(spoken)
+_celled = lru_cache(8192)(cell_text)
 _prosed = lru_cache(8192)(inline)
 
 

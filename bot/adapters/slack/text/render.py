@@ -15,10 +15,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from bot.adapters.below import NOTE, PASSING, SmallPrint
 from bot.adapters.buttons_row import Offer, controls, offers
 from bot.adapters.draft import clean, file_name, shortened
-from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.footer import NOTE, PASSING, Footer
 from bot.adapters.slack.text.inline import cost, size, words
 from bot.adapters.slack.text.markdown import Piece, pieces
 from bot.adapters.slack.text.mrkdwn import converted, line, literal
@@ -35,6 +34,7 @@ from bot.adapters.slack.text.page import (
     section,
     small,
 )
+from bot.adapters.stage_content import PageContext, StageContent
 from bot.events import Picture
 from bot.words import Words
 
@@ -46,7 +46,7 @@ PROMPT = 120
 ASKED = 2_400
 ALT = 1_000
 """Of what is said of a picture; Slack takes 1,000 (its documentation, "files.getUploadURLExternal")."""
-SMALL_PRINT = SmallPrint(literal, line, size, number="*[{}]*")
+FOOTER = Footer(literal, line, size, number="*[{}]*")
 _UNSAFE = re.compile(r"[^\w .()-]+")
 """What in a file's name might call somebody, or not every system takes."""
 
@@ -76,31 +76,31 @@ class Filled:
         return self.text + CLOSING if self.code else self.text
 
 
-def pages(sheet: Sheet, facts: Facts) -> list[Page]:
+def pages(stage: StageContent, context: PageContext) -> list[Page]:
     """The stage's messages in order, at least one.
 
     While the text grows, each page's body is the beginning of what it will be later, and only the last one changes.
     A page may end, and its text go on, in the middle of code: it is closed there, and opened again.
     """
-    growing = sheet.growing and not facts.ended
-    *full, last = _texts(sheet, growing)
+    growing = stage.growing and not context.ended
+    *full, last = _texts(stage, growing)
     made = [Page(one.closed, plain=_full(one.closed)) for one in full]
     # What failed is told at the end: beside a text that grows, with its passing line, there may be no room for it.
-    notes = SMALL_PRINT.notes(sheet, facts, [one for one in sheet.links if size(one) <= NOTE])
-    fixed = [] if growing else SMALL_PRINT.failed(sheet, facts)
-    offered = [] if growing else _offered(sheet, facts.run)
+    notes = FOOTER.notes(stage, context, [one for one in stage.links if size(one) <= NOTE])
+    fixed = [] if growing else FOOTER.failed(stage, context)
+    offered = [] if growing else _offered(stage, context.run)
     room = TEXT - SPARE - _length([*fixed, *(one.prompt for one in offered)])
-    files = [] if growing or facts.no_files else _files(sheet)
+    files = [] if growing or context.no_files else _files(stage)
     if growing:
-        notes_shown = SMALL_PRINT.as_fit(notes, room - cost(last.closed) - PASSING)
-        return [*made, _last(sheet, facts, last, notes_shown, [], [], [])]
+        notes_shown = FOOTER.as_fit(notes, room - cost(last.closed) - PASSING)
+        return [*made, _last(stage, context, last, notes_shown, [], [], [])]
     if cost(last.text) + _length(notes) > room:  # then what stands below goes on in messages of its own
         made += [Page(last.closed, plain=_full(last.closed))] if last.text else []
         *packed, notes = _packed(notes, room)
         made += [Page("", closing=(small(said),), plain=said) for said in map("\n".join, packed)]
         last = Filled()
-    names = [literal(one.name, 100) for one in sheet.files] if files and not made else []
-    return [*made, _last(sheet, facts, last, notes, fixed, offered, names), *files]
+    names = [literal(one.name, 100) for one in stage.files] if files and not made else []
+    return [*made, _last(stage, context, last, notes, fixed, offered, names), *files]
 
 
 def asked(asked: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title: str = "") -> Page:
@@ -118,15 +118,15 @@ def asked(asked: str, who: str, say: Words, *, tasks: Sequence[Task] = (), title
     return Page(body, closing=plan, plain=converted(body))
 
 
-def _texts(sheet: Sheet, growing: bool) -> list[Filled]:
+def _texts(stage: StageContent, growing: bool) -> list[Filled]:
     """The title and the text, at least one page of them."""
-    title = words(shortened(" ".join(clean(sheet.title).split()), TITLE, size))
-    found = pieces(sheet.text, whole=not growing)
+    title = words(shortened(" ".join(clean(stage.title).split()), TITLE, size))
+    found = pieces(stage.text, whole=not growing)
     titled = [Piece(f"### {title}")] if title else []
     if titled and found:
         found[0] = replace(found[0], lead="\n", glued=True)
     # What comes before a cut is what was shown of the text when it had come so far, but not the title alone.
-    breaks = {len(titled) + max(1, _settled(sheet.text[:at])) for at in sheet.cuts}
+    breaks = {len(titled) + max(1, _settled(stage.text[:at])) for at in stage.cuts}
     return fill([*titled, *found], breaks) or [Filled()]
 
 
@@ -140,9 +140,9 @@ _full = lru_cache(256)(converted)
 """Of the messages that are full already, as long as the last one grows."""
 
 
-def _offered(sheet: Sheet, run: str) -> list[Offer]:
+def _offered(stage: StageContent, run: str) -> list[Offer]:
     made = []
-    for one in offers(sheet, run, LABEL, size):
+    for one in offers(stage, run, LABEL, size):
         prompt = one.prompt and literal(one.prompt, PROMPT)
         if one.over:  # Slack knows no button that cannot be pressed
             prompt = "\n".join(filter(None, [prompt, literal(one.taken)]))
@@ -151,30 +151,30 @@ def _offered(sheet: Sheet, run: str) -> list[Offer]:
 
 
 def _last(
-    sheet: Sheet,
-    facts: Facts,
+    stage: StageContent,
+    context: PageContext,
     text: Filled,
     notes: list[str],
     failed: list[str],
     offered: list[Offer],
     names: list[str],
 ) -> Page:
-    growing = sheet.growing and not facts.ended
+    growing = stage.growing and not context.ended
     body = text.text if growing else text.closed
     plain = converted(text.closed)
     # What there is of the text may be held back.
-    passing = SMALL_PRINT.passing(sheet, facts, wordless=Page(body).wordless)
+    passing = FOOTER.passing(stage, context, wordless=Page(body).wordless)
     prompts = [one.prompt for one in offered]
     used = SPARE + size(plain) + _length([*notes, passing, *failed, *prompts])
-    found = SMALL_PRINT.sources(sheet.citations, sheet.text, facts.say)
-    listed, hidden = SMALL_PRINT.fitting(found, SOURCES, facts.say, quotes=True)
+    found = FOOTER.sources(stage.citations, stage.text, context.say)
+    listed, hidden = FOOTER.fitting(found, SOURCES, context.say, quotes=True)
     closing = [small(listed)] if listed else []
-    quoted, short = SMALL_PRINT.fitting(found, TEXT - used, facts.say, quotes=True)
-    plainly, left_out = SMALL_PRINT.fitting(found, TEXT - used, facts.say, quotes=False)
+    quoted, short = FOOTER.fitting(found, TEXT - used, context.say, quotes=True)
+    plainly, left_out = FOOTER.fitting(found, TEXT - used, context.say, quotes=False)
     if short == left_out:
         plainly = quoted
     if not (body or notes or failed or offered or closing or passing):
-        notes = [f"📎 {shortened(', '.join(names), NOTE, size)}"] if names else [facts.say("page.nothing")]
+        notes = [f"📎 {shortened(', '.join(names), NOTE, size)}"] if names else [context.say("page.nothing")]
     blocks = [*closing, *(small("\n".join(one)) for one in _packed(notes, SMALL) if one)]
     rows: list[Block] = []
     for one in offered:
@@ -184,7 +184,7 @@ def _last(
             rows.append(actions_of(one.buttons))
     if failed:
         blocks += [section(failed[0]), small(failed[1])]
-    buttons = list(rows_of(controls(sheet, facts, more=bool(hidden or left_out)), facts.run, facts.say))
+    buttons = list(rows_of(controls(stage, context, more=bool(hidden or left_out)), context.run, context.say))
     says = [plain, plainly, *notes, passing, *prompts, *failed]
     return Page(
         body,
@@ -196,11 +196,11 @@ def _last(
     )
 
 
-def _files(sheet: Sheet) -> list[Page]:
+def _files(stage: StageContent) -> list[Page]:
     """A message for each file. They come once the stage is closed, so that nothing is uploaded twice."""
     made: list[Page] = []
     taken: set[str] = set()
-    for one in sheet.files:
+    for one in stage.files:
         name = file_name(one.name, taken, _UNSAFE)
         said = shortened(words(one.alt), ALT, size) if isinstance(one, Picture) else ""
         data = one.png if isinstance(one, Picture) else one.data

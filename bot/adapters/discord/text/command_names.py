@@ -22,7 +22,7 @@ ONLY_HERE = ("setup", "free_chat")
 """Commands that are Discord's own, and in no row of the table."""
 
 
-def shown(say: Words, sentence: str) -> str:
+def localized(say: Words, sentence: str) -> str:
     """The sentence with every command and option by its name in the person's language."""
     paths, options = _names(say.locale)
 
@@ -37,7 +37,7 @@ def shown(say: Words, sentence: str) -> str:
     return _OPTION.sub(option, _COMMAND.sub(command, sentence))
 
 
-def typed(line: str) -> str:
+def as_in_table(line: str) -> str:
     """A line as the table has it, in whichever language its command and options are named."""
     if not line.lstrip().startswith("/"):
         return line
@@ -75,13 +75,13 @@ def help_text(say: Words, topic: str = "") -> str:
     if exact:
         return "\n\n".join(_one(say, row) for row in exact)
     works = [work for work in WORKS if path in (work, say(f"names.group_{work}"))]
-    shown = [
+    rows = [
         (path_of(say, row), row.summary) for row in TABLE if row.work in works or (row.bare and not works)
     ]
     if not works:
-        shown += [(say(f"names.{name}"), f"welcome.{name}") for name in ONLY_HERE]
+        rows += [(say(f"names.{name}"), f"welcome.{name}") for name in ONLY_HERE]
     lines = [] if works else [_work(say, work) for work in WORKS]
-    lines += [f"- **/{path}**  {say(summary)}" for path, summary in shown]
+    lines += [f"- **/{path}**  {say(summary)}" for path, summary in rows]
     return "\n".join([*lines, "", say("discord.help_more"), say("discord.help_talk")])
 
 

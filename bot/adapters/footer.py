@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bot.adapters.draft import Size, clean, neutralise, shortened, split
-from bot.adapters.sheet import Facts, Sheet
+from bot.adapters.stage_content import PageContext, StageContent
 from bot.events import Citation
 from bot.words import Words
 
@@ -34,7 +34,7 @@ Source = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class SmallPrint:
+class Footer:
     """A platform's way to write what stands below.
 
     `literal` makes words of at most so many characters that are no markup, `line` one such line out of Markdown. A line
@@ -49,41 +49,41 @@ class SmallPrint:
     quote: str = ""
 
     def notes(
-        self, sheet: Sheet, facts: Facts, links: Sequence[str], left_out: Sequence[str] = ()
+        self, stage: StageContent, context: PageContext, links: Sequence[str], left_out: Sequence[str] = ()
     ) -> list[str]:
-        """What stays. `links` are the sheet's, as long as they may be; `left_out` are sentences on files."""
-        say = facts.say
-        notes = [f"{self.mark}↻ {say('page.replaces')}"] if sheet.replaces else []
+        """What stays. `links` are the stage's, as long as they may be; `left_out` are sentences on files."""
+        say = context.say
+        notes = [f"{self.mark}↻ {say('page.replaces')}"] if stage.replaces else []
         notes += links
-        notes += [f"{self.mark}ⓘ {self.line(notice, NOTE)}" for notice in sheet.notices]
-        if sheet.files and facts.no_files:
-            names = ", ".join(self.literal(clean(file.name), 100) for file in sheet.files)
+        notes += [f"{self.mark}ⓘ {self.line(notice, NOTE)}" for notice in stage.notices]
+        if stage.files and context.no_files:
+            names = ", ".join(self.literal(clean(file.name), 100) for file in stage.files)
             names = shortened(names, NOTE // 2, self.size)
-            notes.append(f"{self.mark}ⓘ {say('page.no_files', names=names, permission=facts.no_files)}")
+            notes.append(f"{self.mark}ⓘ {say('page.no_files', names=names, permission=context.no_files)}")
         notes += [f"{self.mark}ⓘ {sentence}" for sentence in left_out]
-        if facts.last and facts.ended == "stopped":
+        if context.last and context.ended == "stopped":
             notes.append(f"{self.mark}⏹ {say('page.stopped')}")
-        if facts.last and facts.ended and facts.hint:
-            notes.append(self.mark + self.line(facts.hint, NOTE))
+        if context.last and context.ended and context.hint:
+            notes.append(self.mark + self.line(context.hint, NOTE))
         return notes
 
-    def failed(self, sheet: Sheet, facts: Facts) -> list[str]:
+    def failed(self, stage: StageContent, context: PageContext) -> list[str]:
         """The sentence of a failure and the run to ask about; nothing where nothing failed."""
-        text = sheet.failed
-        if not text and facts.last and facts.ended == "failed":
-            text = facts.say("page.failed")
+        text = stage.failed
+        if not text and context.last and context.ended == "failed":
+            text = context.say("page.failed")
         if not text:
             return []
-        run = facts.say("page.run", run=facts.run[:8])
+        run = context.say("page.run", run=context.run[:8])
         return [self.line(text, 2 * NOTE), f"{self.mark}`{run}`"]
 
-    def passing(self, sheet: Sheet, facts: Facts, *, wordless: bool) -> str:
+    def passing(self, stage: StageContent, context: PageContext, *, wordless: bool) -> str:
         """The line that goes away again, with a bar where the total is known. `wordless`: no text is shown yet."""
-        if not sheet.growing or facts.ended:
+        if not stage.growing or context.ended:
             return ""
-        status = sheet.status
+        status = stage.status
         if status is None:
-            return self.mark + facts.say("page.working") if wordless else ""
+            return self.mark + context.say("page.working") if wordless else ""
         text = self.mark + self.line(status.text, PASSING - 40)
         if status.done is None or not status.total:
             return text

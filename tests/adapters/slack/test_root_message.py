@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.shown.heading import PLAN
+from bot.adapters.slack.shown.root_message import PLAN
 from bot.adapters.slack.shown.thread import EVENT
 from bot.adapters.slack.text.page import Page
-from bot.adapters.surface import Form, Mark
+from bot.adapters.surface import MessageRef, MessageStyle
 from bot.events import Ended, Shown, Stage, Text
 from tests.adapters.slack.desk import Desk
 from tests.fakes.slack import Message
@@ -137,10 +137,10 @@ async def test_a_stream_is_not_taken_for_the_plan(bench: Desk) -> None:
     home = bench.home(request := bench.request(root, verb=COUNCIL))
     await home.open()
     begun = Page("### Answers\nEach", growing=True, plain="Each")
-    message = await home.surface.post(begun, Mark(request.id, "answers"), Form.LAYOUT)
+    message = await home.surface.post(begun, MessageRef(request.id, "answers"), MessageStyle.LAYOUT)
     since = datetime.now(UTC)
-    assert await home.surface.find(Mark(request.id, PLAN), since, ()) is None
-    assert await home.surface.find(Mark(request.id, "answers"), since, ()) == message
+    assert await home.surface.find(MessageRef(request.id, PLAN), since, ()) is None
+    assert await home.surface.find(MessageRef(request.id, "answers"), since, ()) == message
 
 
 @pytest.mark.parametrize("own", [False, True])

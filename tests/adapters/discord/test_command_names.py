@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.discord.text.spoken import shown, typed
+from bot.adapters.discord.text.command_names import as_in_table, localized
 from bot.command_line import parse
 from bot.words import words
 
@@ -24,12 +24,12 @@ PORTUGUESE, ENGLISH = words("pt-BR"), words("en")
     ],
 )
 def test_a_sentence_names_commands_as_the_reader_sees_them(said: str, read: str) -> None:
-    assert shown(PORTUGUESE, said) == read
+    assert localized(PORTUGUESE, said) == read
 
 
 def test_english_sentences_stay_as_they_are() -> None:
     sentences = ENGLISH.sentences()
-    assert {key: shown(ENGLISH, sentence) for key, sentence in sentences.items()} == sentences
+    assert {key: localized(ENGLISH, sentence) for key, sentence in sentences.items()} == sentences
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_english_sentences_stay_as_they_are() -> None:
     ],
 )
 def test_a_line_may_be_typed_in_any_language(line: str, known: str) -> None:
-    assert typed(line) == known
+    assert as_in_table(line) == known
 
 
 def test_a_line_in_portuguese_asks_for_the_same() -> None:
-    assert parse(typed("/regras consultar Agarrado")) == parse("/rules lookup Agarrado")
+    assert parse(as_in_table("/regras consultar Agarrado")) == parse("/rules lookup Agarrado")

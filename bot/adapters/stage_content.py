@@ -9,7 +9,7 @@ from bot.words import Words
 
 
 @dataclass(slots=True)
-class Sheet:
+class StageContent:
     """What one Stage has shown so far. `first_choice` is how many choices the run offered before this stage.
 
     `counts` are votes, by the number of the choice.
@@ -38,8 +38,8 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What a page needs to know beside its sheet.
+class PageContext:
+    """What a page needs to know beside its stage.
 
     `last`: nothing follows this stage in its run. `ended`: "" while the run goes on, else how it ended.
     `private`: only the asker sees it, so it can be shared; `share` is the key of what the button says that

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.slack.placing import Spot
-from bot.adapters.slack.shown.whisper import show, tell
+from bot.adapters.slack.shown.ephemeral import show, tell
 from bot.adapters.slack.text.page import Page
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import Channel
@@ -77,4 +77,6 @@ async def test_it_never_raises(at: Table, caplog: pytest.LogCaptureFixture) -> N
     at.slack.fail("chat.postMessage", error="account_inactive")
     await tell(at.bot.workspaces, spot(at), "A sentence.")
     await tell(at.bot.workspaces, Spot(at.ana.id, "T_OTHER", at.channel.id), "A sentence.")
-    assert caplog.text.count("could not be told something\n") + caplog.text.count("something: Shut") == 2
+    assert (
+        caplog.text.count("could not be told something\n") + caplog.text.count("something: PlaceClosed") == 2
+    )

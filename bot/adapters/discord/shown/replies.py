@@ -14,7 +14,7 @@ from discord import app_commands
 from discord.ui import LayoutView, TextDisplay
 
 from bot.adapters import intake
-from bot.adapters.discord.text.spoken import shown
+from bot.adapters.discord.text.command_names import localized
 from bot.adapters.draft import clean, neutralise
 from bot.events import Sorry
 from bot.words import Words
@@ -38,7 +38,7 @@ def sentence(say: Words, error: Exception, run: str = "") -> str:
     cause: BaseException = getattr(error, "original", error)
     if isinstance(cause, _OUTDATED):
         cause = Sorry("discord.outdated")
-    return intake.sentence(say, cause, run, spoken=partial(shown, say))
+    return intake.sentence(say, cause, run, adapt=partial(localized, say))
 
 
 async def tell(interaction: discord.Interaction, text: str) -> None:

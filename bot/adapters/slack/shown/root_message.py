@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.page import Page, State, Task, plan_of, small
 from bot.adapters.slack.text.render import asked
-from bot.adapters.surface import Form, Full, Gone, Later, Mark, Refused, Shut, Surface
+from bot.adapters.surface import (
+    Gone,
+    MessageRef,
+    MessageStyle,
+    NotEditable,
+    PlaceClosed,
+    Refused,
+    Surface,
+    Unavailable,
+)
 from bot.adapters.writer import Rank, Writer, Writers
 from bot.events import Changed, Ended, Shown, Stage, View
 from storage.faults import StorageFault
@@ -38,7 +47,7 @@ _ENDS: dict[str, State] = {"done": "complete", "failed": "error", "stopped": "er
 _log = logging.getLogger(__name__)
 
 
-class Heading:
+class RootMessage:
     """One run's root message."""
 
     there = False
@@ -63,7 +72,7 @@ class Heading:
         return asked(said, who, self._say, tasks=tasks, title=title)
 
     async def post(self, surface: Thread) -> str:
-        """Its ts, on this surface, when the channel's writer gets to it. Raises Later, and a surface's faults."""
+        """Its ts, on this surface, when the channel's writer gets to it. Raises Unavailable, and a surface's faults."""
         self._surface, self._message, self._fault = surface, "", None
         writer = self._writers.at(surface.key)
         writer.put(self)
@@ -71,32 +80,32 @@ class Heading:
         if self._fault is not None:
             raise self._fault
         if not self._message:
-            raise Later("it was given up")
+            raise Unavailable("it was given up")
         return self._message
 
     async def write(self) -> bool:
-        """For the writer. Every step may be taken again after a crash. Raises Later."""
+        """For the writer. Every step may be taken again after a crash. Raises Unavailable."""
         surface, space, run = self._surface, self._request.place.space, self._request.id
         try:
             row = await self._outbox.claim(space, run, ASKED)
             if row.message_id is not None:
                 self.recalled, self._message = True, row.message_id
                 return True
-            page, mark = self.page(), Mark(run, ASKED)
-            message = None if row.fresh else await surface.find(mark, row.created_at, ())
+            page, ref = self.page(), MessageRef(run, ASKED)
+            message = None if row.fresh else await surface.find(ref, row.created_at, ())
             try:
-                message = message or await surface.post(page, mark, Form.LAYOUT)
+                message = message or await surface.post(page, ref, MessageStyle.LAYOUT)
             except Refused:
-                message = await surface.post(page, mark, Form.BARE)
+                message = await surface.post(page, ref, MessageStyle.BARE)
             await self._outbox.sent(space, run, ASKED, message, page.shown)
             self._message = message
-        except (Gone, Full, Refused, Shut, StorageFault) as fault:
+        except (Gone, NotEditable, Refused, PlaceClosed, StorageFault) as fault:
             self._fault = fault
         return True
 
 
 class Plan:
-    """One run's. With a `heading` it stands in there; else it is a message of its own, once there is much to plan.
+    """One run's. With a `root_message` it stands in there; else it is a message of its own, once there is much to plan.
 
     `opened` has to be called once there is a place. Whatever goes wrong with it, it is left as it is.
     """
@@ -107,16 +116,16 @@ class Plan:
         outbox: Outbox,
         home: Home[Page],
         writers: Writers,
-        heading: Heading | None,
+        root_message: RootMessage | None,
         say: Words,
     ) -> None:
         self._outbox = outbox
         self._home = home
         self._writers = writers
-        self._heading = heading
+        self._root_message = root_message
         self._say = say
         self._space = request.place.space
-        self._mark = Mark(request.id, ASKED if heading is not None else PLAN)
+        self._ref = MessageRef(request.id, ASKED if root_message is not None else PLAN)
         self._tasks: dict[str, Task] = {}
         self._ended: Ended | None = None
         self._surface: Surface[Page] | None = None
@@ -159,10 +168,10 @@ class Plan:
                 if self._writer is not None:
                     await self._writer.settled(self)
         except TimeoutError:
-            _log.info("run %s: its plan is not on the screen yet", self._mark.run)
+            _log.info("run %s: its plan is not on the screen yet", self._ref.run)
 
     async def write(self) -> bool:
-        """For the writer. Raises Later."""
+        """For the writer. Raises Unavailable."""
         page = self._page()
         if self._surface is None or page.shown == self._shown:
             return False
@@ -170,8 +179,8 @@ class Plan:
             if len(self._tasks) < LEAST and not await self.left_over():
                 return False
             await self._bring(self._surface, page)
-        except (Gone, Full, Refused, Shut, StorageFault) as fault:
-            _log.info("run %s: its plan is left as it is: %s", self._mark.run, type(fault).__name__)
+        except (Gone, NotEditable, Refused, PlaceClosed, StorageFault) as fault:
+            _log.info("run %s: its plan is left as it is: %s", self._ref.run, type(fault).__name__)
             self._surface = None
             return False
         self._shown = page.shown
@@ -180,25 +189,25 @@ class Plan:
     async def left_over(self) -> bool:
         """Whether a plan from before a crash still goes on there, as far as is known."""
         try:
-            row = await self._outbox.get(self._space, self._mark.run, self._mark.key)
+            row = await self._outbox.get(self._space, self._ref.run, self._ref.key)
         except StorageFault:
             return False
         return row is not None and row.message_id is not None and row.shown is None
 
     async def _bring(self, surface: Surface[Page], page: Page) -> None:
         if self._id is None:
-            row = await self._outbox.claim(self._space, self._mark.run, self._mark.key)
+            row = await self._outbox.claim(self._space, self._ref.run, self._ref.key)
             self._id, since = row.message_id, self._since or (None if row.fresh else row.created_at)
             self._since = since or datetime.now(UTC)
             if self._id is None and since is not None:  # an earlier try may have posted it
-                self._id = await surface.find(self._mark, since, self._home.messages)
+                self._id = await surface.find(self._ref, since, self._home.messages)
         if self._id is not None:
-            await surface.edit(self._id, page, self._mark, Form.LAYOUT, files=False, reset=False)
+            await surface.edit(self._id, page, self._ref, MessageStyle.LAYOUT, files=False, reset=False)
         else:
-            self._id = await surface.post(page, self._mark, Form.LAYOUT)
+            self._id = await surface.post(page, self._ref, MessageStyle.LAYOUT)
         self._home.messages.add(self._id)
         shown = page.shown if self._ended else None  # else it is one of those that a crash may cut off
-        await self._outbox.sent(self._space, self._mark.run, self._mark.key, self._id, shown)
+        await self._outbox.sent(self._space, self._ref.run, self._ref.key, self._id, shown)
 
     def _set(self, key: str, status: State) -> None:
         self._tasks[key] = Task(key, self._tasks[key].title, status)
@@ -211,8 +220,8 @@ class Plan:
     def _page(self) -> Page:
         tasks = [one for one in self._tasks.values() if one.title]
         title = self._say(f"slack_thread.plan_{self._ended or 'goes_on'}")
-        if self._heading is not None:
-            return self._heading.page(tasks, title)
+        if self._root_message is not None:
+            return self._root_message.page(tasks, title)
         if not tasks:
             return Page("", closing=(small(title),), plain=title)
         plain = "\n".join([title, *(f"• {literal(one.title)}" for one in tasks)])

@@ -21,7 +21,7 @@ from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.slack.text.mrkdwn import mrkdwn
 from bot.adapters.slack.text.page import TEXT, Page
-from bot.adapters.surface import Form, Later, Mark, Refused, Shut, SurfaceFault
+from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed, Refused, SurfaceFault, Unavailable
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bot.adapters.slack.placing import Origin, Spot
     from storage.offers import Offers
 
-WHISPERED: Final = "whispered"
+EPHEMERAL: Final = "whispered"
 """Kind of the storage's offers: what a message that one person alone sees consists of, as JSON with `text` and
 `blocks`. Slack does not send such a message along with a press.
 """
@@ -69,7 +69,7 @@ def young(origin: Origin, now: Callable[[], float] = time.time) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class EphemeralReply:
     """To a run's asker alone, where they asked: an answer that is quickly done, or why there is none.
 
     By the action's response_url while that lives, else as a message that Slack shows to one person.
@@ -81,18 +81,18 @@ class Aside:
     now: Callable[[], float] = time.time
     files = False
 
-    async def whisper(self, page: Page, mark: Mark, form: Form) -> str:
-        """The message's id, or ANSWERED. Raises Shut where nobody can be told anything, and Refused."""
-        said = sent_as(page, form)
+    async def post_ephemeral(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
+        """The message's id, or ANSWERED. Raises PlaceClosed where nobody can be told anything, and Refused."""
+        said = sent_as(page, style)
         if self.origin.private:
-            await self._keep(mark.run, said)
+            await self._keep(ref.run, said)
         try:
             return await self.say(said)
         except Refused:
-            return await self.say(sent_as(page, Form.BARE))
+            return await self.say(sent_as(page, MessageStyle.BARE))
 
     async def say(self, said: Mapping[str, Any]) -> str:
-        """Text and blocks as they are. Raises Later, and the faults of a surface."""
+        """Text and blocks as they are. Raises Unavailable, and the faults of a surface."""
         origin = self.origin
         # Under a message without replies Slack shows nothing to one person alone ("chat.postEphemeral").
         inside = bool(origin.thread) and (origin.thread != origin.message or origin.earlier)
@@ -111,10 +111,10 @@ class Aside:
     async def _keep(self, run: str, said: Mapping[str, Any]) -> None:
         """What is shared, should they press that."""
         space = self.workspace.space
-        kept = await self.offers.all(space, run, WHISPERED)
+        kept = await self.offers.all(space, run, EPHEMERAL)
         item = json.dumps(said, ensure_ascii=False)
         if item not in kept:
-            await self.offers.keep(space, run, WHISPERED, [*kept, item])
+            await self.offers.keep(space, run, EPHEMERAL, [*kept, item])
 
 
 class Response:
@@ -133,25 +133,28 @@ class Response:
     def key(self) -> Hashable:
         return (self._space, self._origin.channel)
 
-    async def post(self, page: Page, mark: Mark, form: Form) -> str:
-        """Raises Later while the page grows, and Shut once the address is no good or takes no such page."""
+    async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
+        """Raises Unavailable while the page grows, PlaceClosed once the address is no good or takes no such page."""
         if page.growing:
-            raise Later("it could not be changed any more")
-        if page.file is not None and form is not Form.BARE:
-            raise Shut("no_files")
-        for said in (sent_as(page, form), sent_as(page, Form.BARE)):  # it does not say what it refuses
+            raise Unavailable("it could not be changed any more")
+        if page.file is not None and style is not MessageStyle.BARE:
+            raise PlaceClosed("no_files")
+        for said in (
+            sent_as(page, style),
+            sent_as(page, MessageStyle.BARE),
+        ):  # it does not say what it refuses
             payload = {"response_type": "in_channel", "replace_original": False, **said}
             if young(self._origin, self._now) and await answer_action(self._origin.response_url, payload):
                 self._posted += 1
                 return f"{ANSWERED}:{self._posted}"
-        raise Shut("expired_url", expired=True)
+        raise PlaceClosed("expired_url", expired=True)
 
     async def edit(
-        self, message: str, page: Page, mark: Mark, form: Form, *, files: bool, reset: bool
+        self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
         _log.info("what a message says by now is left out: it can't be changed")
 
-    async def find(self, mark: Mark, since: datetime, known: Collection[str]) -> str | None:
+    async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
         """Nothing: Slack does not say which messages they are."""
         return None
 
@@ -178,7 +181,7 @@ async def show(workspaces: Workspaces, here: Spot, page: Page, response_url: str
             return
     try:
         client: Any = await workspaces.client(here.team, here.enterprise)
-    except (Shut, StorageFault) as fault:
+    except (PlaceClosed, StorageFault) as fault:
         _log.warning("a person could not be told something: %s", type(fault).__name__)
         return
     post: Post

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.sheet import Sheet
 from bot.adapters.slack.text import render
 from bot.adapters.slack.text.page import feedback_of
+from bot.adapters.stage_content import StageContent
 from bot.events import Attachment, Choice, Choices, Citation, Picture, Status
 from bot.words import words
 from tests.adapters.slack.looks import FACTS, RUN, SAY, buttons, fits
@@ -40,7 +40,7 @@ def test_whatever_stands_under_the_text_fits_too(
     failed: str,
     length: int,
 ) -> None:
-    sheet = Sheet(
+    sheet = StageContent(
         "answer",
         title,
         "word " * (length // 5),
@@ -54,8 +54,8 @@ def test_whatever_stands_under_the_text_fits_too(
         growing=not ended,
         replaces=True,
     )
-    facts = replace(FACTS, ended=ended, retry=True, feedback=True, private=True, hint=title)
-    made = render.pages(sheet, facts)
+    context = replace(FACTS, ended=ended, retry=True, feedback=True, private=True, hint=title)
+    made = render.pages(sheet, context)
     assert all(fits(page) for page in made)
     if ended:
         for said in (
@@ -66,9 +66,9 @@ def test_whatever_stands_under_the_text_fits_too(
 
 
 def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> None:
-    sheet = Sheet("answer", "Answer", "Yes, it can cast [1].", citations=[GRAPPLED], growing=False)
-    facts = replace(DONE, retry=True, feedback=True, private=True, hint="Reply to ask on.")
-    (page,) = render.pages(sheet, facts)
+    sheet = StageContent("answer", "Answer", "Yes, it can cast [1].", citations=[GRAPPLED], growing=False)
+    context = replace(DONE, retry=True, feedback=True, private=True, hint="Reply to ask on.")
+    (page,) = render.pages(sheet, context)
     assert fits(page)
     assert page.body == "### Answer\nYes, it can cast [1]."
     assert page.plain.split("\n") == [
@@ -96,7 +96,7 @@ def test_an_answer_that_is_done_has_its_sources_and_what_one_may_do_next() -> No
 
 
 def test_why_it_failed_is_not_to_be_shared() -> None:
-    sheet = Sheet("answer", "Answer", failed="No such book.", growing=False)
+    sheet = StageContent("answer", "Answer", failed="No such book.", growing=False)
     (page,) = render.pages(sheet, replace(DONE, ended="failed", retry=True, private=True))
     assert buttons(page) == ["🔁 Try again"]
 
@@ -115,7 +115,7 @@ def test_choices_are_buttons_numbered_through_the_run() -> None:
         Choices("See <!here>", tuple(Choice(f"Heading {n}", "/x") for n in range(7))),
         Choices("Close by", (Choice("w" * 100, "/x"), *(Choice(f"More {n}", "/x") for n in range(9)))),
     ]
-    sheet = Sheet("answer", "", "Yes.", choices=groups, first_choice=3, growing=False)
+    sheet = StageContent("answer", "", "Yes.", choices=groups, first_choice=3, growing=False)
     (page,) = render.pages(sheet, DONE)
     assert fits(page)
     rows = [block["elements"] for block in page.blocks if block["type"] == "actions"]
@@ -134,7 +134,9 @@ def test_choices_are_buttons_numbered_through_the_run() -> None:
 
 
 def test_a_failure_names_the_run_to_ask_about() -> None:
-    sheet = Sheet("answer", "Answer", "It be", failed="`model` did not answer. @everyone", growing=False)
+    sheet = StageContent(
+        "answer", "Answer", "It be", failed="`model` did not answer. @everyone", growing=False
+    )
     (page,) = render.pages(sheet, replace(FACTS, ended="failed", retry=True))
     assert page.plain.endswith("`model` did not answer. @\u200beveryone\n`run 1a2b3c4d`")
     assert [block["type"] for block in page.blocks] == ["markdown", "section", "context", "actions"]
@@ -143,7 +145,7 @@ def test_a_failure_names_the_run_to_ask_about() -> None:
 
 
 def test_a_long_failure_under_a_full_page_is_a_message_of_its_own() -> None:
-    sheet = Sheet("answer", "", "word " * 600, failed="It failed. " * 100, growing=False)
+    sheet = StageContent("answer", "", "word " * 600, failed="It failed. " * 100, growing=False)
     text, failure = render.pages(sheet, replace(FACTS, ended="failed", retry=True))
     assert fits(text)
     assert fits(failure)
@@ -152,7 +154,7 @@ def test_a_long_failure_under_a_full_page_is_a_message_of_its_own() -> None:
 
 
 def test_a_stopped_run_and_a_stage_made_anew_say_so() -> None:
-    sheet = Sheet("answer", "Answer", "It can", growing=False, replaces=True)
+    sheet = StageContent("answer", "Answer", "It can", growing=False, replaces=True)
     (page,) = render.pages(sheet, replace(FACTS, ended="stopped"))
     for said in (page.plain, texts.shown(page.blocks)):
         assert SAY("page.stopped") in said
@@ -161,7 +163,7 @@ def test_a_stopped_run_and_a_stage_made_anew_say_so() -> None:
 
 
 def test_only_the_last_stage_and_its_last_page_have_buttons() -> None:
-    sheet = Sheet("answer", "Answer", "A sentence. \n\n" * 600, growing=False)
+    sheet = StageContent("answer", "Answer", "A sentence. \n\n" * 600, growing=False)
     made = render.pages(sheet, replace(DONE, retry=True))
     assert [bool(buttons(page)) for page in made] == [False] * (len(made) - 1) + [True]
     assert not any(map(buttons, render.pages(sheet, replace(FACTS, last=False))))
@@ -173,7 +175,7 @@ def test_files_are_messages_of_their_own_once_the_stage_is_closed_each_under_a_n
         Attachment("açúcar.txt", "text/plain", b"1"),
         Attachment("pacing _!here_.png", "image/png", b"2"),
     ]
-    sheet = Sheet("chart", "Chart", "Here.", files=files)
+    sheet = StageContent("chart", "Chart", "Here.", files=files)
     assert not any(page.file for page in render.pages(sheet, FACTS))
     text, *made = render.pages(replace(sheet, growing=False), replace(DONE, retry=True))
     assert buttons(text) == ["🔁 Try again"]
@@ -185,7 +187,7 @@ def test_files_are_messages_of_their_own_once_the_stage_is_closed_each_under_a_n
     assert made[0].body == "Scenes by \\*length\\* <\u200b!channel>"
     assert made[0].plain == "Scenes by *\u200blength*\u200b &lt;\u200b!channel&gt;"
     assert (made[1].body, made[1].plain) == ("", "açúcar.txt")
-    alone, file, *_ = render.pages(Sheet("chart", "", files=files[1:], growing=False), DONE)
+    alone, file, *_ = render.pages(StageContent("chart", "", files=files[1:], growing=False), DONE)
     assert (
         alone.plain == "📎 açúcar.txt, pacing \\_!here\\_.png".replace("\\", "")
         or "açúcar.txt" in alone.plain
@@ -194,7 +196,9 @@ def test_files_are_messages_of_their_own_once_the_stage_is_closed_each_under_a_n
 
 
 def test_files_that_may_not_be_sent_are_named() -> None:
-    sheet = Sheet("chart", "Chart", "Here.", files=[Attachment("a<b.txt", "text/plain", b"")], growing=False)
+    sheet = StageContent(
+        "chart", "Chart", "Here.", files=[Attachment("a<b.txt", "text/plain", b"")], growing=False
+    )
     (page,) = render.pages(sheet, replace(DONE, no_files="files:write"))
     assert SAY("page.no_files", names="a&lt;\u200bb.txt", permission="files:write") in page.plain
 
@@ -202,7 +206,9 @@ def test_files_that_may_not_be_sent_are_named() -> None:
 @pytest.mark.parametrize("text", ["", "\u200b", "Here."])
 def test_notes_alone_can_be_too_much_for_one_message(text: str) -> None:
     notices = [f"Note {n}: " + "word " * 110 for n in range(12)]
-    made = render.pages(Sheet("first", "", text, notices=notices, failed="Why. " * 200, growing=False), DONE)
+    made = render.pages(
+        StageContent("first", "", text, notices=notices, failed="Why. " * 200, growing=False), DONE
+    )
     assert all(map(fits, made))
     for said in ("".join(page.plain for page in made), "".join(texts.shown(page.blocks) for page in made)):
         assert [said.count(f"Note {n}:") for n in range(12)] == [1] * 12
@@ -210,6 +216,6 @@ def test_notes_alone_can_be_too_much_for_one_message(text: str) -> None:
 
 def test_links_of_the_adapter_stay_links() -> None:
     link = "→ <#C123> <https://team.slack.com/archives/C1/p1|Answer>"
-    (page,) = render.pages(Sheet("answer", "", "Here.", links=[link], growing=False), DONE)
+    (page,) = render.pages(StageContent("answer", "", "Here.", links=[link], growing=False), DONE)
     assert link in page.plain
     assert link in texts.shown(page.blocks)
