@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from bot.config import CouncilConfig
 from bot.works.council import rotation, tally
+from bot.works.council.config import CouncilConfig
 from bot.works.council.values import Vote
 
 if TYPE_CHECKING:

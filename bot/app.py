@@ -18,9 +18,9 @@ from bot import commands
 from bot.events import Ended, Place, Request, Sorry, Work
 from bot.faults import in_words
 from bot.holding import held
-from bot.kind import Runs, Typed
+from bot.kind import Runs, Service, Typed
 from bot.patience import wait_a_while
-from bot.platforms import Platform
+from bot.platforms import Logged, Platform
 from bot.runs.arrivals import Arrivals, Doorway
 from bot.runs.engine import Engine
 from bot.runs.execution import VIEW_S, Execution
@@ -28,7 +28,6 @@ from bot.runs.live import LiveRuns
 from bot.runs.order import Order
 from bot.runs.past import Past
 from bot.runs.requests import WATCH, event_id, line_of, ordered, request_from_json
-from bot.watch import Watch, logged
 from storage.faults import StorageFault
 from storage.inbox import Inbox
 
@@ -87,7 +86,7 @@ class App:
         self._begun: set[asyncio.Task[Ticket]] = set()
         self._telling: set[asyncio.Task[None]] = set()
         self._guard: asyncio.Task[None] | None = None
-        self._platforms: dict[str, Platform] = {WATCH: Platform(WATCH, logged)}
+        self._platforms: dict[str, Platform] = {WATCH: Platform(WATCH, Logged)}
         self._live = LiveRuns(self._inbox)
         self._past = Past(self._inbox, house.records.sessions, house.withdrawals)
         self.works = works(house, self)
@@ -102,15 +101,9 @@ class App:
             past=self._past,
         )
         self._engine = Engine(engine_url, self._execution.body, busy_timeout_s=busy_timeout_s)
-        library = house.config.library
-        self._watch = Watch(
-            library.watch,
-            library.watch_space,
-            house.records.documents,
-            self.perform,
-            self.live,
-            house.jobs.refused,
-        )
+        self._services: list[Service] = [
+            kind.service(house, self) for kind in commands.KINDS.values() if kind.service is not None
+        ]
 
     @classmethod
     async def open(cls, config: Config, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> App:
@@ -163,7 +156,7 @@ class App:
         self._engine.load()
 
     async def start(self) -> list[Request]:
-        """Launch the engine; returns what goes on by itself: cut-off runs, watched folders. Raises Sorry."""
+        """Launch the engine; returns what goes on by itself: cut-off runs, what works do unasked. Raises Sorry."""
         with in_words():
             return await self._start()
 
@@ -206,7 +199,8 @@ class App:
                     telling.add_done_callback(self._telling.discard)
         await self._engine.purge()
         self.house.catching_up.start(self._has_jobs)
-        return unfinished + await self._watch.start(unfinished)
+        begun = [await service.start(unfinished) for service in self._services]
+        return unfinished + [request for requests in begun for request in requests]
 
     async def _has_jobs(self, space: str) -> bool:
         return bool(await self.house.jobs.runs(space, commands.JOBS))
@@ -383,7 +377,8 @@ class App:
     async def close(self) -> None:
         """Leave in order. Runs that are still going are taken up at the next start."""
         self._execution.leaving = True
-        await self._watch.close()
+        for service in self._services:
+            await service.close()
         if self._begun:
             await asyncio.wait(set(self._begun))
         # Who has not been told by now is at the next start.

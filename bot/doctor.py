@@ -70,7 +70,11 @@ def examine(
     yield from _roles(settings, say)
     yield from _providers(settings, say)
     yield from _chroma(say)
-    yield from _watched(settings, say)
+    from bot.commands import KINDS
+
+    for kind in KINDS.values():
+        if kind.examine is not None:
+            yield from (Finding(*found) for found in kind.examine(settings, say))
     yield from _discord(settings, say)
     yield from _slack(settings, say)
 
@@ -153,8 +157,8 @@ def _roles(settings: Config, say: Words) -> Iterator[Finding]:
         case _:
             yield Finding(None, say("doctor.roles_nobody"))
     for part in fields(settings.roles):
-        if part.name == "council":
-            for n, member in enumerate(settings.roles.council, 1):
+        if part.type == "Members":
+            for n, member in enumerate(getattr(settings.roles, part.name), 1):
                 yield Finding(None, say("doctor.seat", n=n, member=member))
         elif chain := getattr(settings.roles, part.name):
             yield Finding(None, say("doctor.role", role=part.name, chain=" → ".join(chain)))
@@ -213,21 +217,6 @@ def _chroma(say: Words) -> Iterator[Finding]:
     yield Finding(
         reason is None, say("doctor.chroma") if reason is None else say("doctor.chroma_bad", reason=reason)
     )
-
-
-def _watched(settings: Config, say: Words) -> Iterator[Finding]:
-    from bot.watch import look
-
-    library = settings.library
-    for folder in library.watch:
-        try:
-            n = len(look(folder))
-        except OSError as error:
-            yield Finding(False, say("doctor.watch_gone", folder=folder, reason=error.strerror))
-        else:
-            well = True if n else None
-            values = {"folder": folder, "shelf": folder.name, "space": library.watch_space}
-            yield Finding(well, say("doctor.watch", n=n, **values))
 
 
 def _discord(settings: Config, say: Words) -> Iterator[Finding]:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
-    from bot.events import Place, Work
+    from bot.config import Config
+    from bot.events import Place, Request, Work
     from bot.house import House
     from bot.verb import Verb
     from bot.words import Words
@@ -42,6 +43,20 @@ class Runs(Protocol):
 
     async def reword(self, space: str, run: str, text: str) -> bool: ...
 
+    async def perform(self, request: Request) -> object: ...
+
+    def live(self, space: str, run: str) -> bool: ...
+
+
+class Service(Protocol):
+    """What a work does beside its runs, as long as the process is the one that does the work."""
+
+    async def start(self, taken_up: Iterable[Request]) -> list[Request]:
+        """Begin, after an earlier process left the runs `taken_up`; what was asked for at once."""
+        ...
+
+    async def close(self) -> None: ...
+
 
 Complete: TypeAlias = "Callable[[House, Typed], Awaitable[list[str]]]"
 """Gives the names that may be meant."""
@@ -70,6 +85,9 @@ class Setting:
 Overview: TypeAlias = "Callable[[House, str, Words, Callable[[str], str]], AsyncIterator[str]]"
 """Lines about a space, in the words given. The function makes somebody's name harmless where it is shown."""
 
+Examine: TypeAlias = "Callable[[Config, Words], Iterator[tuple[bool | None, str]]]"
+"""What the doctor finds of a work: a sentence each, and whether that is well (None: neither good nor bad)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -79,7 +97,9 @@ class Kind:
     shown to admins only, where a platform can tell. `tidy` is done after each of its runs has ended. `settings` are
     those that it reads. `overview` is what it has to say of a space on a platform's page about the bot; `suggests` are
     keys of the catalogue (and `…_title`), each with something to begin with. `reworded` is told that a person has put
-    the request of one of its runs in other words: the space, the run, the words.
+    the request of one of its runs in other words: the space, the run, the words. `section` is the frozen dataclass of
+    its own table in config.toml, which bears its name: see `bot.config.settings`. `examine` looks into that for the
+    doctor. `service` is what it does beside its runs.
     """
 
     name: str
@@ -92,3 +112,6 @@ class Kind:
     overview: Overview | None = None
     suggests: tuple[str, ...] = ()
     reworded: Callable[[House, str, str, str], Awaitable[None]] | None = None
+    section: type | None = None
+    examine: Examine | None = None
+    service: Callable[[House, Runs], Service] | None = None

@@ -5,15 +5,18 @@ Attached before the start, so that runs which a crash cut off can be shown.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.events import File, Place, Request, Speak, View
+from bot.events import Changed, Ended, Failed, File, Notice, Place, Request, Shown, Speak, Text, View
 
 if TYPE_CHECKING:
     from storage.outbox import Outbox
+
+_log = logging.getLogger(__name__)
 
 Views: TypeAlias = "Callable[[str, Request, Outbox], View]"
 """Makes the view of a run by its id, again after a crash."""
@@ -40,3 +43,24 @@ class Platform:
     earlier: Earlier | None = None
     origin: Callable[[Place], str] | None = None
     speak: Callable[[Request, Speak], Awaitable[None]] | None = None
+
+
+class Logged:
+    """The view of a job that nobody looks at: how it ended is in the log."""
+
+    def __init__(self, run: str, request: Request, outbox: Outbox) -> None:
+        self._folder = request.place.thread
+
+    async def show(self, event: Shown) -> None:
+        if isinstance(event, Text | Notice | Failed):
+            level = logging.WARNING if isinstance(event, Failed) else logging.INFO
+            _log.log(level, "%s: %s", self._folder, " ".join(event.text.split()))
+
+    async def change(self, changed: Changed) -> None:
+        return
+
+    async def flush(self, status: Ended) -> None:
+        return
+
+    async def close(self, status: Ended) -> None:
+        return

@@ -141,7 +141,7 @@ def zone_of(name: str) -> tzinfo:
 
 def choosable(config: Config) -> list[str]:
     """The models that spaces may choose: those that the config lists for it, and those that it gives a part itself."""
-    return list(dict.fromkeys([*config.council.models, *config.roles.models]))
+    return list(dict.fromkeys([*config.offered, *config.roles.models]))
 
 
 def permitted(config: Config, model: str) -> bool:
@@ -149,7 +149,7 @@ def permitted(config: Config, model: str) -> bool:
     named = members.model_of(model)
     if named.partition(":")[0] not in config.providers:
         return False
-    return not config.council.models or named in choosable(config)
+    return not config.offered or named in choosable(config)
 
 
 def _models(value: str) -> list[str]:

@@ -55,9 +55,8 @@ class Verb:
     one of them `stops` what runs. `sets` ones change what the whole space shares where a text comes with them, which
     admins may, and else show it; `for` ME anybody sets what is their own. `planned` ones have many stages, which a
     platform may show as a plan. Of a verb that `rewords`, the argument is a name and a text: today's text is offered to
-    be changed where only the name is given.
-    The `watched` one is given the files of watched folders. `inner` ones are begun by another run of their work
-    (`Run.begin`), and are in nobody's list.
+    be changed where only the name is given. `inner` ones are begun by another run
+    of their work (`Run.begin`), and are in nobody's list.
     """
 
     work: str
@@ -77,7 +76,6 @@ class Verb:
     planned: bool = False
     rewords: bool = False
     inner: bool = False
-    watched: bool = False
     argument: Argument | None = None
     options: tuple[Option, ...] = ()
 

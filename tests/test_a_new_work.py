@@ -199,12 +199,6 @@ def test_nothing_else_was_touched(tree: Path) -> None:
 
 
 NAMED = {
-    # What a person sets in config.toml: sections of their own, and the role whose models sit there.
-    "bot/config/file.py": {"council", "library", "story"},
-    "bot/config/__init__.py": {"council"},
-    "bot/config/settings.py": {"council"},
-    "bot/llm/registry.py": {"council"},
-    "bot/doctor.py": {"council"},
     # What `eval` measures, and commands of the command line alone.
     "bot/cli.py": {"library", "story", "from bot.works.story.command_line"},
     # Tables and columns of that name.

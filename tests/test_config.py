@@ -17,7 +17,6 @@ from bot import models
 from bot.config import (
     BudgetConfig,
     Config,
-    CouncilConfig,
     DiscordConfig,
     ProviderConfig,
     RetrievalConfig,
@@ -26,9 +25,11 @@ from bot.config import (
     load,
     members,
 )
-from bot.config.file import TABLES
+from bot.config.file import TABLES, sections
 from bot.events import Sorry
 from bot.words import words
+from bot.works.council.config import CouncilConfig
+from bot.works.library.config import LibraryConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "config.toml.example"
@@ -85,7 +86,7 @@ def test_the_example_names_every_setting_and_shows_its_default(file: Path) -> No
     file.write_text(uncommented(), encoding="utf-8")
     config = load(file, environ={})
     written = uncommented()
-    for name, kind in TABLES.items():
+    for name, kind in {**TABLES, **sections()}.items():
         section = re.split(r"^\[", written.split(f"[{name}]\n")[1], flags=re.MULTILINE)[0]
         for member in fields(kind):
             assert re.search(rf"^{member.name} = ", section, re.MULTILINE), f"[{name}] {member.name}"
@@ -94,14 +95,14 @@ def test_the_example_names_every_setting_and_shows_its_default(file: Path) -> No
     section = re.split(r"^\[", written.split("[providers.local]\n")[1], flags=re.MULTILINE)[0]
     for member in fields(ProviderConfig)[1:]:
         assert re.search(rf"^{member.name} = ", section, re.MULTILINE), member.name
-    assert config.library.max_mb == 20
+    assert config.section(LibraryConfig).max_mb == 20
     assert config.providers["local"].base_url == "http://localhost:11434/v1"
     assert [seat.model for seat in members.of(config.roles.council)] == [
         "openai:gpt-6.1-sol",
         "local:qwen3",
         "local:qwen3",
     ]
-    assert config.council == CouncilConfig(models=("openai:gpt-6.1-terra", "local:qwen3"))
+    assert config.section(CouncilConfig) == CouncilConfig(models=("openai:gpt-6.1-terra", "local:qwen3"))
     assert config.budget == BudgetConfig(space_usd=50.0)
     assert config.roles.extractor == ("openai:gpt-6-luna", "local:qwen3")
     assert config.roles_from == "config"
@@ -429,7 +430,10 @@ def test_a_file_that_cannot_be_read_gets_one_sentence(tmp_path: Path, file: Path
 def test_watched_folders_start_at_the_file(file: Path) -> None:
     file.write_text('[library]\nwatch = ["books", "~/more"]\n')
     home = Path(os.path.expanduser("~"))  # noqa: PTH111  (what the shell would say)
-    assert load(file, environ={}).library.watch == ((file.parent / "books").resolve(), home / "more")
+    assert load(file, environ={}).section(LibraryConfig).watch == (
+        (file.parent / "books").resolve(),
+        home / "more",
+    )
 
 
 def test_loading_settings_pulls_in_nothing_heavy(file: Path) -> None:

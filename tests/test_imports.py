@@ -24,7 +24,6 @@ LAYERS = (
     ("bot.adapters.slack.text", "bot.adapters.slack.placing"),
     ("bot.adapters",),
     ("bot.app", "bot.runs.arrivals", "bot.runs.execution", "bot.faults", "bot.runs.live", "bot.runs.past"),
-    ("bot.watch",),
     ("bot.works",),
     ("bot.accounts",),
     ("bot.command_line", "bot.manual", "bot.runs.requests"),

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.config.members import MOST, PERSONA_CHARS, Member, names, of, parse, parse_list
+from bot.config.members import MOST, PERSONA_CHARS, Member, of, parse, parse_list
 from bot.events import Sorry
 from bot.words import words
+from bot.works.council.values import names
 
 
 def test_a_model_alone_leaves_everything_open() -> None:

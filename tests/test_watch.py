@@ -19,9 +19,9 @@ from bot.app import App
 from bot.config import load
 from bot.events import Author, Place, Request, Sorry, Text
 from bot.house import House
-from bot.platforms import Platform
+from bot.platforms import Logged, Platform
 from bot.runs.requests import ONLY, WATCH
-from bot.watch import Stamp, Watch, logged, look
+from bot.works.library.watch import Stamp, Watch, look
 from storage.documents import Documents
 from storage.inbox import Inbox
 from storage.outbox import Outbox
@@ -383,6 +383,10 @@ async def books(app: App, space: str = "local") -> list[tuple[str, str]]:
     return sorted((one.shelf, one.source) for one in await app.house.library.books(space))
 
 
+def watch_of(app: App) -> Watch:
+    return next(service for service in app._services if isinstance(service, Watch))
+
+
 async def test_a_changed_file_takes_the_place_of_its_book_while_the_bot_runs(folder: Path) -> None:
     write(folder, "a.md", "A keeper walks four hours on one candle.")
     write(folder, "same.md", "Nothing changes.")
@@ -392,7 +396,7 @@ async def test_a_changed_file_takes_the_place_of_its_book_while_the_bot_runs(fol
         assert await books(app) == [("rulebooks", "a.md"), ("rulebooks", "same.md")]
         write(folder, "a.md", "A keeper walks nine hours on one candle.", time.time() - 60)
         write(folder, "deep/b.md", "Roll Foot.")
-        for request in await app._watch.round():
+        for request in await watch_of(app).round():
             assert await app.ended(request.id) == "done"
         assert [one for _, one in await books(app)] == ["a.md", "deep/b.md", "same.md"]
         assert [one.files_total for one in await app.house.jobs.list("local")] == [2, 2]
@@ -422,7 +426,7 @@ async def test_a_servers_shelves_can_be_watched_and_nobody_else_has_them(folder:
         )
         assert await (await app.perform(theirs)).wait() == "done"
         write(folder, "a.md", "A keeper walks nine hours on one candle.", time.time() - 60)
-        (request,) = await app._watch.round()
+        (request,) = await watch_of(app).round()
         assert await app.ended(request.id) == "done"
         for there, hours in (("1234", "nine"), ("local", "four")):
             assert await books(app, there) == [("rulebooks", "a.md")]
@@ -431,10 +435,10 @@ async def test_a_servers_shelves_can_be_watched_and_nobody_else_has_them(folder:
 
 
 async def test_where_nobody_looks_the_log_says_how_it_ended(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "bot.watch")
+    caplog.set_level(logging.INFO, "bot.platforms")
     place = Place(WATCH, "local", "library", "/books")
     outbox: Outbox = Inbox  # type: ignore[assignment]
-    view = logged("run", Request("run", place, Author("watch", "watch"), "library", "add"), outbox)
+    view = Logged("run", Request("run", place, Author("watch", "watch"), "library", "add"), outbox)
     await view.show(Text("Added 1 file\nto “rulebooks”."))
     assert caplog.messages == ["/books: Added 1 file to “rulebooks”."]
 

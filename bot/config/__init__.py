@@ -21,7 +21,6 @@ from bot.config.settings import (
     MOST_DAYS,
     BudgetConfig,
     Config,
-    CouncilConfig,
     DiscordConfig,
     ProviderConfig,
     RetrievalConfig,
@@ -29,7 +28,6 @@ from bot.config.settings import (
     RolesFrom,
     Secrets,
     SlackConfig,
-    StoryConfig,
     TracingConfig,
 )
 
@@ -38,14 +36,12 @@ __all__ = [
     "MOST_DAYS",
     "BudgetConfig",
     "Config",
-    "CouncilConfig",
     "DiscordConfig",
     "ProviderConfig",
     "RetrievalConfig",
     "RolesConfig",
     "Secrets",
     "SlackConfig",
-    "StoryConfig",
     "TracingConfig",
     "load",
 ]
@@ -53,11 +49,11 @@ __all__ = [
 _APPLICATION: Final = "sutradhar"
 _BUNDLED: Final = Path(__file__).parents[2] / "config.toml.example"
 
-_DEMO_COUNCIL: Final = tuple(
+_DEMO_SEATS: Final = tuple(
     f'{DEMO} persona="{persona}" temperature={temperature}'
     for persona, temperature in (("a careful reader", 0.3), ("a storyteller", 0.9), ("a sceptic", 0.6))
 )
-"""Three seats of that one, so that a council can be watched without a key."""
+"""Three seats of that one, so that several can be watched without a key."""
 
 
 def load(
@@ -112,14 +108,13 @@ def _roles(
         parts = {
             part.name: tuple(
                 model for name in keyed if name in suggested for model in getattr(suggested[name], part.name)
-            )
+            )[: members.MOST]
             for part in fields(RolesConfig)
         }
-        parts["council"] = parts["council"][: members.MOST]
         if any(parts.values()):
             return RolesConfig(**parts), "keys"
     if all(models.present(models_dir, name) for name in models.needed(DEMO)):
-        return RolesConfig(answerer=(DEMO,), writer=(DEMO,), extractor=(DEMO,), council=_DEMO_COUNCIL), "demo"
+        return RolesConfig(answerer=(DEMO,), writer=(DEMO,), extractor=(DEMO,), council=_DEMO_SEATS), "demo"
     return RolesConfig(), "none"
 
 

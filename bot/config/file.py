@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,16 +19,13 @@ from bot.config.settings import (
     EMBEDDERS,
     KEYED,
     BudgetConfig,
-    CouncilConfig,
     DiscordConfig,
     EmbeddingConfig,
-    LibraryConfig,
     ProviderConfig,
     RetrievalConfig,
     RolesConfig,
     SlackConfig,
     StorageConfig,
-    StoryConfig,
     TracingConfig,
 )
 from bot.config.text import (
@@ -42,20 +40,19 @@ from bot.config.text import (
     variable,
 )
 from bot.events import Sorry
+from bot.works import ALL
 
 TABLES: Final[Mapping[str, type]] = {
     "roles": RolesConfig,
-    "council": CouncilConfig,
-    "story": StoryConfig,
     "budget": BudgetConfig,
     "embedding": EmbeddingConfig,
     "retrieval": RetrievalConfig,
-    "library": LibraryConfig,
     "storage": StorageConfig,
     "tracing": TracingConfig,
     "discord": DiscordConfig,
     "slack": SlackConfig,
 }
+"""Beside these tables there are the works' own."""
 
 _KINDS: Final = ("openai-compatible", "openai", "anthropic")
 _URLS: Final = {
@@ -66,6 +63,12 @@ _URLS: Final = {
     "gateway_url": ("ws://", "wss://"),
     "url": ("sqlite+aiosqlite:///", "postgresql+psycopg://"),
 }
+
+
+def sections() -> dict[str, type]:
+    """The works' own tables, by name; imports the works."""
+    kinds = (import_module(f"bot.works.{name}").KIND for name in ALL)
+    return {kind.name: kind.section for kind in kinds if kind.section is not None}
 
 
 class ConfigFile:
@@ -87,20 +90,31 @@ class ConfigFile:
 
     def tables(self) -> dict[str, Any]:
         """The arguments of Config that the file sets."""
-        self._known((), self.raw, [*TABLES, "providers", "suggested"])
-        found: dict[str, Any] = {"providers": self._providers()}
+        known = [*TABLES, "providers", "suggested"]
+        of_works = {} if set(known).issuperset(self.raw) else sections()
+        self._known((), self.raw, [*known, *of_works])
+        providers = self._providers()
+        found: dict[str, Any] = {"providers": providers}
         for name, kind in TABLES.items():
             if name in self.raw:
                 found[name] = self._fill((name,), kind, {})
         if "roles" in found:
-            self._check_roles(found["roles"], found["providers"])
-        if "council" in found:
-            self._check_models(("council", "models"), found["council"].models, found["providers"])
+            self._check_roles(found["roles"], providers)
+        found["sections"] = {
+            kind: self._section(name, kind, providers) for name, kind in of_works.items() if name in self.raw
+        }
         if (retrieval := found.get("retrieval")) is not None:
             self._check_order(retrieval)
         if (discord := found.get("discord")) is not None:
             self._check_shards(discord)
         return found
+
+    def _section(self, name: str, kind: type, providers: Mapping[str, ProviderConfig]) -> Any:
+        section = self._fill((name,), kind, {})
+        for member in fields(kind):
+            if member.type == "Offered":
+                self._check_models((name, member.name), getattr(section, member.name), providers)
+        return section
 
     def suggested(self) -> dict[str, RolesConfig]:
         """The [suggested.…] tables: which models of a service would play which part, once its key is found."""
@@ -179,7 +193,7 @@ class ConfigFile:
                 if not isinstance(value, bool):
                     raise self._sorry("config.type_truth", where, value=shown(value))
                 return value
-            case "Chain":
+            case "Chain" | "Offered":
                 return self._chain(where, value)
             case "Members":
                 return self._texts(where, value, "config.type_list")

@@ -1,4 +1,4 @@
-"""How a member of a council, or whoever plays a role, is written: a model, then what it is to be like there.
+"""How whoever plays a role is written: a model, then what it is to be like there.
 
 `openai:gpt-6.1-sol effort=high`, or `local:qwen3 temperature=1.1 persona="a sceptic" timeout=60`: the same in
 config.toml and in chat. Knows no provider: whether there is such a model is not asked here.
@@ -18,7 +18,7 @@ from bot.events import Sorry
 Effort: TypeAlias = Literal["low", "medium", "high"]
 
 MOST = 12
-"""Members of one council: every judge reads every answer, so the cost grows with their square."""
+"""Of one role: where every one reads the answers of all, the cost grows with their square."""
 
 PERSONA_CHARS = 200
 SETTINGS = ("persona", "temperature", "effort", "timeout", "tokens")
@@ -28,8 +28,6 @@ _SETTING = re.compile(rf"\s+ (\w+) \s*=\s* ({_QUOTED} | [^\s,;\"'“”]+ )", re
 _MODEL = re.compile(r"[^\s,;:\"'“”=]+:[^\s,;\"'“”=]+")
 _ONE = re.compile(rf"(?: {_QUOTED} | [^,;\n] )+", re.VERBOSE)
 """A member of a list: up to a comma, semicolon or line that is not quoted."""
-
-_MARKUP = re.compile(r"[*_`~|\\\[\]<>#]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,24 +103,6 @@ def of(texts: Sequence[str]) -> tuple[Member, ...]:
     if len(members) > MOST:
         raise Sorry("members.many", n=len(members), limit=MOST)
     return members
-
-
-def names(members: Sequence[Member]) -> list[str]:
-    """A name for each seat that no other has: the model, its persona where there are several, a number.
-
-    They stand in Markdown, so that a persona's own markup is left out.
-    """
-    models = [one.short for one in members]
-    called = [
-        f"{one.short} ({persona})"
-        if (persona := " ".join(_MARKUP.sub("", one.persona).split())) and models.count(one.short) > 1
-        else one.short
-        for one in members
-    ]
-    return [
-        f"{name} #{called[: at + 1].count(name)}" if called.count(name) > 1 else name
-        for at, name in enumerate(called)
-    ]
 
 
 def _shown(value: float | str) -> str:

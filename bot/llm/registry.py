@@ -84,15 +84,11 @@ class Models:
     def capabilities(self, role: str) -> Capabilities | None:
         """What that model can do, or None where nobody plays the role."""
         named = self.describe(role)
-        return None if named is None else self._can(role, named)
+        return None if named is None else self.can(role, named)
 
-    def can(self, named: str) -> Capabilities:
-        """What "provider:model" can do. Raises Sorry ("config.role_provider") where its provider is unknown."""
-        return self._can("council", named)
-
-    async def price(self, named: str, usage: Usage) -> Decimal | None:
+    async def price(self, role: str, named: str, usage: Usage) -> Decimal | None:
         """Dollars for `usage` of "provider:model"; None where the price is not known. Raises as `can`."""
-        return await prices.cost(self._settings("council", named), members.parse(named).short, usage)
+        return await prices.cost(self._settings(role, named), members.parse(named).short, usage)
 
     async def window(self, role: str) -> int | None:
         """How many tokens the first that would play the role takes, prompt and answer together; None: not known."""
@@ -106,7 +102,8 @@ class Models:
             return CONTEXT
         return await prices.window(settings, members.parse(named).short)
 
-    def _can(self, role: str, named: str) -> Capabilities:
+    def can(self, role: str, named: str) -> Capabilities:
+        """What "provider:model" can do. Raises Sorry ("config.role_provider") where its provider is unknown."""
         settings = self._settings(role, named)
         if settings.kind == "demo":
             from bot.llm.demo import CAPABILITIES
@@ -207,10 +204,10 @@ class Models:
         chain = self._roles.chain(role)
         if not chain:
             raise Sorry("config.role_empty", role=role)
-        first = self._can(role, chain[0])
+        first = self.can(role, chain[0])
         able = []
         for named in chain:
-            can = self._can(role, named)
+            can = self.can(role, named)
             if (can.cites or not first.cites) and (can.tools or not (first.tools and prompt.tools)):
                 able.append(named)
         return able
@@ -275,7 +272,7 @@ class Models:
         provider = self.provider(role, named)
         seat = members.parse(named)
         model = seat.short
-        unseen = bool(prompt.images) and not self._can(role, named).sees
+        unseen = bool(prompt.images) and not self.can(role, named).sees
         sent = _as_seat(without_images(prompt) if unseen else prompt, named, seat)
 
         def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:

@@ -38,11 +38,14 @@ _NAMESPACE = uuid.UUID("6f1c3c0e-6a0f-5d0c-9d52-0f6a7f0c7a51")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One file of a job. `replaces` is the id of the document it takes the place of, for a reindex."""
+    """One file to be read, of at most `max_bytes`. `replaces` is the id of the document it takes the place of, for a
+    reindex.
+    """
 
     name: str
     path: str
     replaces: str = ""
+    max_bytes: int = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +83,12 @@ class Intake:
         self._damage = damage
         self._retrieval = config.retrieval
         self._originals = config.data_dir / "originals"
-        self._max_bytes = config.library.max_mb * 1_000_000
         self._documents = documents
         self._passages = passages
         self._vectors = vectors
         self._embedding = embedding
         self._reading = Guarded()
         self._clearing = Clearing(documents, vectors, self._originals)
-
-    @property
-    def max_bytes(self) -> int:
-        """How large one file may be."""
-        return self._max_bytes
 
     async def take(
         self,
@@ -117,7 +114,7 @@ class Intake:
             if (done := await self._documents.get(space, document_id)) is not None:
                 beside = done.state == "building"
                 return _taken(item, done.id, done.chunk_count, done.section_count, done.language, beside)
-            data, sha256 = await asyncio.to_thread(self._bytes, item.path)
+            data, sha256 = await asyncio.to_thread(_bytes, item)
             in_the_way = await self._in_the_way(space, shelf, item, sha256, replace=replace)
             if isinstance(in_the_way, Taken):
                 return in_the_way
@@ -132,7 +129,7 @@ class Intake:
 
     async def read(self, space: str, item: Item, document_id: str) -> NewDocument:
         """Read and cut a file that goes on no shelf. Raises Sorry where it cannot be read."""
-        data, sha256 = await asyncio.to_thread(self._bytes, item.path)
+        data, sha256 = await asyncio.to_thread(_bytes, item)
         document = await self._reading.read(item.name, data)
         return await asyncio.to_thread(self._cut, document_id, space, "", item.name, data, sha256, document)
 
@@ -152,10 +149,6 @@ class Intake:
         if named and not replace:
             raise Sorry("library.name_taken", name=item.name, shelf=shelf)
         return named
-
-    def _bytes(self, path: str) -> tuple[bytes, str]:
-        data = read_whole(path, self._max_bytes)
-        return data, hashlib.sha256(data).hexdigest()
 
     def _cut(
         self,
@@ -309,6 +302,11 @@ class Intake:
 
     async def close(self) -> None:
         await self._clearing.close()
+
+
+def _bytes(item: Item) -> tuple[bytes, str]:
+    data = read_whole(item.path, item.max_bytes)
+    return data, hashlib.sha256(data).hexdigest()
 
 
 def _taken(item: Item, document: str, chunks: int, sections: int, language: str, staged: bool) -> Taken:

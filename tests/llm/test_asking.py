@@ -105,14 +105,14 @@ async def test_what_any_model_can_do_and_costs_is_told_by_its_name(table: Set) -
     at = await table([good()], wires=("messages",))
     less = replace(at.config.providers["a"], json_schema=False)
     at.change(providers={"a": less, "demo": ProviderConfig("demo", "demo")})
-    assert at.models.can("a:small") == Capabilities(json_schema=False)
-    assert at.models.can("demo:smollm2").demo
+    assert at.models.can("council", "a:small") == Capabilities(json_schema=False)
+    assert at.models.can("council", "demo:smollm2").demo
     used = Usage(1_000, 1_000)
-    assert await at.models.price("a:claude-haiku-5-5", used) == Decimal("0.0006")
-    assert await at.models.price("a:small", used) is None
-    assert await at.models.price("demo:smollm2", used) == 0
+    assert await at.models.price("council", "a:claude-haiku-5-5", used) == Decimal("0.0006")
+    assert await at.models.price("council", "a:small", used) is None
+    assert await at.models.price("council", "demo:smollm2", used) == 0
     with pytest.raises(Sorry, match=r"config\.role_provider"):
-        at.models.can("gone:x")
+        at.models.can("council", "gone:x")
 
 
 async def test_what_a_service_says_that_a_call_took_stands_in_the_ledger(table: Set) -> None:

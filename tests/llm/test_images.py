@@ -186,7 +186,7 @@ async def test_what_the_config_or_a_refusal_says_of_a_model_holds_for_the_next_q
     assert (await at.ask("two", SEEN))[1].unseen
     assert at.calls == [3, 0], "it was not tried again"
     at.change(providers={**providers, "a": replace(providers["a"], sees=False)})
-    assert not at.models.can("a:small").sees
+    assert not at.models.can("answerer", "a:small").sees
     rows = {row.step: row for row in await at.rows()}
     assert rows["one"].state == rows["two"].state == "settled"
 

@@ -337,4 +337,6 @@ async def test_whoever_plays_a_role_is_asked_as_its_line_says(table: Set) -> Non
     assert (sent["model"], sent["temperature"], sent["max_tokens"]) == ("small", 0.3, PROMPT.max_tokens)
     assert sent["messages"][0]["content"].endswith("Write as a sceptic.")
     assert at.config.roles.models == ("a:small", "b:small")
-    assert await at.models.price(first, Usage(1, 1)) == await at.models.price("a:small", Usage(1, 1))
+    assert await at.models.price("council", first, Usage(1, 1)) == await at.models.price(
+        "council", "a:small", Usage(1, 1)
+    )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bot.events import Event, Stage, Text
+from bot.works.library.config import LibraryConfig
 from bot.works.rules.answering import rag
 from bot.works.rules.question_files import Own, Pictures, QuestionFiles, QuestionPictures
 from bot.works.rules.snapshot import Snapshots
@@ -32,7 +33,7 @@ def snapshots(bench: Bench) -> Snapshots:
 async def asked(bench: Bench, question: str) -> list[Event]:
     house, run = bench.house, MemoryRun()
     run.request = replace(run.request, text=question)
-    files = QuestionFiles(house.incoming, house.intake, house.library)
+    files = QuestionFiles(house.incoming, house.intake, house.library, LibraryConfig().max_bytes)
     pictures = QuestionPictures(house.incoming)
     asking = Asking(files, pictures, house.models, house.records.sessions, snapshots(bench))
     return [event async for event in asking.run(run)]

@@ -16,6 +16,7 @@ from bot.config import load
 from bot.events import Attachment, Author, Event, Failed, Place, Request, Text
 from bot.platforms import Platform
 from bot.retrieval.intake import Item
+from bot.works.library.config import LibraryConfig
 from bot.works.rules.question_files import QuestionFiles, QuestionPictures
 from bot.works.rules.work import Asking
 from storage.db import new_id
@@ -320,7 +321,7 @@ async def test_a_place_answers_by_the_models_that_it_has_chosen(tmp_path: Path) 
         # A run that was cut off goes on with the models that it began with.
         run = MemoryRun()
         run.request = replace(run.request, place=HERE, text="How long does a candle burn while walking?")
-        files = QuestionFiles(house.incoming, house.intake, house.library)
+        files = QuestionFiles(house.incoming, house.intake, house.library, LibraryConfig().max_bytes)
 
         class Bench:
             """As much of it as `snapshots` takes."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bot.kind import Kind, Runs, Setting, Typed
 from bot.settings import choosable
 from bot.verb import PRIVATE, Argument, Option, Verb
+from bot.works.council.config import CouncilConfig
 
 if TYPE_CHECKING:
     from bot.events import Work
@@ -108,7 +109,7 @@ def make(house: House, runs: Runs) -> Work:
         snapshots,
         keeping,
         house.records.offers,
-        house.config.council.mini,
+        house.config.section(CouncilConfig).mini,
     )
     return Council(asking, settings, Showing(house.councils, zone), Stats(house.councils, zone))
 
@@ -172,7 +173,7 @@ SETTINGS = (
         "verbs.council_criteria",
         ("space",),
         check=lambda house, given: _settings(house).checked("criteria", given),
-        default=lambda house: house.config.council.criteria,
+        default=lambda house: house.config.section(CouncilConfig).criteria,
     ),
 )
 KIND = Kind(
@@ -183,4 +184,5 @@ KIND = Kind(
     settings=SETTINGS,
     overview=_overview,
     suggests=("slack_home.prompt_council",),
+    section=CouncilConfig,
 )

@@ -67,7 +67,7 @@ async def _estimate(snapshot: Snapshot, models: Models) -> Estimate:
     for model, read, written in _calls(snapshot):
         calls += 1
         try:
-            price = await models.price(model, Usage(read, written))
+            price = await models.price("council", model, Usage(read, written))
         except Sorry:  # its provider is unknown, which the call will say
             price = None
         if price is None:

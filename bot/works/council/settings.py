@@ -16,6 +16,7 @@ from bot.config.members import Member, model_of
 from bot.events import Event, Run, Sorry, Stage, Text, Usage
 from bot.words import Words, words
 from bot.works.council import telling
+from bot.works.council.config import CouncilConfig
 from bot.works.council.estimate import ANSWER_TOKENS, CRITIQUE_TOKENS, TASK_TOKENS, VERDICT_TOKENS
 from bot.works.council.values import Seats
 
@@ -112,13 +113,15 @@ class Settings:
 
     def _permitted(self) -> list[str]:
         """What spaces may choose: the config's list, and whom it seats itself. Nothing where it has no list."""
-        listed = self._config.council.models
+        listed = self._config.section(CouncilConfig).models
         own = [*(one.model for one in self._members()), *map(model_of, self._config.roles.chain("chair"))]
         return list(dict.fromkeys([*listed, *own])) if listed else []
 
     def _may_sit(self, model: str) -> bool:
         known = model.partition(":")[0] in self._config.providers
-        return known and (not self._config.council.models or model_of(model) in self._permitted())
+        return known and (
+            not self._config.section(CouncilConfig).models or model_of(model) in self._permitted()
+        )
 
     def _members(self) -> list[Member]:
         return [members.parse(one) for one in self._config.roles.council]
@@ -131,7 +134,7 @@ class Settings:
         return Seats(
             sitting or self._members(),
             chair or list(self._config.roles.chain("chair")),
-            criteria or self._config.council.criteria,
+            criteria or self._config.section(CouncilConfig).criteria,
             [name for name, there in own.items() if there],
         )
 
@@ -176,7 +179,7 @@ class Settings:
 
     async def _price(self, model: str, usage: Usage) -> Decimal | None:
         known = model.partition(":")[0] in self._config.providers
-        return await self._models.price(model, usage) if known else None
+        return await self._models.price("council", model, usage) if known else None
 
     def _state(self, model: str, say: Words) -> str:
         """Whether it can be asked, as far as this machine knows."""

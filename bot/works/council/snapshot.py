@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from bot.commands import FOLLOW_UP
-from bot.config.members import Member, names
+from bot.config.members import Member
 from bot.events import Request, Sorry
 from bot.holding import held
 from bot.words import words
-from bot.works.council.values import Level, Snapshot
+from bot.works.council.config import CouncilConfig
+from bot.works.council.values import Level, Snapshot, names
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -61,7 +62,7 @@ class Snapshots:
 
     async def take(self, request: Request) -> Snapshot:
         """Raises Sorry where there is nothing to ask, or nobody to ask it of."""
-        settings, space = self._config.council, request.place.space
+        settings, space = self._config.section(CouncilConfig), request.place.space
         question = request.text.strip()
         if not question:
             raise Sorry("council.no_question")
@@ -110,7 +111,7 @@ class Snapshots:
 
     async def _before(self, space: str, session: str) -> list[tuple[str, str]]:
         """What was asked and answered here before, oldest first; what was stopped without an answer counts not."""
-        most = self._config.council.history
+        most = self._config.section(CouncilConfig).history
         found = await self._sessions.last_exchanges(space, session, 2 * most)
         answered = [(one.question, one.answer) for one in found if one.answer.strip()]
         return answered[-most:] if most else []
@@ -129,13 +130,13 @@ class Snapshots:
     def _judges(self, model: str) -> bool:
         """Whether it can be trusted to judge texts; whose settings cannot be read is asked all the same."""
         try:
-            return self._models.can(model).cites
+            return self._models.can("chair", model).cites
         except Sorry:
             return True
 
     def _is_demo(self, member: Member) -> bool:
         try:
-            return self._models.can(member.model).demo
+            return self._models.can("council", member.model).demo
         except Sorry:
             return False
 

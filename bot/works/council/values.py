@@ -5,11 +5,15 @@ A *seat* is a member's number in the council, from 0. Knows no model and no stor
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from bot.config.members import Member
 from bot.prompts import PromptText
+
+_MARKUP = re.compile(r"[*_`~|\\\[\]<>#]")
 
 Level: TypeAlias = Literal["single", "mini", "full"]
 SelfVotes: TypeAlias = Literal["auto", "count", "exclude"]
@@ -194,3 +198,21 @@ class Snapshot:
     earlier: str = ""
     research_words: int = 250
     attack_words: int = 150
+
+
+def names(members: Sequence[Member]) -> list[str]:
+    """A name for each seat that no other has: the model, its persona where there are several, a number.
+
+    They stand in Markdown, so that a persona's own markup is left out.
+    """
+    models = [one.short for one in members]
+    called = [
+        f"{one.short} ({persona})"
+        if (persona := " ".join(_MARKUP.sub("", one.persona).split())) and models.count(one.short) > 1
+        else one.short
+        for one in members
+    ]
+    return [
+        f"{name} #{called[: at + 1].count(name)}" if called.count(name) > 1 else name
+        for at, name in enumerate(called)
+    ]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.kind import Complete, Kind, Runs, Typed
 from bot.verb import SHELF, Argument, Option, Verb
+from bot.works.library.config import LibraryConfig
 
 if TYPE_CHECKING:
+    from bot.config import Config
     from bot.events import Work
     from bot.house import House
     from bot.words import Words
+    from bot.works.library.watch import Watch
 
 SHELVES = 12
 """The most that are told of in an overview."""
@@ -26,7 +29,6 @@ VERBS: tuple[Verb, ...] = (
         "verbs.library_add",
         "/library add handbook.md notes/ --shelf rules",
         background=True,
-        watched=True,
         admin=True,
         argument=Argument("paths", "verbs.arg_paths", many=True, completes="path"),
         options=(_SHELF_NEEDED, Option("replace", "verbs.option_replace", "flag")),
@@ -64,7 +66,31 @@ VERBS: tuple[Verb, ...] = (
 def make(house: House, runs: Runs) -> Work:
     from bot.works.library.work import LibraryWork
 
-    return LibraryWork(house.library, house.intake, house.jobs, house.incoming, runs.stop_run)
+    max_bytes = house.config.section(LibraryConfig).max_bytes
+    return LibraryWork(house.library, house.intake, house.jobs, house.incoming, runs.stop_run, max_bytes)
+
+
+def _watch(house: House, runs: Runs) -> Watch:
+    from bot.works.library.watch import Watch
+
+    section = house.config.section(LibraryConfig)
+    documents, refused = house.records.documents, house.jobs.refused
+    return Watch(section.watch, section.watch_space, documents, runs.perform, runs.live, refused)
+
+
+def _examine(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
+    """The folders that are watched."""
+    from bot.works.library.watch import look
+
+    section = config.section(LibraryConfig)
+    for folder in section.watch:
+        try:
+            n = len(look(folder))
+        except OSError as error:
+            yield False, say("doctor.watch_gone", folder=folder, reason=error.strerror)
+        else:
+            values = {"folder": folder, "shelf": folder.name, "space": section.watch_space}
+            yield True if n else None, say("doctor.watch", n=n, **values)
 
 
 async def _clear(house: House) -> None:
@@ -101,4 +127,7 @@ KIND = Kind(
     completes={"job": _job} | {name: _of_the_shelves(name) for name in ("section", "book", "shelf")},
     tidy=_clear,
     overview=_overview,
+    section=LibraryConfig,
+    examine=_examine,
+    service=_watch,
 )

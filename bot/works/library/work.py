@@ -31,11 +31,14 @@ if TYPE_CHECKING:
 class LibraryWork:
     """Keeps books on shelves."""
 
-    def __init__(self, library: Library, intake: Intake, jobs: Jobs, incoming: Incoming, stop: Stop) -> None:
+    def __init__(
+        self, library: Library, intake: Intake, jobs: Jobs, incoming: Incoming, stop: Stop, max_bytes: int
+    ) -> None:
         self._library = library
         self._intake = intake
         self._jobs = jobs
         self._incoming = incoming
+        self._max_bytes = max_bytes
         self._board = JobBoard(jobs, stop)
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -60,20 +63,20 @@ class LibraryWork:
         replace = bool(request.options.get("replace"))
 
         async def gathered() -> tuple[list[Candidate], list[Refused]]:
-            found = await asyncio.to_thread(gather, named, self._intake.max_bytes)
+            found = await asyncio.to_thread(gather, named, self._max_bytes)
             return _only(request, *found)
 
         files, refused = await run.step("files", gathered, tuple[list[Candidate], list[Refused]])
         if request.files:
             yield Status(say("library.fetching"))
-            brought, not_brought = await self._incoming.bring(run, SUFFIXES, self._intake.max_bytes)
+            brought, not_brought = await self._incoming.bring(run, SUFFIXES, self._max_bytes)
             files, refused = [*files, *brought], [*refused, *not_brought]
         yield Stage("job", say("library.adding", n=len(files) + len(refused), shelf=shelf))
         if not files and not refused:
             kinds = ", ".join(SUFFIXES)
             yield Failed(say("library.nothing_there", paths=", ".join(named), kinds=kinds))
             return
-        items = [Item(one.name, one.path) for one in files]
+        items = [Item(one.name, one.path, max_bytes=self._max_bytes) for one in files]
         sizes = [one.size for one in files]
         job = IntakeJob(self._intake, self._jobs, run, shelf)
         async with aclosing(job.events(items, sizes, refused, replace=replace)) as events:
@@ -86,11 +89,11 @@ class LibraryWork:
 
         async def gathered() -> list[tuple[str, Item, int]]:
             rows = await self._library.rows(request.place.space, str(shelf) if shelf else None)
-            original = self._intake.original
-            return [
-                (one.shelf, Item(one.source, str(original(one.id, one.source)), one.id), one.size)
-                for one in rows
-            ]
+            found = []
+            for row in rows:
+                original = str(self._intake.original(row.id, row.source))
+                found.append((row.shelf, Item(row.source, original, row.id, self._max_bytes), row.size))
+            return found
 
         found = await run.step("books", gathered, list[tuple[str, Item, int]])
         yield Stage("job", say("library.reindexing", n=len(found)))

@@ -63,6 +63,7 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(house: House, runs: Runs) -> Work:
+    from bot.works.library.config import LibraryConfig
     from bot.works.rules.question_files import QuestionFiles, QuestionPictures
     from bot.works.rules.snapshot import Snapshots
     from bot.works.rules.work import Asking, Rules
@@ -77,7 +78,8 @@ def make(house: House, runs: Runs) -> Work:
         house.settings.roles,
         longest=QUESTION_CHARS,
     )
-    files = QuestionFiles(house.incoming, house.intake, house.library)
+    max_bytes = house.config.section(LibraryConfig).max_bytes
+    files = QuestionFiles(house.incoming, house.intake, house.library, max_bytes)
     pictures = QuestionPictures(house.incoming)
     asking = Asking(files, pictures, house.models, house.records.sessions, snapshots)
     return Rules(asking, house.library, house.records.sessions)

@@ -99,8 +99,9 @@ class Search:
 
 
 class QuestionFiles:
-    def __init__(self, incoming: Incoming, intake: Intake, library: Library) -> None:
+    def __init__(self, incoming: Incoming, intake: Intake, library: Library, max_bytes: int) -> None:
         self._incoming = incoming
+        self._max_bytes = max_bytes
         self._intake = intake
         self._library = library
 
@@ -113,14 +114,15 @@ class QuestionFiles:
         if not files:
             return Own(self._library)
         brought, refused = await self._incoming.bring(
-            run, (*SUFFIXES, *PICTURES), self._intake.max_bytes, files=files, copied=True
+            run, (*SUFFIXES, *PICTURES), self._max_bytes, files=files, copied=True
         )
         other = [one for one in refused if one.key != "library.file_kind"]
         if not brought and (other or run.request.options.get("file")):
             raise Sorry((other or refused)[0].key, **(other or refused)[0].values)
         if not brought:
             return Own(self._library, left_out=tuple(refused))
-        attached = Attached(self._intake, [Item(one.name, one.path) for one in brought])
+        items = [Item(one.name, one.path, max_bytes=self._max_bytes) for one in brought]
+        attached = Attached(self._intake, items)
         return Own(self._library, attached, tuple(one.name for one in brought), tuple(refused))
 
 

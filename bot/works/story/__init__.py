@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.kind import Kind, Runs, Typed
 from bot.verb import PRIVATE, Argument, Option, Verb
+from bot.works.story.config import StoryConfig
 from bot.works.story.log import LENGTHS, MODES, VIEWS
 
 if TYPE_CHECKING:
@@ -192,9 +193,9 @@ def make(house: House, runs: Runs) -> Work:
         house.prompts,
         house.records,
         house.settings.roles,
-        house.config.story,
+        house.config.section(StoryConfig),
     )
-    return Stories(playing, Table(logs, house.records.sessions, Presets(), house.config.story))
+    return Stories(playing, Table(logs, house.records.sessions, Presets(), house.config.section(StoryConfig)))
 
 
 async def _branch(house: House, typed: Typed) -> list[str]:
@@ -229,4 +230,5 @@ KIND = Kind(
     completes={"branch": _branch, "story": _story},
     suggests=("slack_home.prompt_story",),
     reworded=_reworded,
+    section=StoryConfig,
 )

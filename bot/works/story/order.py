@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot.works.story.log import Story
 
 if TYPE_CHECKING:
-    from bot.config import StoryConfig
+    from bot.works.story.config import StoryConfig
 
 
 def mode_of(story: Story, settings: StoryConfig) -> str:

@@ -42,10 +42,10 @@ from bot.works.story.lorebook import LoreEntry, triggered
 from bot.works.story.order import mode_of, whose
 
 if TYPE_CHECKING:
-    from bot.config import StoryConfig
     from bot.llm.base import Prompt
     from bot.llm.registry import Models
     from bot.prompts import Prompts
+    from bot.works.story.config import StoryConfig
     from storage.records import Records
 
 PROMPTS = ("story", "story_opening", "story_scene", "story_choices", "story_question", "story_ideas")

@@ -19,7 +19,7 @@ from bot.works.story.order import mode_of, passed, whose
 from bot.works.story.tree import Branches, lines
 
 if TYPE_CHECKING:
-    from bot.config import StoryConfig
+    from bot.works.story.config import StoryConfig
     from bot.works.story.presets import Presets
     from storage.sessions import Sessions
     from storage.stories import StoryRow

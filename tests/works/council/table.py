@@ -17,6 +17,7 @@ from bot.events import Choices, Event, Notice, OptionValue, Stage, Status, Text
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
 from bot.settings import Settings as PlaceSettings
+from bot.works.council.config import CouncilConfig
 from bot.works.council.keeping import Keeping
 from bot.works.council.settings import Settings
 from bot.works.council.snapshot import Snapshots
@@ -93,7 +94,9 @@ class Table:
         roles = PlaceSettings(self.settings_store, config).roles
         snapshots = Snapshots(config, self.models, prompts, self.sessions, store, self.earlier, roles)
         keeping = Keeping(self.councils, self.ledger)
-        self.asking = Asking(self.models, self.sessions, snapshots, keeping, Offers(db), config.council.mini)
+        self.asking = Asking(
+            self.models, self.sessions, snapshots, keeping, Offers(db), config.section(CouncilConfig).mini
+        )
 
     def run(
         self, text: str = QUESTION, options: dict[str, OptionValue] | None = None, *, run: str = "run-000001"

@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.commands import TABLE
-from bot.events import Author, Changed, Ended, Failed, Notice, Place, Request, Shown, Sorry, Text, View
+from bot.events import Author, Place, Request, Sorry
 from bot.patience import aside
 from bot.retrieval.files import sayable, walk
 from bot.runs.requests import ONLY, WATCH
@@ -29,7 +28,6 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from storage.document_rows import DocumentRow
     from storage.documents import Documents
-    from storage.outbox import Outbox
 
 ROUND_S = 10.0
 """Between two looks; a file that was written to since the last one may still be being written."""
@@ -264,38 +262,12 @@ class Watch:
 def _request(folder: Path, space: str, due: list[str]) -> Request:
     from uuid_utils import uuid7
 
-    taken = next(verb for verb in TABLE if verb.watched)
     return Request(
         id=str(uuid7()),
-        place=Place(WATCH, space, taken.work, str(folder)),
+        place=Place(WATCH, space, "library", str(folder)),
         author=Author(WATCH, WATCH, admin=True),
-        work=taken.work,
-        verb=taken.name,
+        work="library",
+        verb="add",
         options={"paths": [str(folder)], ONLY: due, "shelf": folder.name, "replace": True},
         locale=locale_from(os.environ),
     )
-
-
-class Logged:
-    """The view of a job that nobody looks at: how it ended is in the log."""
-
-    def __init__(self, run: str, request: Request, outbox: Outbox) -> None:
-        self._folder = request.place.thread
-
-    async def show(self, event: Shown) -> None:
-        if isinstance(event, Text | Notice | Failed):
-            level = logging.WARNING if isinstance(event, Failed) else logging.INFO
-            _log.log(level, "%s: %s", self._folder, " ".join(event.text.split()))
-
-    async def change(self, changed: Changed) -> None:
-        return
-
-    async def flush(self, status: Ended) -> None:
-        return
-
-    async def close(self, status: Ended) -> None:
-        return
-
-
-def logged(run: str, request: Request, outbox: Outbox) -> View:
-    return Logged(run, request, outbox)

@@ -1,0 +1,33 @@
+"""What config.toml's [council] says: how a council goes where nobody says otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bot.config.settings import Offered, choice, within
+
+
+@dataclass(frozen=True, slots=True)
+class CouncilConfig:
+    """How a council goes where nobody says otherwise; who sits in it is `RolesConfig.council`.
+
+    `mini` is how many of its members the level of that name asks. `timeout` (seconds) and `tokens` bound one
+    call of a member without bounds of its own. A `blind_chair` does not learn who wrote what. `criteria` are
+    what judges go by, "" for the usual ones. `history` is how many earlier councils of the thread a
+    follow-up sees. `research_words` and `attack_words` are how long a finding of the research and the devil's
+    advocate's attack may be; room to think is added to them. `models` are those that spaces may seat from chat, ()
+    for any of a known provider.
+    """
+
+    level: Literal["single", "mini", "full"] = choice("full", "mini", "single")
+    mini: int = within(3, 2, 8)
+    self_votes: Literal["auto", "count", "exclude"] = choice("count", "auto", "exclude")
+    timeout: float = within(180.0, 1.0, 3_600.0)
+    tokens: int = within(4_000, 100, 100_000)
+    blind_chair: bool = True
+    criteria: str = ""
+    history: int = within(2, 0, 10)
+    research_words: int = within(250, 50, 5_000)
+    attack_words: int = within(150, 20, 2_000)
+    models: Offered = ()

@@ -1,0 +1,37 @@
+"""What config.toml's [story] says: how stories are played where nobody says otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bot.config.settings import choice, within
+
+
+@dataclass(frozen=True, slots=True)
+class StoryConfig:
+    """How stories are played where neither the table nor the story says otherwise.
+
+    A scene has about `short`, `medium` or `long` words; `length` is the usual one of these, `mode` who may take a turn.
+    The writer is told of the story as much as `share` of its model's window holds: of `window` tokens, where the window
+    is not known. The last scenes stand apart, `recent` of them at the least; those before go into the prompt by
+    batches of `batch`, so that its beginning stays the same for as many turns. `choices` are offered after a scene if
+    they come within `choices_seconds`. `turn_chars` and `premise_chars` bound what people write, in characters.
+    `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window.
+    """
+
+    length: Literal["short", "medium", "long"] = choice("medium", "short", "long")
+    short: int = within(120, 30, 5_000)
+    medium: int = within(250, 30, 5_000)
+    long: int = within(500, 30, 5_000)
+    mode: Literal["free", "round-robin", "vote", "gm"] = choice("free", "round-robin", "vote", "gm")
+    window: int = within(32_000, 2_000, 10_000_000)
+    share: float = within(0.85, 0.1, 1.0)
+    recent: int = within(5, 1, 100)
+    batch: int = within(5, 1, 100)
+    choices: int = within(3, 0, 6)
+    choices_seconds: float = within(20.0, 0.0, 600.0)
+    turn_chars: int = within(4_000, 100, 100_000)
+    premise_chars: int = within(8_000, 100, 100_000)
+    lore_depth: int = within(4, 0, 100)
+    lore_share: float = within(0.25, 0.0, 1.0)
