@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 CHECK_S = 5.0
-"""Between two looks at whether the server still knows us, and how long one may take."""
+"""Between two looks at whether the server still knows us."""
+
+ANSWER_S = 5.0
+"""How long the server may take for a look, or for taking the lock again: a busy machine is not a lost connection."""
 
 _KEY = (0x5375, 0)
 """A lock of two numbers is never the migrations', which has one; the first is not that of `Database.alone`."""
@@ -134,7 +137,7 @@ class ServerLock:
         while True:
             await asyncio.sleep(self._check_s)
             try:
-                async with asyncio.timeout(self._check_s):
+                async with asyncio.timeout(ANSWER_S):
                     if self._connection is not None:
                         await self._connection.exec_driver_sql("SELECT 1")
                     elif await self._take():
@@ -153,7 +156,7 @@ class ServerLock:
 
         if self._connection is not None:
             with suppress(DBAPIError, OSError):  # by its end it lets go, too, only a moment later
-                async with asyncio.timeout(self._check_s):
+                async with asyncio.timeout(ANSWER_S):
                     await self._connection.exec_driver_sql("SELECT pg_advisory_unlock_all()")
             await self._close()
 
