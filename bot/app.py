@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -288,6 +288,15 @@ class App:
         At a channel's root also what `author` has begun elsewhere in the channel: in threads, in private.
         """
         return await self._live.stop(place, author)
+
+    async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
+        """Wait for the end of the run that goes on in this place, if it is one of these verbs; for none behind it."""
+        called = self._order.called(place)
+        going = next(
+            (one for one in self._live.all() if one.seq == called and one.request.place == place), None
+        )
+        if going is not None and going.request.work == work and going.request.verb in verbs:
+            await asyncio.shield(going.answered)
 
     async def stop_run(self, space: str, run: str) -> int:
         """Stop one run; 0 when it is over, or of another space."""

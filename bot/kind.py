@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 
     from bot.config import Config
     from bot.events import Place, Request, Work
@@ -46,6 +46,10 @@ class Runs(Protocol):
     async def perform(self, request: Request) -> object: ...
 
     def live(self, space: str, run: str) -> bool: ...
+
+    async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
+        """Wait for the end of the run that goes on in this place, if it is one of these verbs; for none behind it."""
+        ...
 
 
 class Service(Protocol):

@@ -30,6 +30,8 @@ class StoryRow:
     author_id: str
     created_at: datetime
     updated_at: datetime
+    offered: bool = False
+    """It was imported, and nobody has opened it yet."""
 
     @property
     def alias(self) -> str:
@@ -99,6 +101,24 @@ class Spot:
     thread: str
 
 
+@dataclass(frozen=True, slots=True)
+class PlaceRow:
+    """A thread that plays a branch since the run `run_id`; or, `away`, that played it until another thread took it."""
+
+    space: str
+    platform: str
+    channel: str
+    thread: str
+    story_id: str
+    branch_id: str
+    run_id: str
+    away: bool
+
+    @property
+    def spot(self) -> Spot:
+        return Spot(self.space, self.platform, self.channel, self.thread)
+
+
 class Stories:
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -113,32 +133,55 @@ class Stories:
         async with self._db.write() as connection:
             for table, row in ((stories, asdict(story)), (story_branches, asdict(branch))):
                 await connection.execute(self._db.insert(table).values(row).on_conflict_do_nothing())
-        await self.play(spot, id, id)
+        await self.play(spot, id, id, id)
 
-    async def play(self, spot: Spot, story: str, branch: str) -> None:
-        """From now on this thread plays that branch."""
-        from storage.tables import story_places
+    async def play(self, spot: Spot, story: str, branch: str, run: str) -> list[PlaceRow]:
+        """From now on this thread plays that branch, and no other one does: those that have until now."""
+        from sqlalchemy import and_
 
-        goes = {"story_id": story, "branch_id": branch}
-        new = self._db.insert(story_places).values(**asdict(spot), **goes)
+        from storage.tables import stories, story_places
+
+        now = {"story_id": story, "branch_id": branch, "run_id": run, "away": False}
+        new = self._db.insert(story_places).values(**asdict(spot), **now)
+        here = [story_places.c[name] == value for name, value in asdict(spot).items()]
+        elsewhere = (
+            story_places.c.space == spot.space,
+            story_places.c.story_id == story,
+            story_places.c.branch_id == branch,
+            ~and_(*here),
+        )
+        opened = stories.update().where(stories.c.space == spot.space, stories.c.id == story)
         async with self._db.write() as connection:
+            await connection.execute(opened.values(offered=False))
+            await connection.execute(story_places.update().where(*elsewhere).values(away=True))
             await connection.execute(
-                new.on_conflict_do_update(
-                    index_elements=["space", "platform", "channel", "thread"], set_=goes
-                )
+                new.on_conflict_do_update(index_elements=["space", "platform", "channel", "thread"], set_=now)
             )
+            rows = await connection.execute(story_places.select().where(*elsewhere))
+            return [PlaceRow(**row._mapping) for row in rows]
 
-    async def played(self, spot: Spot) -> tuple[StoryRow, str] | None:
-        """The story that this thread plays, and the id of the branch."""
+    async def played(self, spot: Spot) -> tuple[StoryRow, PlaceRow] | None:
+        """The story that this thread plays, and how."""
         from sqlalchemy import select
 
         from storage.tables import stories, story_places
 
         here = [story_places.c[name] == value for name, value in asdict(spot).items()]
-        query = select(stories, story_places.c.branch_id).join_from(story_places, stories).where(*here)
+        query = select(stories, story_places).join_from(story_places, stories).where(*here)
         async with self._db.read() as connection:
             row = (await connection.execute(query)).one_or_none()
-            return (StoryRow(*row[:-1]), row.branch_id) if row else None
+            width = len(stories.c)
+            return (StoryRow(*row[:width]), PlaceRow(*row[width:])) if row else None
+
+    async def player(self, place: PlaceRow) -> PlaceRow | None:
+        """Who plays the branch of a place that is `away`; None where by now that thread plays another one."""
+        from storage.tables import story_places
+
+        same = [story_places.c[name] == getattr(place, name) for name in ("space", "story_id", "branch_id")]
+        async with self._db.read() as connection:
+            found = await connection.execute(story_places.select().where(*same, ~story_places.c.away))
+            row = found.first()
+            return PlaceRow(**row._mapping) if row else None
 
     async def story(self, space: str, id: str) -> StoryRow | None:
         from storage.tables import stories as table
@@ -156,20 +199,28 @@ class Stories:
         async with self._db.read() as connection:
             return [StoryRow(**row._mapping) for row in await connection.execute(query)]
 
-    async def open_to(self, spot: Spot, author_id: str, limit: int = 1_000) -> list[StoryRow]:
-        """Those that are played in the channel of this spot or, as one that was imported, nowhere yet, and those that
-        this person began; last played first.
+    async def open_to(
+        self, space: str, author_id: str, spot: Spot | None = None, limit: int = 1_000
+    ) -> list[StoryRow]:
+        """Those that this person began or took a turn in, those that were imported and that nobody has opened yet, and
+        the one that is played at the spot; last played first. A channel has private threads: its stories are not all
+        of its people's.
         """
         from sqlalchemy import or_, select
 
         from storage.tables import stories as table
-        from storage.tables import story_places
+        from storage.tables import story_nodes, story_places
 
-        channel = [story_places.c[name] == getattr(spot, name) for name in ("space", "platform", "channel")]
-        here = table.c.id.in_(select(story_places.c.story_id).where(*channel))
-        anywhere = table.c.id.in_(select(story_places.c.story_id).where(story_places.c.space == spot.space))
-        may = or_(here, ~anywhere, table.c.author_id == author_id)
-        query = table.select().where(table.c.space == spot.space, may)
+        acted = select(story_nodes.c.story_id).where(
+            story_nodes.c.space == space,
+            story_nodes.c.author_id == author_id,
+            story_nodes.c.kind.in_(("act", "intent")),
+        )
+        may = [table.c.author_id == author_id, table.c.offered, table.c.id.in_(acted)]
+        if spot is not None:
+            here = [story_places.c[name] == value for name, value in asdict(spot).items()]
+            may.append(table.c.id.in_(select(story_places.c.story_id).where(*here)))
+        query = table.select().where(table.c.space == space, or_(*may))
         async with self._db.read() as connection:
             found = await connection.execute(query.order_by(table.c.updated_at.desc()).limit(limit))
             return [StoryRow(**row._mapping) for row in found]

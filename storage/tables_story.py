@@ -6,13 +6,25 @@ person takes back, whose node stays.
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Identity, Index, PrimaryKeyConstraint, String, Table, Text, text
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Identity,
+    Index,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    text,
+)
 
 from storage.belonging import Belongs, Person
 from storage.columns import Moment, Sequence, metadata
 
 __all__ = ["stories", "story_branches", "story_nodes", "story_places"]
 
+# `offered`: it was imported, and nobody has opened it yet, so that anybody of its space may.
 stories = Table(
     "stories",
     metadata,
@@ -22,6 +34,7 @@ stories = Table(
     Column("author_id", String, nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
+    Column("offered", Boolean, nullable=False, server_default=text("false")),
     Index(None, "space", "updated_at"),
     # Others play it, too.
     info=Belongs(
@@ -70,6 +83,7 @@ story_nodes = Table(
     Column("created_at", Moment, nullable=False),
     Index(None, "space", "story_id", "branch_id", "seq"),
     Index(None, "space", "run_id"),
+    Index(None, "space", "author_id", "story_id"),
     Index(
         "ix_story_nodes_withdrawn",
         "space",
@@ -86,7 +100,7 @@ story_nodes = Table(
     ).info,
 )
 
-# Which branch a thread plays.
+# Which branch a thread plays, and since which run. `away`: another thread has taken the branch there.
 story_places = Table(
     "story_places",
     metadata,
@@ -96,7 +110,9 @@ story_places = Table(
     Column("thread", String, nullable=False),
     Column("story_id", String, ForeignKey("stories.id", ondelete="CASCADE"), nullable=False),
     Column("branch_id", String, nullable=False),
+    Column("run_id", String, nullable=False, server_default=""),
+    Column("away", Boolean, nullable=False, server_default=text("false")),
     PrimaryKeyConstraint("space", "platform", "channel", "thread"),
     Index(None, "space", "story_id"),
-    info=Belongs(to="space").info,
+    info=Belongs(to="space", run="run_id").info,
 )

@@ -38,6 +38,10 @@ class Order:
             return 0
         return sum(one < seq or one == called for one in self._lines[key] if one != seq)
 
+    def called(self, key: Hashable) -> int | None:
+        """Whose turn it is."""
+        return self._called.get(key)
+
     async def moved(self, key: Hashable, seq: int) -> None:
         """Wait until somebody has left the line; at once for one who is not in it."""
         if (key, seq) in self._turns:

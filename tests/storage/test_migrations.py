@@ -28,6 +28,7 @@ from storage.offers import Offers
 from storage.owned import OwnedSessions
 from storage.sessions import Sessions
 from storage.settings import KeptSettings
+from storage.stories import Stories
 from storage.tables import metadata
 from storage.threads import Threads
 from tests.storage.council_rows import BEGAN, council, seat
@@ -175,6 +176,29 @@ async def test_what_spaces_had_set_is_kept_in_one_table_of_settings(url: str) ->
         held = [await Threads(database).held("g", real) for real in ("1", "2")]
         assert [(one.free_chat, one.explained) for one in held if one] == [(True, False), (False, True)]
         await Threads(database).bind("g", "c", "v", "3")
+    finally:
+        await database.close()
+
+
+async def test_a_story_that_was_imported_is_told_from_one_that_was_played(url: str) -> None:
+    at = "2026-02-03 04:05:06"
+    await asyncio.to_thread(
+        upgraded_to,
+        url,
+        "0009",
+        f"""
+        INSERT INTO stories (id, space, title, author_id, created_at, updated_at)
+        VALUES ('begun', 'local', 'Begun', 'ana', '{at}', '{at}'), ('file', 'local', 'Imported', '', '{at}', '{at}');
+        INSERT INTO story_nodes (id, space, story_id, branch_id, kind, turn, run_id, author_id, body, created_at)
+        VALUES ('begun/set', 'local', 'begun', 'begun', 'set', '', 'begun', 'ana', '{{}}', '{at}'),
+               ('file-1', 'local', 'file', 'file', 'set', '', 'another', '', '{{}}', '{at}')
+        """,
+    )
+    database = await Database.open(url)
+    try:
+        stories = Stories(database)
+        assert [row.title for row in await stories.open_to("local", "bia")] == ["Imported"]
+        assert {row.title for row in await stories.open_to("local", "ana")} == {"Begun", "Imported"}
     finally:
         await database.close()
 

@@ -186,35 +186,35 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.table import Table
     from bot.works.story.work import Stories
 
-    logs = Logs(house.stories)
+    logs, settings = Logs(house.stories), house.config.section(StoryConfig)
     playing = Playing(
         logs,
         house.models,
         house.prompts,
         house.records,
         house.settings.roles,
-        house.config.section(StoryConfig),
+        settings,
     )
-    return Stories(playing, Table(logs, house.records.sessions, Presets(), house.config.section(StoryConfig)))
+    return Stories(playing, Table(logs, house.records.sessions, Presets(), settings, runs))
 
 
 async def _branch(house: House, typed: Typed) -> list[str]:
-    """Of one's own stories: where somebody is typing is not known here, and others' may be private."""
     found = [
         branch.name
-        for story in await _own(house, typed)
+        for story in await _open_to(house, typed)
         for branch in await house.stories.branches(typed.space, story.id)
     ]
     return [name for name in dict.fromkeys(found) if name and name.lower().startswith(typed.prefix.lower())]
 
 
 async def _story(house: House, typed: Typed) -> list[str]:
-    return [row.title for row in await _own(house, typed) if typed.prefix.lower() in row.title.lower()]
+    return [row.title for row in await _open_to(house, typed) if typed.prefix.lower() in row.title.lower()]
 
 
-async def _own(house: House, typed: Typed) -> list[StoryRow]:
-    rows = await house.stories.all(typed.space, limit=200)
-    return [row for row in rows if row.author_id == typed.author and row.title]
+async def _open_to(house: House, typed: Typed) -> list[StoryRow]:
+    """Where somebody is typing is not known here."""
+    rows = await house.stories.open_to(typed.space, typed.author, limit=200)
+    return [row for row in rows if row.title]
 
 
 async def _reworded(house: House, space: str, run: str, text: str) -> None:

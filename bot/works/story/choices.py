@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bot.events import Changed, Choice, Choices, Text
+from bot.events import Changed, Choice, Choices, Event, Link, Stage, Text
 from bot.words import Words
 from bot.works.story.log import Turn
+from bot.works.story.logs import Away
+from storage.stories import ALIAS
 
 SCENE = "scene"
 """The stage of a turn's scene."""
@@ -45,6 +47,16 @@ def read_choices(text: str, most: int) -> list[str]:
     found = listed or [line for line in lines if line and len(line) <= 120 and not line.endswith(":")]
     kept = [" ".join(line.split())[:CHOICE_CHARS] for line in found]
     return list(dict.fromkeys(line for line in kept if any(map(str.isalnum, line))))[:most]
+
+
+def taken_away(away: Away, say: Words) -> tuple[Event, ...]:
+    """What a thread is told whose branch is played in another one."""
+    ways = (
+        Choice(say("story.button_take_back"), f"/story switch {away.branch[-ALIAS:]}"),
+        Choice(say("story.button_fork"), "/story fork"),
+    )
+    link = (Link(away.run, say("story.where_it_goes_on")),) if away.run else ()
+    return (Stage(SCENE, ""), Text(say("story.taken_away")), *link, Choices(say("story.what_now"), ways))
 
 
 def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool = False) -> list[Choices]:

@@ -100,7 +100,7 @@ class _Reader:
         if not title.strip():
             self._wrong("title")
         author, made = self._made(tree, "")
-        row = StoryRow(self.id, self.space, title, author, made, self.now)
+        row = StoryRow(self.id, self.space, title, author, made, self.now, offered=True)
         nodes = self._numbered(tree, "nodes")
         for number, node in enumerate(nodes, 1):
             kind = self._text(node.get("kind"), f"nodes[{number}].kind")

@@ -14,10 +14,12 @@ from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakValueDictionary
 
-from bot.events import Place
+from bot.events import Place, Request, Sorry
 from bot.works.story.log import Kind, Part, Story, cut_at, folded, lineage
-from storage.stories import BranchRow, Node, Spot, Stories, StoryRow
+from storage.stories import BranchRow, Node, PlaceRow, Spot, Stories, StoryRow
 
+WRITTEN = ("start", "act", "say", "continue", "retry")
+"""The verbs that have the writer write."""
 KEPT = 64
 """Branches that stay folded."""
 
@@ -29,6 +31,24 @@ class Played:
     row: StoryRow
     branch: str
     story: Story
+    place: PlaceRow | None = None
+    """Of the thread; None where it has only just begun to play it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """A branch that another thread plays, since the run `run`; "" where by now none does."""
+
+    run: str
+    branch: str
+
+
+class TakenAway(Exception):
+    """The thread's branch is played in another one."""
+
+    def __init__(self, away: Away) -> None:
+        super().__init__(away.branch)
+        self.away = away
 
 
 @dataclass(slots=True)
@@ -51,10 +71,29 @@ class Logs:
         """
         if (found := await self.stories.played(spot(place))) is None:
             return None
-        row, branch = found
+        row, played = found
         own = await self.stories.of_run(place.space, run) if run else []
         at = own[0].seq - 1 if own else None
-        return Played(row, branch, await self.story(place.space, row.id, branch, at))
+        story = await self.story(place.space, row.id, played.branch_id, at)
+        return Played(row, played.branch_id, story, played)
+
+    async def played(self, request: Request) -> Played:
+        """What is played where the request comes from. Raises Sorry where nothing is."""
+        played = await self.here(request.place, request.id)
+        if played is None:
+            raise Sorry("story.none_here")
+        return played
+
+    async def going_on(self, request: Request) -> Played:
+        """The same for a request that is to change something in it.
+
+        Raises Sorry where nothing is played, and TakenAway where another thread plays it by now.
+        """
+        played = await self.played(request)
+        if played.place is not None and played.place.away:
+            player = await self.stories.player(played.place)
+            raise TakenAway(Away(player.run_id if player is not None else "", played.branch))
+        return played
 
     async def story(self, space: str, story: str, branch: str, at: int | None = None) -> Story:
         """A branch as it stands now, or as it stood at the node `at`.

@@ -34,10 +34,10 @@ from bot.llm.base import room
 from bot.prompts import PromptText
 from bot.words import Words, words
 from bot.works.story import context, dice
-from bot.works.story.choices import SCENE, Before, label, read_choices, ways
+from bot.works.story.choices import SCENE, Before, label, read_choices, taken_away, ways
 from bot.works.story.context import Frame
 from bot.works.story.log import Mode, Story
-from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.logs import Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.lorebook import LoreEntry, triggered
 from bot.works.story.order import mode_of, whose
 
@@ -88,6 +88,7 @@ class Taken:
     before: Before | None = None
     stale: str = ""
     intent: bool = False
+    away: Away | None = None
 
 
 class Playing:
@@ -120,7 +121,18 @@ class Playing:
             "say": self._act,
             "continue": self._act,
         }[request.verb]
-        taken = await run.step("turn", lambda: take(request), Taken)
+
+        async def turn() -> Taken:
+            try:
+                return await take(request)
+            except TakenAway as error:
+                return Taken(away=error.away)
+
+        taken = await run.step("turn", turn, Taken)
+        if taken.away is not None:
+            for event in taken_away(taken.away, say):
+                yield event
+            return
         if taken.stale:
             yield Stage(SCENE, "")
             yield Text(say("story.stale"))
@@ -166,8 +178,8 @@ class Playing:
         return await self._taken(request, Played(row, row.id, story), opening.id, at)
 
     async def _act(self, request: Request) -> Taken:
-        """Raises Sorry."""
-        played = await self.here(request)
+        """Raises Sorry, or TakenAway."""
+        played = await self._logs.going_on(request)
         story, text, limit = played.story, request.text.strip(), self._settings.turn_chars
         if request.verb != "continue" and not text:
             raise Sorry("story.no_turn")
@@ -238,8 +250,11 @@ class Playing:
         return replace(taken, rolls=[voted, *taken.rolls])
 
     async def _retry(self, request: Request) -> Taken:
-        """Raises Sorry. From the same words as the version that stands there, unless the turn was worded anew since."""
-        played = await self.here(request)
+        """From the same words as the version that stands there, unless the turn was worded anew since.
+
+        Raises Sorry, or TakenAway.
+        """
+        played = await self._logs.going_on(request)
         head = played.story.head
         if head is None:
             raise Sorry("story.nothing_yet")
@@ -254,13 +269,6 @@ class Playing:
             return taken
         title = words(request.locale)("story.scene", n=taken.n)
         return replace(taken, before=Before(head.shown_by, title, scene.text, list(scene.choices)))
-
-    async def here(self, request: Request) -> Played:
-        """What is played where the request comes from. Raises Sorry where nothing is."""
-        played = await self._logs.here(request.place, request.id)
-        if played is None:
-            raise Sorry("story.none_here")
-        return played
 
     def _may(self, request: Request, story: Story) -> None:
         """Raises Sorry where it is somebody else's turn."""
@@ -395,7 +403,7 @@ class Playing:
         request, say = run.request, words(run.request.locale)
 
         async def question() -> Taken:
-            played = await self.here(request)
+            played = await self._logs.played(request)
             if played.story.head is None:
                 raise Sorry("story.nothing_yet")
             return await self._taken(request, played, played.story.head.id, played.story.seq)
@@ -466,7 +474,7 @@ class Playing:
         request, say = run.request, words(run.request.locale)
 
         async def last() -> Taken:
-            played = await self.here(request)
+            played = await self._logs.played(request)
             head = played.story.head
             if head is None or head.scene is None:
                 raise Sorry("story.nothing_yet")

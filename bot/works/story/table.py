@@ -9,16 +9,31 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bot.events import Changed, Choice, Choices, Event, Picture, Request, Run, Sorry, Stage, Text
+from bot.events import (
+    Changed,
+    Choice,
+    Choices,
+    Event,
+    Picture,
+    Place,
+    Request,
+    Run,
+    Sorry,
+    Stage,
+    Status,
+    Text,
+)
 from bot.holding import held
 from bot.words import Words, words
-from bot.works.story.choices import SCENE, ways
+from bot.works.story.choices import SCENE, taken_away, ways
 from bot.works.story.log import MODES, Story, Turn
-from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.logs import WRITTEN, Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.order import mode_of, passed, whose
 from bot.works.story.tree import Branches, lines
+from storage.stories import Spot
 
 if TYPE_CHECKING:
+    from bot.kind import Runs
     from bot.works.story.config import StoryConfig
     from bot.works.story.presets import Presets
     from storage.sessions import Sessions
@@ -56,11 +71,17 @@ class Done:
     scene: Shown | None = None
     choices: list[list[str]] = field(default_factory=list)
     """Each a label and a line."""
+    taken_from: list[Spot] = field(default_factory=list)
+    """The threads that have played the branch until now, where a scene may still be being written."""
+    away: Away | None = None
 
 
 class Table:
-    def __init__(self, logs: Logs, sessions: Sessions, presets: Presets, settings: StoryConfig) -> None:
+    def __init__(
+        self, logs: Logs, sessions: Sessions, presets: Presets, settings: StoryConfig, runs: Runs
+    ) -> None:
         self._logs = logs
+        self._runs = runs
         self._presets = presets
         self._settings = settings
         self._sessions = sessions
@@ -86,9 +107,26 @@ class Table:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         do = self._verbs[request.verb]
-        done = await run.step("done", lambda: do(request, say), Done)
+
+        async def doing() -> Done:
+            try:
+                return await do(request, say)
+            except TakenAway as error:
+                return Done(away=error.away)
+
+        done = await run.step("done", doing, Done)
+        if done.away is not None:
+            for event in taken_away(done.away, say):
+                yield event
+            return
+        for place in done.taken_from:
+            yield Status(say("story.waits_for_scene"))
+            await self._settled(place)
         yield Stage(request.verb, done.title)
-        yield Text(done.text or say(done.key, **done.values))
+        text = done.text or say(done.key, **done.values)
+        if done.key == "story.nothing_yet":  # as it stands once nothing more comes from elsewhere
+            text = _last(await self._logs.played(request)) or text
+        yield Text(text)
         if done.choices:
             yield Choices(say("story.what_now"), tuple(Choice(label, line) for label, line in done.choices))
         if (scene := done.scene) is not None:
@@ -97,12 +135,21 @@ class Table:
             contents: tuple[Text | Choices, ...] = (Text(scene.text), *ways(scene.choices, turn, say))
             yield Changed(scene.run, SCENE, say("story.scene", n=scene.n), contents)
 
+    async def _settled(self, spot: Spot) -> None:
+        place = Place(spot.platform, spot.space, spot.channel, spot.thread)
+        await self._runs.settled(place, "story", WRITTEN)
+
+    async def _play(self, request: Request, story: str, branch: str) -> list[Spot]:
+        """Play it here: where it was played until now."""
+        rows = await self._logs.stories.play(spot(request.place), story, branch, request.id)
+        return [row.spot for row in rows]
+
     async def branches(self, run: Run) -> AsyncGenerator[Event, None]:
         """The tree of branches, as text and as a picture."""
         request, say = run.request, words(run.request.locale)
 
         async def gathered() -> Branches:
-            played = await self._here(request)
+            played = await self._logs.played(request)
             rows = await self._logs.stories.branches(request.place.space, played.row.id)
             stories = {
                 row.id: await self._logs.story(request.place.space, played.row.id, row.id) for row in rows
@@ -118,14 +165,8 @@ class Table:
             alt = say("story.branches_picture", n=len(found.rows))
             yield Picture("branches.png", await picture(found), alt)
 
-    async def _here(self, request: Request) -> Played:
-        played = await self._logs.here(request.place, request.id)
-        if played is None:
-            raise Sorry("story.none_here")
-        return played
-
     async def _undo(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.going_on(request)
         story = played.story
         if story.head is None:
             raise Sorry("story.nothing_to_undo")
@@ -137,7 +178,7 @@ class Table:
         return Done("story.undone", {"n": number}, choices=[[say("story.button_redo"), "/story redo"]])
 
     async def _redo(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.going_on(request)
         if (after := played.story.next) is None:
             raise Sorry("story.nothing_to_redo")
         number = played.story.length + 1
@@ -146,7 +187,7 @@ class Table:
         return Done("story.redone", {"n": number}, scene=_shown(after, number))
 
     async def _flip(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.going_on(request)
         turn = played.story.head
         if request.answers:  # a button under some scene
             turn = next((one for one in played.story.told if _of(one, request.answers)), turn)
@@ -170,7 +211,7 @@ class Table:
 
     async def _edit(self, request: Request, say: Words) -> Done:
         """A version of the last scene in a person's own words."""
-        played = await self._here(request)
+        played = await self._logs.going_on(request)
         turn, text = played.story.head, request.text.strip()
         if turn is None:
             raise Sorry("story.nothing_yet")
@@ -184,7 +225,11 @@ class Table:
         return Done("story.edited", {"n": number}, scene=Shown(run, turn.id, number, text) if run else None)
 
     async def _fork(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.played(request)
+        if (place := played.place) is not None and place.away:
+            if (player := await self._logs.stories.player(place)) is not None:
+                await self._settled(player.spot)
+            played = await self._logs.played(request)
         story, number = played.story, request.options.get("scene")
         at = number if isinstance(number, int) else story.length
         if not 0 <= at <= len(story.path):
@@ -192,11 +237,11 @@ class Table:
         name = " ".join(request.text.split())[:NAME_CHARS] or say("story.branch_of", n=at)
         turn = story.path[at - 1] if at else ""
         branch = await self._logs.fork(played, request.id, name, turn, request.author.id)
-        await self._logs.stories.play(spot(request.place), played.row.id, branch.id)
+        await self._play(request, played.row.id, branch.id)
         return Done("story.forked", {"n": at, "name": name})
 
     async def _switch(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.played(request)
         rows = await self._logs.stories.branches(request.place.space, played.row.id)
         wanted = " ".join(request.text.split()).casefold()
         main = say("story.main_branch").casefold()
@@ -208,16 +253,17 @@ class Table:
         if not found:
             names = ", ".join(row.name or say("story.main_branch") for row in rows)
             raise Sorry("story.no_branch", name=request.text.strip(), names=names)
-        await self._logs.stories.play(spot(request.place), played.row.id, found[-1].id)
+        taken_from = await self._play(request, played.row.id, found[-1].id)
         story = await self._logs.story(request.place.space, played.row.id, found[-1].id)
         return Done(
             "story.switched",
             {"name": found[-1].name or say("story.main_branch"), "n": story.length},
             title=_title(played.row, say),
+            taken_from=taken_from,
         )
 
     async def _cast(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.going_on(request)
         cast, options = played.story.cast, request.options
         name, _, about = request.text.partition(":")
         name = " ".join(name.split())[:NAME_CHARS]
@@ -243,7 +289,7 @@ class Table:
         return Done("story.left" if sheet is None else "story.joined", {"name": known})
 
     async def _direct(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.going_on(request)
         note = request.text.strip()[:MEMORY_CHARS]
         before = str(played.story.settings.get("note") or "")
         if not note:
@@ -254,7 +300,7 @@ class Table:
         return Done("story.note_set" if kept else "story.note_gone")
 
     async def _remember(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.going_on(request)
         memories, number = played.story.memories, request.options.get("remove")
         author, text = request.author.id, request.text.strip()
         if isinstance(number, int):
@@ -275,7 +321,7 @@ class Table:
         return Done("story.remembered", {"n": count})
 
     async def _lore(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.going_on(request)
         lore, number, author = played.story.lore, request.options.get("remove"), request.author.id
         if isinstance(number, int):
             if not 1 <= number <= len(lore):
@@ -308,7 +354,7 @@ class Table:
 
     async def _relation(self, request: Request, say: Words) -> Done:
         """How two characters deal with each other, by a preset; "none" for nothing said."""
-        played = await self._here(request)
+        played = await self._logs.going_on(request)
         known = await self._presets.all()
         pair, _, name = request.text.partition(":")
         names = [found for part in pair.split(",") if (found := " ".join(part.split())[:NAME_CHARS])]
@@ -335,7 +381,7 @@ class Table:
         return Done(key, {"first": names[0], "second": names[1]})
 
     async def _mode(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.going_on(request)
         wanted = "-".join(request.text.casefold().split())
         if not wanted:
             return Done("story.mode_is", {"mode": mode_of(played.story, self._settings)})
@@ -346,7 +392,7 @@ class Table:
         return Done(f"story.mode_{wanted.replace('-', '_')}")
 
     async def _pass(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.going_on(request)
         waited = whose(played.story)
         if waited is None or played.story.head is None:
             raise Sorry("story.nobody_waits")
@@ -357,7 +403,7 @@ class Table:
         return Done("story.passed", {"name": waited[1], "next": following[1] if following else "?"})
 
     async def _show(self, request: Request, say: Words) -> Done:
-        played = await self._here(request)
+        played = await self._logs.played(request)
         story = played.story
         rows = await self._logs.stories.branches(request.place.space, played.row.id)
         branch = next((row.name for row in rows if row.id == played.branch), "")
@@ -382,10 +428,8 @@ class Table:
         return Done(text="\n\n".join(about), title=_title(played.row, say))
 
     async def _open(self, request: Request, say: Words) -> Done:
-        """Play a story of this channel, or one's own, here, as its first branch stands; without a name, say which
-        there are.
-        """
-        rows = await self._logs.stories.open_to(spot(request.place), request.author.id)
+        """Play a story here that is open to this person, as its first branch stands; without a name, say which are."""
+        rows = await self._logs.stories.open_to(request.place.space, request.author.id, spot(request.place))
         wanted = " ".join(request.text.split()).casefold()
         if not wanted:
             listed = "\n".join(f"- **{_title(row, say)}** · `{row.alias}`" for row in rows[:20])
@@ -397,12 +441,9 @@ class Table:
         if not found:
             raise Sorry("story.no_story", name=request.text.strip())
         await held(self._sessions, request, _title(found[0], say))
-        await self._logs.stories.play(spot(request.place), found[0].id, found[0].id)
-        played = await self._here(request)
-        last = (
-            played.story.head.scene.text if played.story.head is not None and played.story.head.scene else ""
-        )
-        return Done(text=last or say("story.nothing_yet"), title=_title(found[0], say))
+        row = found[0]
+        taken_from = await self._play(request, row.id, row.id)
+        return Done("story.nothing_yet", title=_title(row, say), taken_from=taken_from)
 
     async def _ooc(self, request: Request, say: Words) -> Done:
         return Done("story.talk")
@@ -411,6 +452,11 @@ class Table:
 def _title(row: StoryRow, say: Words) -> str:
     """None is left of a story whose author took it back."""
     return row.title or say("story.untitled")
+
+
+def _last(played: Played) -> str:
+    head = played.story.head
+    return head.scene.text if head is not None and head.scene is not None else ""
 
 
 def _of(turn: Turn, run: str) -> bool:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from bot.events import Event, Run, Stage, Text
 from bot.words import words
+from bot.works.story.logs import WRITTEN
 
 if TYPE_CHECKING:
     from bot.works.story.playing import Playing
     from bot.works.story.table import Table
-
-WRITTEN = ("start", "act", "say", "continue", "retry")
 
 
 class Stories:

@@ -175,7 +175,7 @@ class Table(RuleBasedStateMachine):
     @rule(data=st.data())
     def switch(self, data: st.DataObject) -> None:
         self.branch = data.draw(st.sampled_from(list(self.lines)))
-        self.loop.run_until_complete(self.stories.play(spot(self.here), self.story, self.branch))
+        self.loop.run_until_complete(self.stories.play(spot(self.here), self.story, self.branch, "switched"))
 
     @rule()
     def kill(self) -> None:

@@ -13,6 +13,9 @@ import pytest
 
 from bot.events import Author, Place, Request
 from bot.words import words
+from bot.works.story.exporting import exported
+from bot.works.story.importing import imported
+from storage.stories import Spot
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, Talk, settings, talking
@@ -413,28 +416,54 @@ async def test_two_hundred_turns_by_three_players_come_in_order_and_once(
         assert all(len(turn.scenes) == 1 for turn in played.story.told)
 
 
-async def test_a_story_of_somebody_elses_channel_is_neither_listed_nor_opened(
+async def test_a_story_is_open_to_who_began_it_or_took_a_turn_and_where_it_is_played(
     tmp_path: Path, writer: Writer
 ) -> None:
+    """Threads of one channel may be private, so that a story is not the whole channel's."""
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
         assert talk.app is not None
+        asked = count()
 
-        async def asked_by(who: str, channel: str, verb: str, text: str = "") -> str:
-            place = Place("terminal", "local", channel, "t")
-            run = Request(f"{who}-{channel}-{verb}", place, Author(who, who), "story", verb, text=text)
+        async def by(who: str, thread: str, verb: str, text: str = "") -> str:
+            place = Place("terminal", "local", "terminal", thread)
+            run = Request(f"asked-{next(asked)}", place, Author(who, who), "story", verb, text=text)
             await (await talk.app.perform(run)).wait()  # type: ignore[union-attr]
             return str([event for event in talk.events if event["run"] == run.id])
 
-        for text in ("", "The door"):
-            told = await asked_by("bia", f"her own {text}", "open", text)
-            assert "number 1" not in told
-            assert "**The door**" not in told
-        assert "**The door**" in await asked_by("bia", "terminal", "open")
-        (row,) = await talk.app.house.stories.all("local")
-        for who, known in ((row.author_id, True), ("bia", False)):
-            found = await talk.app.complete("local", "story", "", None, who)
-            assert bool(found) == known, found
+        async def completed(who: str) -> bool:
+            assert talk.app is not None
+            return "The door" in await talk.app.complete("local", "story", "", None, who)
+
+        assert "**The door**" not in await by("bia", "hers", "open")
+        assert "number 1" not in await by("bia", "hers", "open", "The door")
+        assert "**The door**" in await by("bia", "t", "open")
+        assert not await completed("bia")
+        await by("bia", "t", "act", "I knock.")
+        assert "**The door**" in await by("bia", "hers", "open")
+        assert await completed("bia")
+        await by("ana", "t", "start", "Another story in the same thread")
+        assert "**The door**" not in await by("cai", "hers", "open"), "played nowhere is not played by nobody"
+        (row,) = [row for row in await talk.app.house.stories.all("local") if row.title == "The door"]
+        assert await completed(row.author_id)
+
+
+async def test_an_imported_story_is_anybodys_until_somebody_opens_it(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        assert talk.app is not None
+        stories = talk.app.house.stories
+        (row,) = await stories.all("local")
+        whole = await stories.whole("local", row.id)
+        assert whole is not None
+        copy = imported(exported(*whole).encode(), "story.json", "local")
+        await stories.take_in(copy.story, copy.branches, copy.nodes, copy.bodies)
+        hers = Spot("local", "terminal", "terminal", "hers")
+        assert copy.story.id in [one.id for one in await stories.open_to("local", "bia", hers)]
+        await stories.play(hers, copy.story.id, copy.story.id, "opened")
+        assert [one.id for one in await stories.open_to("local", "bia", hers)] == [copy.story.id]
+        await stories.play(hers, row.id, row.id, "another")
+        assert copy.story.id not in [one.id for one in await stories.open_to("local", "cai")]
 
 
 async def test_a_story_that_is_taken_back_loses_its_title_and_can_still_be_opened(
@@ -485,3 +514,76 @@ async def test_a_version_that_was_flipped_to_has_no_votes_to_count(tmp_path: Pat
         await talk.say("/story continue")
         assert len(writer.scenes) == before
         assert "Walk away." not in last(writer.scenes[-1])
+
+
+def elsewhere(id: str, who: str, verb: str, text: str = "") -> Request:
+    place = Place("terminal", "local", "terminal", "elsewhere")
+    return Request(id, place, Author(who, who), "story", verb, text=text)
+
+
+async def ended(talk: Talk, asked: Request) -> Events:
+    assert talk.app is not None
+    await (await talk.app.perform(asked)).wait()
+    return [event for event in talk.events if event["run"] == asked.id]
+
+
+async def test_a_branch_is_played_in_one_thread_and_taken_back_with_a_press(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        (await ended(talk, request("knocks", "I knock.", who="Bia")))
+        assert "number 2" in texts(await ended(talk, elsewhere("opens", "bia", "open", "The door")))
+        assert "number 3" in texts(await ended(talk, elsewhere("acts", "bia", "act", "I go in.")))
+        for line in ("I wait.", "/story undo", "/story direct Slower.", "/story retry"):
+            told = await talk.say(line)
+            assert "played in another thread" in texts(told)
+            (link,) = [event for event in told if event["event"] == "link"]
+            assert link["title"] == "where it goes on"
+        back, fork = [choice["command"] for choice in choices(told)]
+        assert "3 scenes on" in texts(await talk.say("/story show"))
+        await talk.say(fork)
+        assert "number 4" in texts(await talk.say("I wait."))
+        assert "number 5" in texts(await ended(talk, elsewhere("on", "bia", "continue")))
+        await talk.say("/story switch main")
+        assert "number 6" in texts(await talk.say("I wait."))
+        assert back.startswith("/story switch ")
+        assert "played in another thread" in texts(
+            await ended(talk, elsewhere("late", "bia", "act", "I rest."))
+        )
+        assert "number 7" in texts(await talk.say("I wait."))
+
+
+async def test_two_threads_that_play_one_branch_at_once_mix_no_turns(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await ended(talk, request("knocks", "I knock.", who="Bia"))
+        assert talk.app is not None
+        (row,) = await talk.app.house.stories.all("local")
+        asked = [elsewhere("opens", "bia", "open", "The door")]
+        for n in range(30):
+            here = request(f"here-{n}", f"Ana's turn {n}.")
+            there = elsewhere(f"there-{n}", "bia", "act", f"Bia's turn {n}.")
+            asked += [here, there] if n % 3 else [there, here]
+            if n % 5 == 0:
+                asked.append(elsewhere(f"takes-{n}", "bia", "switch", row.alias))
+            if n % 5 == 2:
+                asked.append(request(f"takes-{n}", row.alias, verb="switch"))
+        tickets = [await talk.app.perform(one) for one in asked]
+        assert {await ticket.wait() for ticket in tickets} == {"done"}
+        shown = {
+            one.text: texts([event for event in talk.events if event["run"] == one.id])
+            for one in asked
+            if one.verb == "act"
+        }
+        played = await talk.app.works["story"]._table._logs.here(Place("terminal", "local", "terminal", "t"))  # type: ignore[attr-defined]
+        told = [turn.act.text for turn in played.story.told[2:]]
+        assert sorted(told) == sorted(text for text, said in shown.items() if "number" in said)
+        assert all("number" in said or "another thread" in said for said in shown.values())
+        assert {text[:3] for text in told} == {"Ana", "Bia"}
+        for name in ("Ana", "Bia"):
+            numbers = [int(text.split()[-1][:-1]) for text in told if text.startswith(name)]
+            assert numbers == sorted(numbers)
+        for n, scene in enumerate(played.story.told[1:], 1):
+            before = played.story.told[n - 1].scene
+            assert before.text in [message["content"] for message in writer.scenes[n]["messages"]], scene.act
