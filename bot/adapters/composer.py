@@ -5,9 +5,8 @@
                        ▼                                          ▼
                     Writer ─ write, when it may ──────────────▶ Message ─ post, edit ─▶ Surface, of the run's Home
 
-An event changes the content of its stage, and the stage's messages are put in their channel's line; each asks for its
-page when its turn comes, so that whatever changed meanwhile goes out in one piece. Knows no work and no platform,
-and waits for no network while a run goes on.
+An event changes the content of its stage, whose messages (`stage_messages`) are put in their channel's line. Knows no
+work and no platform, and waits for no network while a run goes on.
 """
 
 from __future__ import annotations
@@ -15,21 +14,18 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Generic, assert_never
 
 from bot import commands
 from bot.adapters import offered
 from bot.adapters.discreet import traced
-from bot.adapters.draft import rolled
 from bot.adapters.home import SHARED, Home
-from bot.adapters.message import Message
 from bot.adapters.stage_content import PageContext, StageContent
-from bot.adapters.surface import AnyPage, Gone, MessageRef, MessageStyle, PlaceClosed, Refused, Unavailable
-from bot.adapters.writer import Rank, Writer, Writers
+from bot.adapters.stage_messages import FIRST, Dialect, StageMessages
+from bot.adapters.surface import AnyPage
+from bot.adapters.writer import Writers
 from bot.events import (
     Attachment,
     Changed,
@@ -52,45 +48,13 @@ from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from storage.offers import Offers
-    from storage.outbox import Outbox, OutboxRow
+    from storage.outbox import Outbox
     from storage.votes import Votes
-
-FIRST = "first"
-"""The outbox's key for a message that is there before any stage opens, or that holds them all."""
 
 FLUSH_S = 25.0
 """How long the end of a run waits for its last messages; they are tried on beyond that."""
 
-OVERDUE_S = 15.0
-"""How long the end of a line is waited for, where a message has grown so old that another should go on."""
-
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect(Generic[AnyPage]):
-    """How a platform says what a run shows.
-
-    `pages` of a stage: its messages, at least one. `folded` makes one page of all stages; where it is given, they
-    stand in one message. `adapt` makes a work's sentence the platform's. After `roll_after_s` a message that still
-    grows goes on in another. `own_keys`: by these the adapter has messages of its own in the outbox.
-    """
-
-    pages: Callable[[StageContent, PageContext], Sequence[AnyPage]]
-    folded: Callable[[Sequence[StageContent], PageContext], AnyPage] | None = None
-    adapt: Callable[[str], str] = str
-    roll_after_s: float | None = None
-    own_keys: Collection[str] = ()
-
-
-@dataclass(eq=False, slots=True)
-class _Staged(Generic[AnyPage]):
-    """A stage with its messages, and its pages as they were last made. `worded`: it had words to write."""
-
-    content: StageContent
-    messages: list[Message[AnyPage]] = field(default_factory=list)
-    pages: Sequence[AnyPage] | None = None
-    worded: bool = False
 
 
 class Composer(Generic[AnyPage]):
@@ -113,24 +77,20 @@ class Composer(Generic[AnyPage]):
         self._outbox = outbox
         self._offers = offers
         self._home = home
-        self._writers = writers
         self._dialect = dialect
         self._say = words(request.locale)
-        self._stages: list[_Staged[AnyPage]] = []
+        self._messages = StageMessages(self._run, self._space, outbox, home, writers, dialect, self._context)
+        self._stages = self._messages.stages
         self._stage = ""
         """The key of the open one, as its work calls it."""
         self._keys = {FIRST, *dialect.own_keys}
         self._opening: asyncio.Task[None] | None = None
-        self._open = False
-        self._put: dict[Message[AnyPage], Writer] = {}
         self._choices: list[str] = []
         self._sources: list[str] = []
         self._kept = (0, 0)
         self._begun = True
         """Whether no choice that is offered is still to begin it: else there is nothing to judge yet."""
         self._changes_last = True
-        self._in_place = False
-        """Whether what it shows is not to be shown where it cannot be edited."""
         self._ended: Ended | None = None
         self._ending: asyncio.Task[None] | None = None
         home.tell = self._tell
@@ -158,9 +118,9 @@ class Composer(Generic[AnyPage]):
         keys = await self._outbox.stages(self._space, self._run)
         stages = [key for key in keys if key not in self._dialect.own_keys and not key.startswith(SHARED)]
         self._changes_last = stages[-1] == changed.stage
-        self._ended, self._in_place = "done", changed.in_place
+        self._ended, self._messages.in_place = "done", changed.in_place
         content = StageContent(changed.stage, changed.title, growing=False)
-        staged = self._begin(content, row)
+        staged = self._messages.begin(content, row)
         groups = [group for group in changed.contents if isinstance(group, Choices)]
         choices = [one for group in groups for one in group.choices]
         content.first_choice = offered.index(choices, before, changed.stage)
@@ -173,11 +133,10 @@ class Composer(Generic[AnyPage]):
         await self._keep_offers()
         self._open_home()
         await self._written()
-        if not self._in_place and any(
-            message.ref.turn for message in staged.messages
-        ):  # what stood there could not be edited
+        anew = any(message.ref.turn for message in staged.messages)  # what stood there could not be edited
+        if anew and not changed.in_place:
             content.notices.append(self._say("page.changed_anew"))
-            self._changed(staged)
+            self._messages.changed(staged)
             await self._written()
 
     async def flush(self, status: Ended) -> None:
@@ -188,13 +147,13 @@ class Composer(Generic[AnyPage]):
                 await self._home.put_out(cut, self._say("page.stopped"))
                 return
         if not self._stages:
-            self._begin(StageContent(FIRST, ""))
+            self._messages.begin(StageContent(FIRST, ""))
         await self._keep_offers()
         self._close_stage()
-        self._changed(self._stages[-1])
+        self._messages.changed(self._stages[-1])
         try:
             async with asyncio.timeout(FLUSH_S):
-                if self._opening is not None or not await self._told_alone():
+                if self._opening is not None or not await self._messages.tell_alone():
                     self._open_home()
                     self._ending = asyncio.create_task(self._shown_whole())
                     await asyncio.shield(self._ending)  # it goes on, should it take longer
@@ -213,13 +172,12 @@ class Composer(Generic[AnyPage]):
         last = self._stages[-1] if self._stages else None
         if last is not None and stage.key == self._stage:
             last.content.title = stage.title
-            self._changed(last, titled=True)
+            self._messages.changed(last, titled=True)
             return
         self._stage = stage.key
         # No stage has opened yet, and nothing but a passing line is there.
-        waited = last is not None and replace(last.content, status=None, notices=[]) == StageContent(
-            FIRST, ""
-        )
+        nothing = StageContent(FIRST, "")
+        waited = last is not None and replace(last.content, status=None, notices=[]) == nothing
         await self._keep_offers()
         key, number = stage.key, 2
         while key in self._keys:  # no two of a run are called the same, nor like what is ours
@@ -231,28 +189,10 @@ class Composer(Generic[AnyPage]):
         content.replaces = not row.fresh and row.shown is None
         if last is None or not waited:
             self._close_stage()
-            self._begin(content, row)
+            self._messages.begin(content, row)
             return
-        content.notices, last.content = last.content.notices, content
-        if self._dialect.folded is None:
-            for message in last.messages:
-                message.take_over(MessageRef(self._run, key), row)
-        self._changed(last)
-
-    def _begin(self, content: StageContent, row: OutboxRow | None = None) -> _Staged[AnyPage]:
-        """A new stage. `row` is the outbox's, if it was claimed."""
-        staged = _Staged[AnyPage](content)
-        if self._dialect.folded is None:
-            before = FIRST if row is not None and not self._stages else ""
-            staged.messages.append(self._message(staged, 0, content.key, row, before))
-        elif self._stages:
-            staged.messages = self._stages[0].messages
-        else:
-            staged.messages.append(self._message(staged, 0, FIRST))
-        self._stages.append(staged)
-        for stage in self._stages[-2:]:  # the one before is no longer the last, which has the buttons
-            self._changed(stage)
-        return staged
+        content.notices = last.content.notices
+        self._messages.replace(last, content, row)
 
     def _close_stage(self) -> None:
         """The open stage is whole, and is shown as it stays."""
@@ -263,11 +203,11 @@ class Composer(Generic[AnyPage]):
 
     async def _take(self, event: Shown) -> None:
         """Change what the open stage shows."""
-        staged = self._stages[-1] if self._stages else self._begin(StageContent(FIRST, ""))
+        staged = self._stages[-1] if self._stages else self._messages.begin(StageContent(FIRST, ""))
         content = staged.content
         match event:
             case Text(text=text):
-                self._grow(staged, self._dialect.adapt(text))
+                self._messages.grow(staged, self._dialect.adapt(text))
             case Status():
                 content.status = event
             case Citation():
@@ -296,26 +236,15 @@ class Composer(Generic[AnyPage]):
                 pass
             case _:
                 assert_never(event)
-        self._changed(staged)
-
-    def _grow(self, staged: _Staged[AnyPage], text: str) -> None:
-        """More of its text; in another message, if the last one has grown old since it was posted."""
-        content, posted, roll_after_s = staged.content, staged.messages[-1].posted, self._dialect.roll_after_s
-        age = self._writers.clock.time() - posted if posted is not None else 0.0
-        # One cut, one message: the next one waits until what follows the last has begun to be shown.
-        if roll_after_s is not None and age > roll_after_s and len(staged.messages) > len(content.cuts):
-            at = rolled(content.text, text, overdue=age > roll_after_s + OVERDUE_S)
-            if at is not None and at > max(content.cuts, default=0):
-                content.cuts.append(at)
-        content.text += text
+        self._messages.changed(staged)
 
     def _tell(self, sentence: str) -> None:
         """A sentence of the home's: beside the first stage if it is about the place as it was opened."""
         if not self._stages:  # it was stopped before a crash, and has nothing to say beside it
             return
-        staged = self._stages[-1 if self._open else 0]
+        staged = self._stages[-1 if self._messages.placed else 0]
         staged.content.notices.append(sentence)
-        self._changed(staged)
+        self._messages.changed(staged)
 
     async def _keep_offers(self) -> None:
         """Keep what the buttons of the open stage will offer, before they are there."""
@@ -337,72 +266,7 @@ class Composer(Generic[AnyPage]):
             await self._home.open()
         except Exception as fault:  # then the place that it has must do
             _log.error("run %s: its place could not be opened: %s", self._run, traced(fault))
-        self._open = True
-        for staged in self._stages:
-            self._changed(staged)
-
-    def _changed(self, staged: _Staged[AnyPage], *, titled: bool = False) -> None:
-        """The stage has something new, perhaps another title: have it written, once there is a place for it."""
-        staged.pages = None
-        if not self._open:
-            return
-        final = not staged.content.growing
-        worded = bool(staged.content.text.strip())
-        if worded and not (final or staged.worded or self._dialect.folded):
-            worded = not self._made(staged)[0].wordless  # the platform's pages may hold back its beginning
-        rank = Rank.FINAL if final else Rank.FIRST if worded and not staged.worded else Rank.PASSING
-        staged.worded = worded
-        # While it grows, only its last message does; the title stands in the first.
-        for message in staged.messages if final or titled else staged.messages[-1:]:
-            self._write(message, rank, empty=not final and not worded)
-        if final and self._dialect.folded is None:
-            self._pages(staged)  # so that all its messages are in line before the next stage's
-
-    def _write(self, message: Message[AnyPage], rank: Rank, *, empty: bool = False) -> None:
-        writer = self._writers.at(self._home.surface.key)
-        self._put[message] = writer
-        writer.put(message, rank, group=self._run, empty=empty)
-
-    def _message(
-        self,
-        staged: _Staged[AnyPage],
-        part: int,
-        key: str,
-        row: OutboxRow | None = None,
-        instead_of: str = "",
-    ) -> Message[AnyPage]:
-        return Message(
-            self._home,
-            self._outbox,
-            self._space,
-            MessageRef(self._run, key),
-            partial(self._page, staged, part),
-            row=row,
-            instead_of=instead_of,
-            in_place=self._in_place,
-            clock=self._writers.clock,
-        )
-
-    def _page(self, staged: _Staged[AnyPage], part: int) -> tuple[AnyPage, bool] | None:
-        """What a message of the stage shows by now, and whether it stays so; None for no longer anything."""
-        if self._dialect.folded is not None:
-            context = self._context(True)
-            return self._dialect.folded([one.content for one in self._stages], context), bool(context.ended)
-        made = self._pages(staged)
-        return (made[part], not staged.content.growing) if part < len(made) else None
-
-    def _pages(self, staged: _Staged[AnyPage]) -> Sequence[AnyPage]:
-        """The stage's pages, each with its message."""
-        if staged.pages is None:
-            staged.pages = self._made(staged)
-            for part in range(len(staged.messages), len(staged.pages)):
-                message = self._message(staged, part, f"{staged.content.key}#{part + 1}")
-                staged.messages.append(message)
-                self._write(message, Rank.PASSING if staged.content.growing else Rank.FINAL)
-        return staged.pages
-
-    def _made(self, staged: _Staged[AnyPage]) -> Sequence[AnyPage]:
-        return self._dialect.pages(staged.content, self._context(staged is self._stages[-1]))
+        self._messages.open()
 
     def _context(self, last: bool) -> PageContext:
         ended = self._ended or ""
@@ -430,79 +294,11 @@ class Composer(Generic[AnyPage]):
             _log.warning("run %s: %s", self._run, fault)
         lacking = any(message.unshown for staged in self._stages for message in staged.messages)
         if lacking and self._ended != "stopped":
-            contents = [staged.content for staged in self._stages]
-            await self._home.overflow(contents, self._context(True), self._amend)
+            context = self._context(True)
+            await self._home.overflow(self._messages.contents, context, self._messages.amend)
 
     async def _written(self) -> None:
-        """Wait until everything is on the screen, or given up."""
+        """Wait until there is a place, and everything is on the screen there, or given up."""
         if self._opening is not None:
             await asyncio.shield(self._opening)  # whoever waits no longer leaves it going on
-        while self._put:
-            waiting, self._put = self._put, {}
-            for message, writer in waiting.items():
-                await writer.settled(message)
-                await message.noted()
-        if self._dialect.folded is None:
-            await self._clear()
-
-    async def _clear(self) -> None:
-        """Take away the messages that only a text which a crash cut off had needed."""
-        for staged in self._stages:
-            part = len(self._pages(staged)) + 1
-            while row := await self._outbox.get(self._space, self._run, f"{staged.content.key}#{part}"):
-                if row.message_id is not None:
-                    try:
-                        await self._home.surface.delete(row.message_id)
-                    except (PlaceClosed, Refused, Gone, Unavailable) as fault:
-                        _log.info("run %s: a message too many stays: %s", self._run, fault)
-                part += 1
-
-    async def _amend(self, page: Callable[[StageContent, int], AnyPage]) -> bool:
-        """See home.Amend."""
-        within_reach = [
-            (message, staged.content, part)
-            for staged in self._stages
-            for part, message in enumerate(staged.messages)
-            if message.within_reach
-        ]
-        if not within_reach:
-            return False
-        message, content, part = within_reach[-1]
-        message.put_right(page(content, part))
-        self._write(message, Rank.FINAL)
-        await self._put.pop(message).settled(message)
-        await message.noted()
-        return not (message.gone or message.unshown)
-
-    async def _told_alone(self) -> bool:
-        """Tell the asker alone how it ended, or all of it; False if that can't be."""
-        response = self._home.response
-        if response is None or (self._home.private and not self._home.alone):
-            return False
-        pages = self._drawn()
-        if not response.files and any(page.files for _, page in pages):
-            return False  # or half of it would stand here, and half elsewhere
-        try:
-            for key, page in pages:
-                row = await self._outbox.claim(self._space, self._run, key)
-                if row.message_id is None:
-                    message = await response.post_ephemeral(
-                        page, MessageRef(self._run, key), MessageStyle.LAYOUT
-                    )
-                    await self._outbox.sent(self._space, self._run, key, message, page.shown)
-        except (PlaceClosed, Refused, Gone, Unavailable, StorageFault) as fault:
-            _log.info("run %s: its end is told to everybody: %s", self._run, fault)
-            return False
-        return True
-
-    def _drawn(self) -> list[tuple[str, AnyPage]]:
-        """Every page that there would be, under the outbox's key of its message, without a place to show it."""
-        if self._dialect.folded is not None:
-            return [(FIRST, self._dialect.folded([one.content for one in self._stages], self._context(True)))]
-        pages = []
-        for staged in self._stages:
-            key = staged.content.key
-            pages += [
-                (f"{key}#{part + 1}" if part else key, page) for part, page in enumerate(self._made(staged))
-            ]
-        return pages
+        await self._messages.written()

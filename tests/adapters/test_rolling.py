@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.composer import OVERDUE_S, Composer, Dialect
+from bot.adapters.composer import Composer
 from bot.adapters.draft import rolled
 from bot.adapters.stage_content import PageContext, StageContent
+from bot.adapters.stage_messages import OVERDUE_S, Dialect
 from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed
 from bot.adapters.writer import Pace, Writers
 from bot.events import Attachment, Author, Failed, Place, Request, Shown, Stage, Status, Text

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import discord
 
-from bot.adapters.composer import Composer, Dialect
+from bot.adapters.composer import Composer
 from bot.adapters.discord.received.placing import origin_of
 from bot.adapters.discord.shown.overflow import WHOLE, Overflow
 from bot.adapters.discord.shown.surface import (
@@ -33,6 +33,7 @@ from bot.adapters.discord.text.markdown import literal
 from bot.adapters.discord.text.render import folded, pages
 from bot.adapters.draft import clean
 from bot.adapters.home import SideTasks, first_message, with_retries
+from bot.adapters.stage_messages import Dialect
 from bot.adapters.surface import Gone, MessageStyle, PlaceClosed, Refused, Surface, SurfaceFault
 from bot.adapters.writer import Rank
 from bot.words import words

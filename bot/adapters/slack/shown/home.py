@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import commands
-from bot.adapters.composer import Composer, Dialect
+from bot.adapters.composer import Composer
 from bot.adapters.home import SideTasks, first_message, with_retries
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
@@ -26,6 +26,7 @@ from bot.adapters.slack.shown.thread import Thread
 from bot.adapters.slack.text.help import as_typed
 from bot.adapters.slack.text.mrkdwn import literal
 from bot.adapters.slack.text.render import pages
+from bot.adapters.stage_messages import Dialect
 from bot.adapters.surface import Gone, MessageStyle, NotEditable, PlaceClosed, Refused, Surface, SurfaceFault
 from bot.adapters.writer import Rank
 from bot.words import words
