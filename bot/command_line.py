@@ -154,11 +154,17 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
             rest.append(word)
         elif option.kind == "flag":
             options[option.name] = True
-        elif given:
-            options[option.name] = _value(verb, option, given)
-        elif at < len(words):
-            options[option.name] = _value(verb, option, words[at].value)
-            at += 1
+        elif given or at < len(words):
+            value = [word] if given else [words[at]]
+            at += 0 if given else 1
+            if _is_open(verb, option, line, value[0], rest):
+                while (
+                    at < len(words) and words[at].value != "--" and _option(verb, words[at].value)[0] is None
+                ):
+                    value.append(words[at])
+                    at += 1
+            said = " ".join([given or value[0].value, *(one.value for one in value[1:])])
+            options[option.name] = value_of(verb, option, said)
         else:
             raise Sorry("commands.option_value", verb=verb.path, name=option.name)
     text = _text(line, rest)
@@ -167,6 +173,16 @@ def _read(verb: Verb, line: str, words: Sequence[Token], asks: bool) -> Parsed:
         options[verb.argument.name] = [word.value for word in rest]
         text = ""
     return Parsed(verb, options, text)
+
+
+def _is_open(verb: Verb, option: Option, line: str, first: Token, text: Sequence[Token]) -> bool:
+    """Whether the option's value is all up to the next option: free words without quotes, where the text stands before
+    them or there is none. Before the text nobody could say where they end: there it is one word.
+    """
+    free = option.kind == "text" and not option.choices and not option.completes
+    quoted = first.value != line[first.start : first.end]
+    many = verb.argument is not None and verb.argument.many
+    return free and not quoted and not many and (verb.argument is None or bool(text))
 
 
 def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
@@ -192,7 +208,8 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
     )
 
 
-def _value(verb: Verb, option: Option, given: str) -> OptionValue:
+def value_of(verb: Verb, option: Option, given: str) -> OptionValue:
+    """What the option is given, of its kind. Raises Sorry ("commands.option_…")."""
     if option.kind == "number":
         if not (given.isascii() and given.isdigit() and len(given) < 9 and int(given) > 0):
             raise Sorry("commands.option_number", verb=verb.path, name=option.name, value=given)
