@@ -6,13 +6,14 @@ Knows no platform. A line that does not begin with "/" is plain text and is not 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.commands import DEFAULT_WORK, HELP, MAX_LINE, TABLE, WORKS, bare, find
 from bot.events import OptionValue, Sorry
 from bot.verb import Option, Verb, usage
 
+_SPECIAL = re.compile(r"([\s\"'“”‘’\\])")
 _ESCAPED = re.compile(r"\\([\s\"'“”‘’\\])")
 _DASHES = re.compile(r"^(--|—|–)(?=\w)")  # a telephone's keyboard makes one long dash of two
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
@@ -87,6 +88,26 @@ def parse(line: str, *, asks: bool = False) -> Parsed:
     words = tokens(line[1:])
     verb, used = _verb([word.value for word in words])
     return _read(verb, line[1:], words[used:], asks)
+
+
+def lacking_text(line: str) -> Parsed | None:
+    """What the line asks for where nothing but its text is missing, which the verb's form can ask for; else None."""
+    try:
+        parsed = parse(line, asks=True)
+    except Sorry:
+        return None
+    return parsed if parsed.verb is not None and parsed.verb.lacks(parsed.text) else None
+
+
+def typed(verb: Verb, options: Mapping[str, OptionValue]) -> str:
+    """The line that asks for the verb with these options, without its text."""
+    words = [f"/{verb.path}"]
+    for name, value in options.items():
+        if option := verb.option(name):
+            words.append(f"--{name}")
+            if option.kind != "flag":
+                words.append(_SPECIAL.sub(r"\\\1", str(value)))
+    return " ".join(words)
 
 
 def worded(parsed: Parsed, words: str) -> Parsed:
@@ -214,6 +235,8 @@ def value_of(verb: Verb, option: Option, given: str) -> OptionValue:
         if not (given.isascii() and given.isdigit() and len(given) < 9 and int(given) > 0):
             raise Sorry("commands.option_number", verb=verb.path, name=option.name, value=given)
         return int(given)
+    if option.kind == "link" and not re.fullmatch(r"https?://[^\s/]+\S*", given):
+        raise Sorry("commands.option_link", verb=verb.path, name=option.name, value=given)
     if option.choices and given not in option.choices:
         raise Sorry(
             "commands.option_choice",

@@ -118,12 +118,14 @@ class Choice:
     """One button: its label, and the line that pressing it is the same as typing; "" for doing nothing.
 
     `asks` is a question: pressing asks it, and the words that the person answers with are put behind the command as its
-    text. Nothing in them is read as an option or as a command. The command's verb has to take a text.
+    text. Nothing in them is read as an option or as a command. The command's verb has to take a text. With `form` all
+    that the verb's form has is asked for at once, where a window can open.
     """
 
     label: str
     command: str
     asks: str = ""
+    form: bool = False
 
 
 @dataclass(frozen=True, slots=True)

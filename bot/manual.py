@@ -59,8 +59,8 @@ def document() -> str:
         f"a new session is one of `{DEFAULT_WORK}`, where plain text means `/{' '.join(plain_verb(DEFAULT_WORK))}`.",
         "A verb may be typed without its work where only one work has it (`/roll 4d6kh3`), or where one is that of",
         f"`{DEFAULT_WORK}` (`/ask`).",
-        "An option's free words need no quotation marks behind the text (`… --title The door in the sea`): they go on up to",
-        "the next option. Before the text they are one word, or stand in quotation marks.",
+        "Behind the text an option's free words need no quotation marks (`… --title The door in the sea`): they go on",
+        "up to the next option. Before the text they are one word, or stand in quotation marks.",
         "*Ordered* verbs of one thread run strictly one after another; *free* ones start at once.",
     ]
     for work in KINDS:

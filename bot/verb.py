@@ -15,16 +15,17 @@ class Option:
 
     `most` is the largest number that a form takes; by default more passages than any answer stands on. `completes`
     says what names are offered for the value: a kind of work knows them (`Kind.completes`), the file system a "path",
-    and the table itself a "command".
+    and the table itself a "command". A "link" is the address of something on the web. `long`: of many lines, in a form.
     """
 
     name: str
     summary: str
-    kind: Literal["text", "number", "flag"] = "text"
+    kind: Literal["text", "number", "flag", "link"] = "text"
     required: bool = False
     choices: tuple[str, ...] = ()
     completes: str = ""
     most: int = 50
+    long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,10 @@ class Verb:
     one of them `stops` what runs. `sets` ones change what the whole space shares where a text comes with them, which
     admins may, and else show it; `for` ME anybody sets what is their own. `planned` ones have many stages, which a
     platform may show as a plan. Of a verb that `rewords`, the argument is a name and a text: today's text is offered to
-    be changed where only the name is given. `inner` ones are begun by another run
-    of their work (`Run.begin`), and are in nobody's list.
+    be changed where only the name is given.
+    A verb with a `form` is asked for in a window where a platform has windows: its text and these options, as many as
+    fit; elsewhere by its text alone. Sent without its text from where no window can open, it is answered by a button.
+    `inner` ones are begun by another run of their work (`Run.begin`), and are in nobody's list.
     """
 
     work: str
@@ -78,11 +81,16 @@ class Verb:
     inner: bool = False
     argument: Argument | None = None
     options: tuple[Option, ...] = ()
+    form: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
         """What is typed after the slash: "rules ask", "help"."""
         return self.name if self.bare else f"{self.work} {self.name}"
+
+    def lacks(self, text: str) -> bool:
+        """Whether its form has to be filled in first: there is no text, and it needs one."""
+        return self.form != () and self.argument is not None and self.argument.required and not text.strip()
 
     def option(self, name: str) -> Option | None:
         return next((option for option in self.options if option.name == name), None)

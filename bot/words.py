@@ -99,6 +99,11 @@ class Words:
         return self._sections[name]
 
 
+def name_of(name: str, kind: str) -> str:
+    """The key of a name of the table of verbs: an "option", a "group", or a choice of the option called `kind`."""
+    return f"names.{kind}_{name.replace('-', '_')}"
+
+
 def words(locale: str) -> Words:
     """The catalogue for a locale; pt and pt-PT read Brazilian Portuguese, everything else English."""
     return _load(locale_of(locale))

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.command_line import parse, tokens, worded
+from bot.command_line import parse, tokens, typed, worded
 from bot.commands import MAX_LINE, TABLE, find, plain_verb, verb
 from bot.events import Sorry
 from bot.manual import document, help_text
-from bot.verb import usage
-from bot.words import LOCALES, words
+from bot.verb import Verb, usage
+from bot.words import LOCALES, name_of, words
 from bot.works.council import LEVELS
 from bot.works.council.values import Level
 
@@ -175,6 +175,28 @@ def test_the_table_is_consistent() -> None:
     assert plain_verb("council") == ("council", "ask")
     with pytest.raises(Sorry):
         verb("rules", "dance")
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.form], ids=lambda row: row.path)
+def test_a_form_asks_for_what_the_verb_takes(row: Verb) -> None:
+    assert row.argument is not None
+    assert not row.argument.many
+    for name in row.form:
+        option = row.option(name)
+        assert option is not None
+        assert option.kind in ("text", "link", "number"), "which can be typed or chosen"
+        assert not option.required, "where no window opens, its text is enough"
+        for locale in LOCALES:
+            say = words(locale)
+            named = [name_of(name, "option"), option.summary, *(name_of(one, name) for one in option.choices)]
+            assert all(say(key) != key for key in named)
+
+
+def test_a_line_is_made_of_options_and_read_again() -> None:
+    row = verb("story", "start")
+    given = {"tone": 'eerie, "slow"', "title": "The door\\ --view", "cast": "Mira: a diver; Bo's dog"}
+    again = parse(typed(row, given) + " A door in the sea")
+    assert (again.verb, again.options, again.text) == (row, given, "A door in the sea")
 
 
 def test_what_changes_what_everybody_shares_is_for_admins() -> None:

@@ -21,19 +21,21 @@ from weakref import WeakValueDictionary
 
 from bot import commands
 from bot.adapters.draft import clean, title
-from bot.command_line import Parsed, parse
+from bot.command_line import Parsed, lacking_text, parse, value_of
 from bot.commands import FOLLOW_UP, NAME_FILES
 from bot.events import Author, File, OptionValue, Place, Request, Sorry
 from bot.faults import in_words
 from bot.prompts import as_yaml
 from bot.runs.requests import event_id
 from bot.verb import FOR, ME, Verb
-from bot.words import Words
+from bot.words import Words, name_of
 
 if TYPE_CHECKING:
     from bot.app import App
     from storage.threads import ThreadRow
 
+FIELD = "option:"
+"""What a field's id begins with."""
 WINDOW = "modal"
 """Of the storage's offers, where what a window will complete is kept: one opened before a restart is answered, too."""
 KEPT = timedelta(days=1)
@@ -100,6 +102,11 @@ class Asked:
     answers: str = ""
 
     @property
+    def lacks(self) -> bool:
+        """Whether it is answered by the button that opens its form, and begins nothing yet."""
+        return self.row.lacks(self.text)
+
+    @property
     def admin(self) -> bool:
         """Whether it is for admins alone: also where only a change is, unless it is one's own."""
         mine = self.options.get(FOR.name) == ME
@@ -123,6 +130,22 @@ class Asked:
             kept,
             answers=self.answers,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An option as a window asks for it; it may stay empty. `values`: what is chosen from, each as people read it."""
+
+    name: str
+    label: str
+    hint: str
+    long: bool = False
+    values: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """By what the platform tells of it."""
+        return f"{FIELD}{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +175,28 @@ class Unfinished:
     def kept(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
 
-    def asked(self, typed: str) -> Asked:
-        text = f"{self.before}{typed}{self.after}".strip()
-        return Asked(self.row, text, self.options, self.files, answers=self.answers)
+    def asked(self, typed: str, filled: Mapping[str, str] | None = None) -> Asked:
+        """`filled`: options of the verb's form, as they were typed or chosen. Raises Sorry ("commands.option_…")."""
+        text, options, row = f"{self.before}{typed}{self.after}".strip(), dict(self.options), self.row
+        for name in row.form:
+            option, value = row.option(name), (filled or {}).get(name, "").strip()
+            if option is not None and value:
+                options[name] = value_of(row, option, value)
+        return Asked(row, text, options, self.files, answers=self.answers)
+
+    def form(self, say: Words) -> list[Field]:
+        """What its window asks for besides the text: what the verb's form has and was not given yet."""
+        found = []
+        for option in filter(None, map(self.row.option, self.row.form)):
+            if option.name not in self.options:
+                values = tuple((one, say(name_of(one, option.name))) for one in option.choices)
+                label = say(name_of(option.name, "option"))
+                found.append(
+                    Field(
+                        option.name, label[:1].upper() + label[1:], say(option.summary), option.long, values
+                    )
+                )
+        return found
 
 
 def unfinished(kept: str) -> Unfinished:
@@ -306,11 +348,15 @@ class Intake:
 
 
 def parsed_of(line: str, files: Sequence[File]) -> Parsed:
-    """What a line asks for; files stand for those that it would name. Raises Sorry."""
+    """What a line asks for; files stand for those that it would name, and a form for a text. Raises Sorry."""
     try:
         return parse(line)
     except Sorry as sorry:
-        if sorry.key != "commands.missing" or not files or sorry.values["verb"] not in NAME_FILES:
+        if sorry.key != "commands.missing":
+            raise
+        if (formed := lacking_text(line)) is not None:
+            return formed
+        if not files or sorry.values["verb"] not in NAME_FILES:
             raise
     return parse(" ".join([line, *(_UNSAFE.sub("_", one.name) for one in files)]))
 

@@ -44,6 +44,7 @@ class Offered:
     votes: bool = False
     group: int = 0
     stage: str = ""
+    form: bool = False
 
     def kept(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
@@ -58,7 +59,8 @@ def offers(group: Choices, first: int, stage: str) -> list[Offered]:
     """What the choices of the group are kept as, the first of which has this number."""
     over = group.taken is not None
     return [
-        Offered(one.label, one.command, one.asks, over, group.votes, first, stage) for one in group.choices
+        Offered(one.label, one.command, one.asks, over, group.votes, first, stage, one.form)
+        for one in group.choices
     ]
 
 

@@ -8,13 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 from bot import tracing
-from bot.commands import KINDS
-from bot.events import Answered, Changed, Ended, Failed, Request, Speak, Stage, Status, View, Work
+from bot.command_line import typed
+from bot.commands import KINDS, verb
+from bot.events import (
+    Answered,
+    Changed,
+    Choice,
+    Choices,
+    Ended,
+    Event,
+    Failed,
+    Request,
+    Run,
+    Speak,
+    Stage,
+    Status,
+    Text,
+    View,
+    Work,
+)
 from bot.faults import failure
 from bot.patience import wait_a_while
 from bot.runs.engine import Begin, DurableRun
@@ -165,7 +182,9 @@ class Execution:
                 if ordered(request):
                     await self._turn(request, one.seq, view)
                 await self._live.keep(request.id, "running")
-            async with aclosing(self._works[request.work].run(DurableRun(request, self._begin))) as events:
+            row, run = verb(request.work, request.verb), DurableRun(request, self._begin)
+            lacks = row.lacks(request.text) and not request.parent
+            async with aclosing(asking(run) if lacks else self._works[request.work].run(run)) as events:
                 async for event in events:
                     match event:
                         case Answered():
@@ -236,3 +255,16 @@ class Execution:
     def _leave(self, one: Live, status: Ended) -> None:
         self._order.leave(line_of(one.request), one.seq)
         self._live.over(one.request.id, status)
+
+
+async def asking(run: Run) -> AsyncGenerator[Event, None]:
+    """What a verb answers that lacks the text which its form asks for: a button that opens it."""
+    request, say = run.request, words(run.request.locale)
+    row = verb(request.work, request.verb)
+    assert row.argument is not None, "it lacks it"
+    yield Stage("form", "")
+    yield Text(say("commands.form", verb=row.path, example=row.example))
+    label = say(row.argument.summary)
+    asks = label[:1].upper() + label[1:]
+    way = Choice(say("commands.form_open"), typed(row, request.options), asks, form=True)
+    yield Choices(say("commands.form_or"), (way,))

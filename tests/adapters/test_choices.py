@@ -7,7 +7,7 @@ import copy
 import io
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -477,7 +477,7 @@ async def test_in_a_terminal_the_next_line_is_the_words(tmp_path: Path) -> None:
     (question,) = [one for one in events if one["event"] == "notice"]
     assert question["text"] == "What do you do? (type the answer; / leaves)"
     (choices,) = [one for one in events if one["event"] == "choices"]
-    assert choices["choices"][1] == {"label": ASKS.label, "command": ASKS.command, "asks": ASKS.asks}
+    assert choices["choices"][1] == asdict(ASKS)
     assert [one["status"] for one in events if one["event"] == "done"] == ["done"] * 4
 
 

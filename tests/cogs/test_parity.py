@@ -19,6 +19,7 @@ GUILD_ONLY = DISCORD_ONLY
 """Both are about a server and its threads."""
 KINDS = {
     "text": AppCommandOptionType.string,
+    "link": AppCommandOptionType.string,
     "number": AppCommandOptionType.integer,
     "flag": AppCommandOptionType.boolean,
 }

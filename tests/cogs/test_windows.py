@@ -11,6 +11,7 @@ from simcord.enums import InteractionType
 
 from bot.adapters.buttons_row import custom_id
 from bot.adapters.intake import LOOKS, QUOTED_CHARS, WINDOW, quotation
+from bot.events import Choices
 from bot.prompts import as_yaml
 from tests.cogs.table import Client, Table, command, said
 
@@ -120,6 +121,37 @@ async def test_an_unknown_prompt_opens_no_window(table: Table) -> None:
     refused = await table.bia.slash(table.general, "prompts edit", name="@everyone")
     assert "There is no prompt" in said(refused)
     assert "@everyone" not in said(refused), "and it calls nobody"
+
+
+PREMISE = "A lighthouse keeper finds a door in the sea"
+
+
+async def test_a_form_asks_for_what_the_verb_takes_and_was_not_given(table: Table) -> None:
+    opened = await table.ana.slash(table.general, "story start", tone="eerie")
+    assert opened.modal is not None
+    shown = [(one["label"], one["component"]["custom_id"]) for one in opened.modal["components"]]
+    assert shown == [
+        ("What the story is about", "text"),
+        ("Cast", "option:cast"),
+        ("Genre", "option:genre"),
+        ("View", "option:view"),
+        ("Length", "option:length"),
+    ]
+    filled: dict[str, Any] = {"text": PREMISE, "option:cast": "Mira: a diver", "option:view": ["third"]}
+    asked = await table.ana.submit_modal(opened, filled)
+    assert table.asked.text == PREMISE
+    assert table.asked.options == {"tone": "eerie", "cast": "Mira: a diver", "view": "third"}
+    assert asked.modal is None
+
+
+async def test_a_form_is_asked_for_by_a_message_and_opened_by_a_button(table: Table) -> None:
+    await table.say(table.ana, "/story start --tone eerie")
+    await table.ended()
+    assert (table.asked.text, table.origin.home) == ("", "here"), "no thread is opened for it"
+    shown = table.world.record.events[table.asked.id]
+    (choices,) = [one for one in shown if isinstance(one, Choices)]
+    (way,) = choices.choices
+    assert (way.command, way.form) == ("/story start --tone eerie", True)
 
 
 async def test_a_message_is_asked_about_with_a_question_of_ones_own(table: Table) -> None:

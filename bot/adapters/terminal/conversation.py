@@ -11,7 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from bot.command_line import Parsed, parse, worded
+from bot.command_line import Parsed, lacking_text, parse, worded
 from bot.commands import FOLLOW_UP
 from bot.events import (
     Author,
@@ -140,10 +140,19 @@ class Conversation:
             if line == "/":
                 return self.say("terminal.left")
         run, choice = self._offered.get(line, ("", None))
-        if choice is None or not choice.asks:
+        lacking = lacking_text(line)
+        # What opens a form elsewhere may be a whole line of its own, and means what it says.
+        if lacking is None and (choice is None or not choice.asks or choice.form):
             return Line(parse(line), run)
-        self._asking = Line(parse(choice.command, asks=True), run)
-        return f"{choice.asks} ({self.say('terminal.asks')})"
+        self._asking = Line(lacking or parse(line, asks=True), run)
+        asks = choice.asks if choice is not None and choice.asks else self._label(self._asking.parsed)
+        return f"{asks} ({self.say('terminal.asks')})"
+
+    def _label(self, parsed: Parsed) -> str:
+        """What a verb's text is, as a question."""
+        argument = parsed.verb.argument if parsed.verb is not None else None
+        label = self.say(argument.summary) if argument is not None else "…"
+        return f"{label[:1].upper()}{label[1:]}?"
 
     def help(self, topic: str) -> str:
         return help_text(self.say, topic)

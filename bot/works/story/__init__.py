@@ -36,9 +36,10 @@ VERBS: tuple[Verb, ...] = (
             Option("tone", "verbs.option_tone"),
             Option("view", "verbs.option_view", choices=VIEWS),
             Option("length", "verbs.option_length", choices=LENGTHS),
-            Option("cast", "verbs.option_cast"),
+            Option("cast", "verbs.option_cast", long=True),
             Option("mode", "verbs.option_mode", choices=MODES),
         ),
+        form=("cast", "genre", "tone", "view", "length"),
     ),
     _turn(
         "act",
@@ -90,10 +91,13 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         argument=Argument("character", "verbs.arg_character", required=False),
         options=(
+            Option("about", "verbs.option_character_about", long=True),
             Option("style", "verbs.option_style"),
             Option("player", "verbs.option_player"),
+            Option("picture", "verbs.option_picture", "link"),
             Option("remove", "verbs.option_remove", "flag"),
         ),
+        form=("about", "style", "player", "picture"),
     ),
     Verb(
         "story",

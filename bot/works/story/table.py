@@ -74,6 +74,8 @@ class Done:
     taken_from: list[Spot] = field(default_factory=list)
     """The threads that have played the branch until now, where a scene may still be being written."""
     away: Away | None = None
+    form: str = ""
+    """The line whose form a button opens for a new character."""
 
 
 class Table:
@@ -129,6 +131,9 @@ class Table:
         yield Text(text)
         if done.choices:
             yield Choices(say("story.what_now"), tuple(Choice(label, line) for label, line in done.choices))
+        if done.form:
+            new = Choice(say("story.new_character"), done.form, say("story.who_is_it"), form=True)
+            yield Choices(say("story.add_to_cast"), (new,))
         if (scene := done.scene) is not None:
             played = await self._logs.here(request.place)
             turn = played.story.turns.get(scene.turn) if played is not None else None
@@ -268,7 +273,9 @@ class Table:
         name, _, about = request.text.partition(":")
         name = " ".join(name.split())[:NAME_CHARS]
         if not name:
-            return Done(text=_cast_lines(played.story, say), title=say("story.cast", n=len(cast)))
+            return Done(
+                text=_cast_lines(played.story, say), title=say("story.cast", n=len(cast)), form="/story cast"
+            )
         known = next((one for one in cast if one.casefold() == name.casefold()), name)
         if options.get("remove"):
             if known not in cast:
@@ -279,9 +286,8 @@ class Table:
                 raise Sorry("story.many_characters", limit=CAST)
             sheet = dict(cast.get(known, {}))
             given = {
-                "about": about.strip()[:4_000],
-                "style": options.get("style"),
-                "player": options.get("player"),
+                "about": (about.strip() or str(options.get("about") or ""))[:4_000],
+                **{key: options.get(key) for key in ("style", "player", "picture")},
             }
             sheet |= {key: value for key, value in given.items() if value}
         body = {"name": known, "sheet": sheet}

@@ -14,6 +14,7 @@ from bot.adapters.slack.received.windows import PART_CHARS, block_id, parts
 from bot.commands import verb
 from bot.prompts import as_yaml
 from bot.runs.requests import event_id
+from bot.words import words
 from tests.adapters.slack.table import Table
 from tests.fakes.slack import User
 from tests.fakes.slack.views import View
@@ -90,6 +91,46 @@ async def test_sent_twice_it_is_one_request(at: Table) -> None:
     await at.ended()
     assert (first.response, second.response) == (None, None)
     assert at.asked.text == QUESTION
+
+
+PREMISE = "A lighthouse keeper finds a door in the sea"
+
+
+async def test_a_form_asks_for_what_the_verb_takes_and_was_not_given(at: Table) -> None:
+    view = await opened(at, text="start --tone eerie", command="/story")
+    labels = [one["label"]["text"] for one in view.blocks]
+    assert labels == ["What the story is about", "Cast", "Genre", "View", "Length"]
+    chosen = {
+        "option:cast": {windows.TYPED: "Mira: a diver"},
+        "option:view": {windows.TYPED: "third"},
+    }
+    await at.slack.submit(at.ana, view, typed(PREMISE) | chosen)
+    await at.begun()
+    assert at.asked.text == PREMISE
+    assert at.asked.options == {"tone": "eerie", "cast": "Mira: a diver", "view": "third"}
+
+
+async def test_what_is_wrong_in_a_form_is_said_under_its_field_and_stays(at: Table) -> None:
+    run = event_id(PLATFORM, at.space, "action:cast")
+    asked = Unfinished("story", "cast", at.ana.id, channel=at.channel.id, thread="1.0")
+    await at.app.house.records.offers.keep(at.space, run, WINDOW, [asked.kept()])
+    fields = [windows.field(0, "Name"), *map(windows.option_field, asked.form(words("en")))]
+    content = windows.modal(f"modal:{run}", "/story cast", fields, submit="Send")
+    view = at.slack.views_kept.open(at.ana, at.slack.views_kept.accept(content, "modal"))
+    picture = {"option:picture": {windows.TYPED: "javascript:alert(1)"}}
+    await at.slack.submit(at.ana, view, typed("Mira") | picture)
+    assert view.open
+    assert "the address of something on the web" in view.errors["option:picture"]
+    picture = {"option:picture": {windows.TYPED: "https://example.org/mira.png"}}
+    await at.slack.submit(at.ana, view, typed("Mira") | picture)
+    await at.begun()
+    assert at.asked.options == {"picture": "https://example.org/mira.png"}
+
+
+async def test_in_a_message_a_form_is_offered_by_a_button(at: Table) -> None:
+    root = await at.slack.say(at.ana, at.channel, "story start", mention=True, wait=False)
+    await at.ended()
+    assert (at.asked.text, at.origin.thread) == ("", root.ts)
 
 
 async def test_a_window_of_another_release_keeps_what_was_typed(at: Table) -> None:

@@ -587,3 +587,30 @@ async def test_two_threads_that_play_one_branch_at_once_mix_no_turns(tmp_path: P
         for n, scene in enumerate(played.story.told[1:], 1):
             before = played.story.told[n - 1].scene
             assert before.text in [message["content"] for message in writer.scenes[n]["messages"]], scene.act
+
+
+async def test_without_a_premise_a_terminal_asks_for_it_on_the_next_line(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        asked = await talk.say("/story start --tone eerie")
+        assert "What the story is about?" in asked[0]["text"]
+        assert "number 1" in texts(await talk.say("A door in the sea --title is no option here"))
+        shown = texts(await talk.say("/story show"))
+        assert "A door in the sea --title is no option here" in shown
+        assert "eerie" in shown
+
+
+async def test_a_character_is_made_by_a_form(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        (new,) = choices(await talk.say("/story cast"))
+        assert (new["command"], new["form"]) == ("/story cast", True)
+        assert "is in the cast" in texts(
+            await talk.say(
+                "/story cast Mira --about a diver --player Ana --picture https://example.org/mira.png"
+            )
+        )
+        assert "**Mira** (played by Ana): a diver" in texts(await talk.say("/story cast"))
+        refused = await talk.say("/story cast Mira --picture mira.png")
+        assert "the address of something on the web" in refused[0]["text"]

@@ -22,10 +22,11 @@ from discord.app_commands import Choice, TranslationContextTypes, locale_str
 
 from bot.adapters.discord.received.placing import spot
 from bot.adapters.draft import clean
+from bot.command_line import value_of
 from bot.commands import KINDS, TABLE
 from bot.events import OptionValue, Sorry
 from bot.verb import Verb
-from bot.words import Words, words
+from bot.words import Words, name_of, words
 from storage.faults import StorageFault
 
 FILES = ("file", "file2", "file3", "file4", "file5")
@@ -38,8 +39,8 @@ FRESH_S = 3.0
 """How long an answer is good for: a few keystrokes, and a new book shows up at once."""
 KEPT = 2_048
 
-_TYPES = {"text": str, "number": int, "flag": bool, "file": discord.Attachment}
-_VALUES = {"text": str, "number": int, "flag": bool}
+_TYPES = {"text": str, "link": str, "number": int, "flag": bool, "file": discord.Attachment}
+_VALUES = {"text": str, "link": str, "number": int, "flag": bool}
 
 _TRANSLATED = {discord.Locale.brazil_portuguese: "pt-BR"}
 _log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ class Slot:
 
     name: str
     summary: str
-    kind: Literal["text", "number", "flag", "file"] = "text"
+    kind: Literal["text", "link", "number", "flag", "file"] = "text"
     required: bool = False
     choices: tuple[str, ...] = ()
     completes: str = ""
@@ -168,7 +169,7 @@ def group(work: str, perform: Perform, offer: Offer) -> app_commands.Group:
     made = app_commands.Group(
         name=named(work, "group"), description=said(f"verbs.group_{work}"), default_permissions=rights
     )
-    for row in kind.verbs:
+    for row in (row for row in kind.verbs if not row.inner):
         made.add_command(command(row, perform, offer))
     return made
 
@@ -190,8 +191,8 @@ def read(
 ) -> tuple[str | None, dict[str, OptionValue], tuple[discord.Attachment | None, ...]]:
     """The text, the options and the attachments of what Discord sent; None for a free text that was left out.
 
-    A flag left at False is one that was not typed. Raises Sorry for values of another kind, which come only from
-    commands that Discord has kept too long.
+    A flag left at False is one that was not typed. Raises Sorry for a link that is none, and for values of another
+    kind, which come only from commands that Discord has kept too long.
     """
     names, typed = texts(row), []
     for name in names:
@@ -209,7 +210,9 @@ def read(
             continue
         if type(value) is not _VALUES[option.kind]:
             raise Sorry("discord.outdated")
-        options[option.name] = given[option.name]
+        options[option.name] = (
+            value_of(row, option, str(value)) if option.kind == "link" else given[option.name]
+        )
     return text, options, tuple(map(given.get, files))
 
 
@@ -221,10 +224,8 @@ def path_of(say: Words, row: Verb) -> str:
 
 
 def named(name: str, kind: str) -> locale_str:
-    """A name of the table with the key of its translations: an "option", a "group", or a choice of the option
-    called `kind`.
-    """
-    return locale_str(name, key=f"names.{kind}_{name.replace('-', '_')}")
+    """A name of the table with the key of its translations."""
+    return locale_str(name, key=name_of(name, kind))
 
 
 def _completion(

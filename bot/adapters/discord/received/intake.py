@@ -28,7 +28,7 @@ from bot.adapters.discord.received.commands import Autocomplete, path_of, read
 from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, files_of, request_of, text_of
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.text.command_names import as_in_table, help_text
-from bot.adapters.intake import PEOPLE, Asked, Unfinished, quotation
+from bot.adapters.intake import FIELD, PEOPLE, Asked, Unfinished, quotation
 from bot.adapters.offered import Offered
 from bot.command_line import parse
 from bot.events import Sorry
@@ -46,6 +46,8 @@ TYPED = "text"
 CHARS = 4_000
 """The most that can be typed into a field: Discord's limit, as is that of a title and of a label."""
 LABEL_CHARS, HINT_CHARS = 45, 100
+FIELDS = 5
+"""Of a window (Discord's documentation, "Modal")."""
 _RUN = "run"
 """Under this name an interaction bears the run that it has become, once it has."""
 
@@ -75,7 +77,8 @@ class Intake(intake.Intake):
                 label = label[:1].upper() + label[1:]
                 asked = Unfinished(row.work, row.name, options=options, files=files_of(attached))
                 title = f"/{path_of(say, row)}"
-                await self.open(interaction, asked, title=title, label=label, hint=parse(row.example).text)
+                hint = parse(row.example).text
+                await self.open(interaction, asked, title=title, label=label, hint=hint, form=True)
             else:
                 files, named = files_of(attached), text or ""
                 if row.argument is not None and row.argument.completes in ("section", "book"):
@@ -98,7 +101,7 @@ class Intake(intake.Intake):
                 await self._take(interaction, intake.chosen(chosen.command, run))
                 return
             asked = intake.lacking(chosen.command, run)
-            await self.open(interaction, asked, title=chosen.label, label=chosen.asks)
+            await self.open(interaction, asked, title=chosen.label, label=chosen.asks, form=chosen.form)
 
     async def open(
         self,
@@ -110,8 +113,11 @@ class Intake(intake.Intake):
         filled: str = "",
         required: bool = True,
         hint: str = "",
+        form: bool = False,
     ) -> None:
-        """Open a window for the text that a request lacks; `finish` takes it up."""
+        """Open a window for the text that a request lacks, and with `form` as much of its verb's form as fits; `finish`
+        takes it up.
+        """
         async with intake.told(partial(self.failed, interaction)):
             here = placing.spot(interaction)
             manages = placing.manages(interaction, here)
@@ -132,6 +138,8 @@ class Intake(intake.Intake):
                 timeout=float(TOKEN_SECONDS),
             )
             window.add_item(labelled(label, field))
+            for one in asked.form(self.words(interaction))[: FIELDS - 1] if form else ():
+                window.add_item(option_field(one))
             await interaction.response.send_modal(window)
 
     async def about(self, interaction: discord.Interaction, message: discord.Message) -> None:
@@ -177,7 +185,8 @@ class Intake(intake.Intake):
                 raise Sorry(
                     "edge.sent_before" if await self.app.past(here.space, sent) is not None else "edge.gone"
                 )
-            await self._take(interaction, asked.asked(_entered(interaction)), window=window)
+            typed = _entered(interaction)
+            await self._take(interaction, asked.asked(typed.get(TYPED, ""), _filled(typed)), window=window)
             await self.app.records.offers.forget(here.space, window)
             if not interaction.response.is_done():  # sent twice at once
                 raise Sorry("edge.sent_before")
@@ -251,13 +260,31 @@ def _sent(window: str) -> str:
     return f"window:{window}"
 
 
-def _entered(interaction: discord.Interaction) -> str:
-    """What was typed into the window, "" where nothing was."""
+def option_field(field: intake.Field) -> ui.Label[ui.Modal]:
+    """What is typed or chosen for an option."""
+    item: ui.TextInput[ui.Modal] | ui.Select[ui.Modal]
+    if field.values:
+        offered = [discord.SelectOption(label=name, value=value) for value, name in field.values]
+        item = ui.Select(custom_id=field.id, options=offered, min_values=0, required=False)
+    else:
+        style = discord.TextStyle.paragraph if field.long else discord.TextStyle.short
+        item = ui.TextInput(custom_id=field.id, style=style, required=False, max_length=CHARS)
+    return ui.Label(
+        text=label_of(field.label, LABEL_CHARS), description=label_of(field.hint, HINT_CHARS), component=item
+    )
+
+
+def _entered(interaction: discord.Interaction) -> dict[str, str]:
+    """What was typed into the window or chosen in it, by the fields' ids."""
     data: Any = interaction.data
-    for component in _components(data.get("components")):
-        if component.get("custom_id") == TYPED:
-            return str(component.get("value") or "")
-    return ""
+    return {
+        str(one.get("custom_id")): str(one.get("value") or next(iter(one.get("values") or ()), ""))
+        for one in _components(data.get("components"))
+    }
+
+
+def _filled(typed: Mapping[str, str]) -> dict[str, str]:
+    return {id.removeprefix(FIELD): value for id, value in typed.items() if id.startswith(FIELD)}
 
 
 def _components(nodes: object) -> Iterator[dict[str, Any]]:

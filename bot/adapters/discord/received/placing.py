@@ -246,7 +246,7 @@ def request_of(
         if alone:
             raise Sorry("discord.only_slash", verb=row.path)
         options.pop("private", None)
-    goes = home(here, ordered=row.ordered, private=alone, threads=threads)
+    goes = home(here, ordered=row.ordered and not asked.lacks, private=alone, threads=threads)
     token = pressed.token if pressed is not None else ""
     if pressed is not None and pressed.type is discord.InteractionType.component and goes == "here":
         token = ""  # where the answer stands as messages of its own, a button needs no response beside them

@@ -132,7 +132,7 @@ class Invoked:
                 await windows.reword(intake, trigger, here, event, row, asked.text)
             else:
                 lacking = Unfinished(row.work, row.name, options=asked.options)
-                await windows.ask(intake, trigger, here, event, lacking)
+                await windows.ask(intake, trigger, here, event, lacking, form=True)
 
 
 def line_of(command: str, text: str) -> str:

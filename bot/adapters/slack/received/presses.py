@@ -156,8 +156,9 @@ async def _ask(press: Press, chosen: Offered, run: str) -> None:
     """Open a window for the words that the choice asks for."""
     asked = lacking(chosen.command, run, private=alone(press.body))
     trigger = str(press.body.get("trigger_id", ""))
+    title, label, form = chosen.label, chosen.asks, chosen.form
     await windows.ask(
-        press.intake, trigger, press.here, press.event, asked, title=chosen.label, label=chosen.asks
+        press.intake, trigger, press.here, press.event, asked, title=title, label=label, form=form
     )
     await press.ack()
 

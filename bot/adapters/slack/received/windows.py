@@ -17,7 +17,7 @@ from bot import commands
 from bot.adapters import buttons_row
 from bot.adapters.buttons_row import custom_id
 from bot.adapters.buttons_row import label as cut
-from bot.adapters.intake import Asked, Unfinished
+from bot.adapters.intake import FIELD, Asked, Field, Unfinished
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import PLATFORM, Body, Spot, event_of, spot_of_interaction
 from bot.adapters.slack.text.page import Block
@@ -40,6 +40,8 @@ FIELD_CHARS = 3_000
 PART_CHARS = 2_000
 """Of a text that is to be changed, in each of its fields: there is room for more."""
 HINT_CHARS = 150
+OPTION_CHARS = 75
+"""Of an option's text in a menu (Slack's documentation, "Option object")."""
 SHOWN_CHARS = 3_000
 """Of a section's text (Slack's documentation, "Section block")."""
 TYPED = "text"
@@ -60,9 +62,11 @@ async def ask(
     label: str = "",
     shown: str = "",
     required: bool = True,
-    answers: str = "",
+    form: bool = False,
 ) -> None:
-    """Open a window for the text that a request lacks, for the person who is `here`. Raises Sorry.
+    """Open a window for the text that a request lacks, and with `form` for its verb's form. Raises Sorry.
+
+    It opens for the person who is `here`.
 
     `filled` stands there already, `shown` is read above it. `trigger` is good for three seconds; `event` is what
     triggered it.
@@ -78,7 +82,7 @@ async def ask(
             n,
             label[:1].upper() + label[1:],
             part,
-            hint="" if filled or answers else _hint(row, say),
+            hint="" if filled else _hint(row, say),
             required=required and n == 0,
         )
         for n, part in enumerate(parts(filled))
@@ -87,7 +91,7 @@ async def ask(
     view = modal(
         custom_id("modal", window),
         title or f"/{row.path}",
-        [*above, *fields],
+        [*above, *fields, *map(option_field, asked.form(say) if form else ())],
         submit=say("slack_window.send"),
         close=say("slack_window.close"),
     )
@@ -134,8 +138,13 @@ async def finish(intake: Intake, body: Body, ack: AsyncAck, here: Spot) -> None:
         else:
             await wrong(ack, say("slack_window.gone"))
         return
-    asked = lacking.asked(typed(body))
-    if not asked.text and asked.row.argument is not None and asked.row.argument.required:
+    row = lacking.row
+    try:
+        asked = lacking.asked(typed(body), _filled(body))
+    except Sorry as sorry:
+        await wrong(ack, say(sorry.key, **sorry.values), f"{FIELD}{sorry.values.get('name', '')}")
+        return
+    if not asked.text and row.argument is not None and row.argument.required:
         await wrong(ack, say("slack_window.empty"))
         return
     there = replace(here, channel=lacking.channel, thread=lacking.thread)
@@ -246,6 +255,39 @@ def typed(body: Body) -> str:
         if not text.endswith("\n") and not cut_off.get(block_id(n)):
             found[n] += "\n"
     return "".join(found)
+
+
+def option_field(field: Field) -> Block:
+    """What is typed or chosen for an option."""
+    if field.values:
+        element: Block = {
+            "type": "static_select",
+            "action_id": TYPED,
+            "options": [{"text": plain(name, OPTION_CHARS), "value": value} for value, name in field.values],
+        }
+    else:
+        limit = {"max_length": FIELD_CHARS, "multiline": field.long}
+        element = {"type": "plain_text_input", "action_id": TYPED, **limit}
+    return {
+        "type": "input",
+        "block_id": field.id,
+        "label": plain(field.label, FIELD_CHARS),
+        "hint": plain(field.hint, FIELD_CHARS),
+        "optional": True,
+        "element": element,
+    }
+
+
+def _filled(body: Body) -> dict[str, str]:
+    """What was typed or chosen for options."""
+    values = body["view"]["state"]["values"]
+    given = {
+        id.removeprefix(FIELD): one.get(TYPED) or {} for id, one in values.items() if id.startswith(FIELD)
+    }
+    return {
+        name: str(one.get("value") or (one.get("selected_option") or {}).get("value") or "")
+        for name, one in given.items()
+    }
 
 
 def section(text: str) -> Block:
