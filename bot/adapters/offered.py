@@ -13,7 +13,8 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from bot.adapters.buttons_row import custom_id
+from bot.adapters.buttons_row import counted, custom_id
+from bot.adapters.draft import Size
 from bot.adapters.surface import SurfaceFault, Unavailable
 from bot.adapters.writer import Writers
 from bot.events import Choice, Choices
@@ -114,12 +115,15 @@ class _Counted:
         return True
 
 
-async def labels(offers: Offers, votes: Votes, space: str, run: str) -> Mapping[str, tuple[str, int]]:
-    """What the run's buttons are called that can still be voted for, and how many have, by their custom_ids."""
-    found, counts = {}, dict[int, Mapping[int, int]]()
-    for n, one in enumerate(map(offered, await offers.all(space, run, KIND))):
-        if one.votes and not one.over:
-            if one.group not in counts:
-                counts[one.group] = await votes.counts(space, run, one.group)
-            found[custom_id("choice", run, n)] = one.label, counts[one.group].get(n, 0)
-    return found
+async def labels(
+    offers: Offers, votes: Votes, space: str, run: str, most: int, size: Size
+) -> Mapping[str, str]:
+    """The labels, with their votes, of the run's buttons that can still be voted for, by their custom_ids."""
+    shown, counts = {}, dict[int, Mapping[int, int]]()
+    for n, choice in enumerate(map(offered, await offers.all(space, run, KIND))):
+        if choice.votes and not choice.over:
+            if choice.group not in counts:
+                counts[choice.group] = await votes.counts(space, run, choice.group)
+            given = counts[choice.group].get(n, 0)
+            shown[custom_id("choice", run, n)] = counted(choice.label, given, most, size)
+    return shown

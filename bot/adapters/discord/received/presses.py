@@ -1,7 +1,5 @@
-"""What the buttons under an answer do, for everybody who presses one, however long ago it was posted.
-
-All that a press needs stands in the button's custom_id, in the storage, and in the pressed message. A press that comes
-too late, or from where it does not belong, gets a sentence that only the presser sees.
+"""What a press of a button is on Discord: how it is acknowledged and answered, how its message is changed, and how an
+answer is shared with everybody.
 """
 
 from __future__ import annotations
@@ -11,15 +9,16 @@ import logging
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import discord
 from discord.ui import ActionRow, Button, DynamicItem, Item, LayoutView, TextDisplay
 
-from bot.adapters import buttons_row, footer, offered
-from bot.adapters.buttons_row import counted, custom_id
-from bot.adapters.discord.received.placing import spot
+from bot.adapters import buttons_row, footer, presses
+from bot.adapters.buttons_row import custom_id
+from bot.adapters.discord.received.placing import Spot, spot
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.shown.surface import in_our_words
 from bot.adapters.discord.text.markdown import size
@@ -32,8 +31,7 @@ from bot.events import Sorry
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
     from bot.adapters.discord.received.intake import Intake
-
-    Press: TypeAlias = discord.Interaction[Client]
+    from bot.words import Words
 
 T = TypeVar("T")
 
@@ -49,159 +47,136 @@ ACK_SECONDS = 1.5
 _log = logging.getLogger(__name__)
 
 
-async def stop(press: Press, run: str) -> None:
-    """Anyone who sees the answer may stop it, as with /stop."""
-    app, intake = press.client.app, press.client.intake
-    say, space = intake.words(press), _space(press)
-    hidden, _ = await asyncio.gather(intake.hidden(spot(press), run), press.response.defer())
-    if hidden or (not spot(press).installed and await app.past(space, run) is None):
-        await stale(press)  # what only somebody else may see, or what somebody asked whose guest the bot is
-    elif await app.stop_run(space, run):
+@dataclass(frozen=True, slots=True)
+class Press:
+    """One press of a button: see presses.Press."""
+
+    interaction: discord.Interaction[Client]
+
+    @property
+    def intake(self) -> Intake:
+        return self.interaction.client.intake
+
+    @property
+    def here(self) -> Spot:
+        return spot(self.interaction)
+
+    @property
+    def say(self) -> Words:
+        return self.intake.words(self.interaction)
+
+    async def acknowledge(self) -> None:
+        await self.interaction.response.defer()
+
+    async def soon(self, looked_up: Awaitable[T]) -> T:
+        task = asyncio.ensure_future(looked_up)
+        await asyncio.wait({task}, timeout=ACK_SECONDS)
+        if not task.done() and not self.interaction.response.is_done():
+            await self.interaction.response.defer(ephemeral=True, thinking=True)
+        return await task
+
+    async def tell(self, key: str, **values: object) -> None:
+        await replies.tell(self.interaction, self.say(key, **values))
+
+    async def hidden(self, run: str) -> bool:
+        """What only somebody else may see, or what somebody asked whose guest the bot is."""
+        here = self.here
+        if await self.intake.hidden(here, run):
+            return True
+        return not here.installed and await self.intake.app.past(here.space, run) is None
+
+    async def begin(self, chosen: Offered, run: str) -> None:
+        await self.intake.choose(self.interaction, chosen, run)
+
+    def recount(self, run: str) -> None:
+        press = self.interaction
+        if press.message is not None:
+            press.client.counts.changed(press.channel_id, str(press.message.id), partial(self._count, run))
+
+    async def _count(self, run: str) -> None:
+        """Raises Unavailable, and the faults of a surface."""
+        press, here = self.interaction, self.here
+        records, message = self.intake.app.records, press.message
+        shown = await labels(records.offers, records.votes, here.space, run, LABEL, size)
+        if message is None or not shown:
+            return
+        with in_our_words(), suppress(discord.ClientException, ValueError):
+            if here.member and not message.flags.ephemeral:
+                # Who may not read what was written has what came with the press.
+                with suppress(discord.Forbidden):
+                    message = await message.fetch()
+                if (view := relabelled(message, shown)) is not None:
+                    await message.edit(view=view, allowed_mentions=discord.AllowedMentions.none())
+                return
+            if press.response.type is not discord.InteractionResponseType.deferred_message_update:
+                return  # the press's own message is another one, and a guest reaches only that
+            if (view := relabelled(await press.original_response(), shown)) is not None:
+                await press.edit_original_response(view=view)
+
+    async def stopped(self) -> None:
+        press = self.interaction
         who = discord.utils.escape_markdown(press.user.display_name)
         private = press.message is not None and press.message.flags.ephemeral
         await press.followup.send(
-            say("buttons.stopped", who=who),
+            self.say("buttons.stopped", who=who),
             ephemeral=private,
             allowed_mentions=discord.AllowedMentions.none(),
         )
-    elif app.live(space, run):
-        await replies.tell(press, say("buttons.stopping"))
-    else:
-        await replies.tell(press, say("buttons.ended"))
-        await _take_off(press, custom_id("stop", run))
+
+    async def take_off(self, custom_id: str) -> None:
+        press = self.interaction
+        with suppress(discord.HTTPException, discord.ClientException, ValueError):
+            if (view := buttons_without(await press.original_response(), custom_id)) is not None:
+                await press.edit_original_response(view=view)
 
 
 async def retry(press: Press, run: str) -> None:
     """The same again, of the words as they stand now, if their writer has edited them."""
-    await press.client.intake.again(press, run)
-
-
-async def choose(press: Press, run: str, n: str) -> None:
-    """As if the presser had typed the choice's line; nothing where it has none."""
-    kept = await press.client.app.records.offers.get(_space(press), run, offered.KIND, int(n))
-    if kept is None or await press.client.intake.hidden(spot(press), run):
-        await stale(press)
-    elif (chosen := offered.offered(kept)).over:
-        await replies.tell(press, press.client.intake.words(press)("buttons.taken"))
-    elif chosen.votes:
-        await _vote(press, run, int(n), chosen)
-    elif chosen.command:
-        await press.client.intake.choose(press, chosen, run)
-    else:  # the buttons stay: somebody else may think otherwise
-        await replies.tell(press, press.client.intake.words(press)("buttons.dismissed"))
-
-
-async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
-    """Keep the presser's vote. With a command the run that it begins is the answer, else a sentence is."""
-    space = _space(press)
-    if not chosen.command:
-        await press.response.defer()
-    await press.client.app.records.votes.give(space, run, chosen.group, str(press.user.id), n)
-    if chosen.command:
-        await press.client.intake.choose(press, chosen, run)
-    else:
-        await replies.tell(press, press.client.intake.words(press)("buttons.voted", label=chosen.label))
-    if press.message is not None:
-        count = partial(_count, press, run)
-        press.client.counts.changed(press.channel_id, str(press.message.id), count)
-
-
-async def _count(press: Press, run: str) -> None:
-    """Have the pressed message show the votes, as it stands now. Raises Unavailable, and the faults of a surface."""
-    records, message = press.client.app.records, press.message
-    found = await labels(records.offers, records.votes, _space(press), run)
-    shown = {id: counted(text, votes, LABEL, size) for id, (text, votes) in found.items()}
-    if message is None or not shown:
-        return
-    with in_our_words(), suppress(discord.ClientException, ValueError):
-        if spot(press).member and not message.flags.ephemeral:
-            with suppress(
-                discord.Forbidden
-            ):  # who may not read what was written has what came with the press
-                message = await message.fetch()
-            if (view := relabelled(message, shown)) is not None:
-                await message.edit(view=view, allowed_mentions=discord.AllowedMentions.none())
-            return
-        if press.response.type is not discord.InteractionResponseType.deferred_message_update:
-            return  # the press's own message is another one, and a guest reaches only that
-        if (view := relabelled(await press.original_response(), shown)) is not None:
-            await press.edit_original_response(view=view)
+    await press.intake.again(press.interaction, run)
 
 
 async def show_sources(press: Press, run: str) -> None:
     """Every source in full, for the presser alone."""
-    pages = await _in_time(press, _source_pages(press, run))
-    if not pages:
-        return await stale(press)
-    return await replies.alone(press, view=_page(press, run, pages, 0))
+    if pages := await press.soon(_source_pages(press, run)):
+        await replies.alone(press.interaction, view=_page(press.say, run, pages, 0))
+    else:
+        await press.tell("buttons.stale")
 
 
 async def turn(press: Press, run: str, page: str) -> None:
     """Another page of the opened sources, in their place."""
-    await press.response.defer()
+    await press.acknowledge()
     pages = await _source_pages(press, run)
     if int(page) < len(pages):
-        opened = _page(press, run, pages, int(page))
-        await press.edit_original_response(view=opened, allowed_mentions=discord.AllowedMentions.none())
+        await press.interaction.edit_original_response(
+            view=_page(press.say, run, pages, int(page)),
+            allowed_mentions=discord.AllowedMentions.none(),
+        )
     else:
-        await stale(press)
+        await press.tell("buttons.stale")
 
 
 async def share(press: Press, run: str) -> None:
     """The private answer, for everybody in the channel."""
-    if not await _in_time(press, _past(press, run)):
-        return await stale(press)
+    if not await press.soon(presses.known(press, run)):
+        await press.tell("buttons.stale")
+        return
     key = await _shared(press, run)
-    await replies.tell(press, press.client.intake.words(press)(key))
+    await press.tell(key)
     if key in ("buttons.shared", "buttons.shared_before"):
-        await _take_off(press, custom_id("share", run))
-    return None
-
-
-async def judge(press: Press, run: str, verdict: Literal["up", "down"]) -> None:
-    """A thumb; the last one of a person counts."""
-    if not await _in_time(press, _past(press, run)):
-        return await stale(press)
-    intake, feedback = press.client.intake, press.client.app.records.feedback
-    await _in_time(press, feedback.give(_space(press), run, str(press.user.id), verdict))
-    thanks = "buttons.thanks_up" if verdict == "up" else "buttons.thanks_down"
-    await replies.tell(press, intake.words(press)(thanks))
-    return None
+        await press.take_off(custom_id("share", run))
 
 
 async def stale(press: Press) -> None:
     """Also of a button of another release, or a custom_id that somebody has meddled with."""
-    await replies.tell(press, press.client.intake.words(press)("buttons.stale"))
-
-
-def _space(press: Press) -> str:
-    """The presser's own: a custom_id that was copied from elsewhere finds nothing there."""
-    return spot(press).space
-
-
-async def _past(press: Press, run: str) -> bool:
-    known = await press.client.app.past(_space(press), run) is not None
-    return known and not await press.client.intake.hidden(spot(press), run)
-
-
-async def _in_time(press: Press, looked_up: Awaitable[T]) -> T:
-    """What was looked up; should the storage be slow, the press is acknowledged meanwhile."""
-    task = asyncio.ensure_future(looked_up)
-    await asyncio.wait({task}, timeout=ACK_SECONDS)
-    if not task.done() and not press.response.is_done():
-        await press.response.defer(ephemeral=True, thinking=True)
-    return await task
+    await press.tell("buttons.stale")
 
 
 async def _source_pages(press: Press, run: str) -> list[str]:
-    if await press.client.intake.hidden(spot(press), run):
-        return []
-    kept = await press.client.app.records.offers.all(_space(press), run, "source")
-    return footer.pages(footer.cited(kept), press.client.intake.words(press), PAGE_CHARS)
+    return footer.pages(await presses.cited(press, run), press.say, PAGE_CHARS)
 
 
-def _page(press: Press, run: str, pages: list[str], page: int) -> LayoutView:
-    say = press.client.intake.words(press)
+def _page(say: Words, run: str, pages: list[str], page: int) -> LayoutView:
     view = _layout(pages[page])
     if len(pages) > 1:
         view.add_item(TextDisplay("-# " + say("buttons.page", page=page + 1, pages=len(pages))))
@@ -221,33 +196,26 @@ def _page(press: Press, run: str, pages: list[str], page: int) -> LayoutView:
     return view
 
 
-async def _take_off(press: Press, custom_id: str) -> None:
-    """Take a button off the pressed message, as that stands now: it may have changed since the press."""
-    with suppress(discord.HTTPException, discord.ClientException, ValueError):
-        if (view := buttons_without(await press.original_response(), custom_id)) is not None:
-            await press.edit_original_response(view=view)
-
-
 async def _shared(press: Press, run: str) -> str:
     """Post the pressed message's text to its channel, once: how it went, as a key of the catalogue."""
-    message = press.message
+    interaction, here = press.interaction, press.here
+    message = interaction.message
     text = said(message) if message is not None else ""
     if message is None or not text:
         return "buttons.nothing_to_share"
-    here = spot(press)
     if here.guild is not None:
-        if here.installed and not _may_write(press.app_permissions, here.thread):
+        if here.installed and not _may_write(interaction.app_permissions, here.thread):
             return "buttons.may_not_share"
-        if not _may_write(press.permissions, here.thread):  # or the bot would speak for who may not
+        if not _may_write(interaction.permissions, here.thread):  # or the bot would speak for who may not
             return "buttons.you_may_not_share"
-    outbox, stage = press.client.app.records.outbox, f"share:{message.id}"
+    outbox, stage = press.intake.app.records.outbox, f"share:{message.id}"
     row = await outbox.claim(here.space, run, stage)
     if row.state == "sent":
         return "buttons.shared_before"
-    say = press.client.intake.words(press)
-    who = say("buttons.shared_by", who=discord.utils.escape_markdown(neutralise(press.user.display_name)))
-    if not press.response.is_done():
-        await press.response.defer()
+    name = discord.utils.escape_markdown(neutralise(interaction.user.display_name))
+    who = press.say("buttons.shared_by", who=name)
+    if not interaction.response.is_done():
+        await press.acknowledge()
     try:
         posted = [
             await _post(press, _layout("-# " + who if n == 0 else "", neutralise(part)), f"{message.id}-{n}")
@@ -299,10 +267,11 @@ def _layout(*texts: str) -> LayoutView:
 async def _post(press: Press, view: LayoutView, nonce: str) -> int:
     """A message of the bot's own where it is a member; as a guest, one through the press."""
     none = discord.AllowedMentions.none()
-    if spot(press).member and isinstance(press.channel, discord.abc.Messageable):
+    channel = press.interaction.channel
+    if press.here.member and isinstance(channel, discord.abc.Messageable):
         # The nonce makes two quick presses one message.
-        return (await press.channel.send(view=view, allowed_mentions=none, nonce=nonce)).id
-    return (await press.followup.send(view=view, allowed_mentions=none, wait=True)).id
+        return (await channel.send(view=view, allowed_mentions=none, nonce=nonce)).id
+    return (await press.interaction.followup.send(view=view, allowed_mentions=none, wait=True)).id
 
 
 def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicItem[Button[Any]]]:
@@ -324,7 +293,7 @@ def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicIte
             """Nobody presses in vain: what goes wrong is told."""
             intake: Intake = interaction.client.intake
             try:
-                await act(interaction, **self.found)
+                await act(Press(interaction), **self.found)
             except Sorry as sorry:
                 await intake.failed(interaction, sorry)
             except discord.NotFound:  # the press is older than Discord lets us answer
@@ -338,13 +307,13 @@ def _item(template: str, act: Callable[..., Awaitable[None]]) -> type[DynamicIte
 
 
 _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
-    buttons_row.STOP: stop,
+    buttons_row.STOP: presses.stop,
     buttons_row.RETRY: retry,
-    buttons_row.CHOICE: choose,
+    buttons_row.CHOICE: presses.choose,
     buttons_row.SOURCES: show_sources,
     buttons_row.SOURCES_PAGE: turn,
     buttons_row.SHARE: share,
-    buttons_row.FEEDBACK: judge,
+    buttons_row.FEEDBACK: presses.judge,
 }
 _KNOWN = "|".join(re.sub(r"\(\?P<\w+>", "(?:", template) for template in _ACTS)
 _KINDS = "|".join(sorted({template.partition(":")[0] for template in _ACTS}))

@@ -1,7 +1,7 @@
-"""What the buttons under an answer do, for everybody who presses one, however long ago it was posted.
+"""What a press of a button is on Slack: how it is acknowledged and answered, how its message is changed; and the
+sources of an answer in full, in a window or a message to the presser alone.
 
-All that a press needs stands in the button's action_id and in the storage. A press that comes too late, or from
-where it does not belong, gets a sentence that only the presser sees.
+The sources' words stand in rich text, where nothing is markup: no quotation calls anybody or hides a link.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from bot.adapters import buttons_row, offered
-from bot.adapters.buttons_row import counted
+from bot.adapters import buttons_row, footer, presses
+from bot.adapters.buttons_row import Button, custom_id
+from bot.adapters.draft import clean
 from bot.adapters.intake import lacking
 from bot.adapters.offered import Offered, labels
 from bot.adapters.slack.placing import (
@@ -29,11 +30,13 @@ from bot.adapters.slack.placing import (
     response_url,
     spot_of_interaction,
 )
-from bot.adapters.slack.received import sharing, sources, windows
+from bot.adapters.slack.received import sharing, windows
+from bot.adapters.slack.shown.ephemeral import ALONE, answer_action
 from bot.adapters.slack.text.inline import size
 from bot.adapters.slack.text.mrkdwn import literal
-from bot.adapters.slack.text.page import LABEL, Block, relabelled, without_button
+from bot.adapters.slack.text.page import LABEL, TEXT, Block, actions_of, relabelled, small, without_button
 from bot.adapters.surface import SurfaceFault
+from bot.events import Citation, Sorry
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
     from bot.adapters.slack.received.intake import Ack, Intake
     from bot.words import Words
 
+T = TypeVar("T")
+
 ACK_SECONDS = 2.0
 """How long a press may take before it is acknowledged all the same; Slack waits 3 s (its documentation, "Handling user
 interaction").
@@ -49,22 +54,23 @@ interaction").
 FEEDBACK = rf"feedback:{buttons_row.RUN}"
 """Both thumbs are one element: the value tells which."""
 
+ROOM = 6_000
+"""Characters of a page of sources: about what can be looked over in a window. A message holds some 13,000."""
+PIECE = 2_500
+"""Of one text in rich text; the documentation gives no limit, and 3,000 is that of other texts."""
+WHERE = 800
+
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """One press of a button. `response_url` is a secret; "" in a view."""
+    """One press of a button: see presses.Press."""
 
     intake: Intake
     body: Body = field(repr=False)
     here: Spot
-    ack: Ack
-
-    @property
-    def space(self) -> str:
-        """The presser's own: an action_id that was copied from elsewhere finds nothing there."""
-        return self.here.space
+    acknowledge: Ack
 
     @property
     def event(self) -> str:
@@ -72,218 +78,229 @@ class Press:
 
     @property
     def response_url(self) -> str:
+        """A secret; "" in a view."""
         return response_url(self.body)
 
-    async def words(self) -> Words:
-        return await self.intake.words(self.here)
+    @property
+    def trigger(self) -> str:
+        return str(self.body.get("trigger_id") or "")
+
+    async def soon(self, looked_up: Awaitable[T]) -> T:
+        await self.acknowledge()
+        return await looked_up
 
     async def tell(self, key: str, **values: object) -> None:
-        """To the presser alone."""
-        text = (await self.words())(key, **values)
+        await self.acknowledge()
+        text = (await self.intake.words(self.here))(key, **values)
         await self.intake.tell(self.here, text, self.response_url)
 
+    async def hidden(self, run: str) -> bool:
+        return await self.intake.hidden(self.here, run)
 
-async def stop(press: Press, run: str) -> None:
-    """Anyone who sees the answer may stop it, as with "stop"."""
-    await press.ack()
-    app = press.intake.app
-    if await press.intake.hidden(press.here, run):
-        await _stale(press)
-    elif await app.stop_run(press.space, run):
-        await _say_who(press)
-    elif app.live(press.space, run):
-        await press.tell("buttons.stopping")
-    else:
-        await press.tell("buttons.ended")
-        await _take_off(press)
+    async def begin(self, chosen: Offered, run: str) -> None:
+        private = alone(self.body)
+        if not chosen.asks:
+            await self.intake.choose(
+                self.here,
+                self.event,
+                chosen.command,
+                self.acknowledge,
+                response_url=self.response_url,
+                private=private,
+                answers=run,
+            )
+            return
+        asked = lacking(chosen.command, run, private=private)
+        await windows.ask(
+            self.intake,
+            self.trigger,
+            self.here,
+            self.event,
+            asked,
+            title=chosen.label,
+            label=chosen.asks,
+            form=chosen.form,
+        )
+        await self.acknowledge()
+
+    def recount(self, run: str) -> None:
+        channel = (self.here.space, self.here.channel)
+        self.intake.counts.changed(channel, message_of(self.body), partial(self._count, run))
+
+    async def _count(self, run: str) -> None:
+        """Raises Unavailable, and the faults of a surface."""
+        records = self.intake.app.records
+        shown = await labels(records.offers, records.votes, self.here.space, run, LABEL, size)
+        await self._rewrite(lambda blocks: relabelled(blocks, shown))
+
+    async def stopped(self) -> None:
+        """To the presser where the bot may not write."""
+        here = self.here
+        who = (await self.intake.people.of(here)).name or here.user
+        if not alone(self.body):
+            text = (await self.intake.words(here))("buttons.stopped", who=literal(who))
+            try:
+                async with self.intake.workspaces.calling(here.team, here.enterprise) as client:
+                    await client.chat_postMessage(
+                        channel=here.channel, thread_ts=here.thread or None, text=text
+                    )
+            except SurfaceFault:
+                pass
+            else:
+                return
+        await self.tell("buttons.stopped", who=who)
+
+    async def take_off(self, custom_id: str) -> None:
+        try:
+            await self._rewrite(lambda blocks: without_button(blocks, custom_id))
+        except (SurfaceFault, StorageFault) as fault:  # it is only tidiness
+            _log.info("a button stays that does nothing: %s", fault)
+
+    async def _rewrite(self, change: Callable[[list[Block]], list[Block]]) -> None:
+        """Change the pressed message as it stands now: it may have changed since. Raises a surface's faults."""
+        here, ts = self.here, message_of(self.body)
+        if alone(self.body) or not ts:  # Slack shows us nothing that is told to one person alone
+            return
+        async with self.intake.workspaces.calling(here.team, here.enterprise) as client:
+            found: Any = await client.conversations_replies(
+                channel=here.channel,
+                ts=here.thread or ts,
+                oldest=ts,
+                latest=ts,
+                inclusive=True,
+                include_all_metadata=True,
+            )
+            now: Any = next((message for message in found["messages"] if message["ts"] == ts), {})
+            before = now.get("blocks") or []
+            blocks = change(before)
+            if blocks and blocks != before:
+                same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
+                await client.chat_update(channel=here.channel, ts=ts, blocks=blocks, **same)
 
 
 async def retry(press: Press, run: str) -> None:
     """The same again, of the words as they stand now, if their writer has edited them."""
-    await press.intake.again(press.here, press.event, run, press.ack, response_url=press.response_url)
+    await press.intake.again(press.here, press.event, run, press.acknowledge, response_url=press.response_url)
 
 
-async def choose(press: Press, run: str, n: str) -> None:
-    """As if the presser had typed the choice's line; nothing where it has none."""
-    kept = await press.intake.app.records.offers.get(press.space, run, offered.KIND, int(n))
-    if kept is None or await press.intake.hidden(press.here, run):
-        await _stale(press)
-        return
-    chosen = offered.offered(kept)
-    if chosen.over:
-        await press.ack()
-        await press.tell("buttons.taken")
-        return
-    if chosen.votes:
-        await _vote(press, run, int(n), chosen)
-    if chosen.asks and chosen.command:
-        await _ask(press, chosen, run)
-    elif chosen.command:
-        await press.intake.choose(
-            press.here,
-            press.event,
-            chosen.command,
-            press.ack,
-            response_url=press.response_url,
-            private=alone(press.body),
-            answers=run,
-        )
-    elif not chosen.votes:  # the buttons stay: somebody else may think otherwise
-        await press.ack()
-        await press.tell("buttons.dismissed")
-
-
-async def _vote(press: Press, run: str, n: int, chosen: Offered) -> None:
-    """Keep the presser's vote. With a command the run that it begins is the answer, else a sentence is."""
-    if not chosen.command:
-        await press.ack()
-    await press.intake.app.records.votes.give(press.space, run, chosen.group, press.here.user, n)
-    channel, ts = (press.space, press.here.channel), message_of(press.body)
-    press.intake.counts.changed(channel, ts, partial(_count, press, run))
-    if not chosen.command:
-        await press.tell("buttons.voted", label=chosen.label)
-
-
-async def _count(press: Press, run: str) -> None:
-    """Have the pressed message show the votes. Raises Unavailable, and the faults of a surface."""
-    records = press.intake.app.records
-    found = await labels(records.offers, records.votes, press.space, run)
-    shown = {id: counted(text, votes, LABEL, size) for id, (text, votes) in found.items()}
-    await _rewrite(press, lambda blocks: relabelled(blocks, shown))
-
-
-async def _ask(press: Press, chosen: Offered, run: str) -> None:
-    """Open a window for the words that the choice asks for."""
-    asked = lacking(chosen.command, run, private=alone(press.body))
-    trigger = str(press.body.get("trigger_id", ""))
-    title, label, form = chosen.label, chosen.asks, chosen.form
-    await windows.ask(
-        press.intake, trigger, press.here, press.event, asked, title=title, label=label, form=form
-    )
-    await press.ack()
-
-
-async def show_sources(press: Press, run: str) -> None:
-    """Every source in full, for the presser alone."""
-    await press.ack()
-    found = await _source_pages(press, run)
-    if found:
-        await sources.open(press.intake, press.here, press.body, run, found)
-    else:
-        await _stale(press)
-
-
-async def turn(press: Press, run: str, page: str) -> None:
-    """Another page of the opened sources, in their place."""
-    await press.ack()
-    found = await _source_pages(press, run)
-    if int(page) < len(found):
-        await sources.turn(press.intake, press.here, press.body, run, found, int(page))
-    else:
-        await _stale(press)
+async def judge(press: Press, run: str) -> None:
+    match action_of(press.body).get("value"):
+        case "up" | "down" as verdict:
+            await presses.judge(press, run, verdict)
+        case _:
+            await press.tell("buttons.stale")
 
 
 async def share(press: Press, run: str) -> None:
     """The private answer, for everybody in the channel where it was asked for."""
-    await press.ack()
-    past = await press.intake.app.past(press.space, run)
+    await press.acknowledge()
+    past = await press.intake.app.past(press.here.space, run)
     if (
         past is None
         or not past.origin  # taken back since
         or past.author.id != press.here.user
-        or await press.intake.hidden(press.here, run)
+        or await press.hidden(run)
     ):
-        await _stale(press)
+        await press.tell("buttons.stale")
         return
     shared = await sharing.share(press.intake, press.here, press.body, past)
     await press.tell(shared.key, **shared.values)
     if shared.done:
-        await _take_off(press)
+        await press.take_off(custom_id("share", run))
 
 
-async def judge(press: Press, run: str) -> None:
-    """A thumb; the last one of a person counts."""
-    await press.ack()
-    verdict = action_of(press.body).get("value")
-    known = await press.intake.app.past(press.space, run) is not None
-    if verdict not in ("up", "down") or not known or await press.intake.hidden(press.here, run):
-        await _stale(press)
+async def show_sources(press: Press, run: str, page: str = "") -> None:
+    """The sources in full, for the presser alone: in a window, or under the answer where it is too late for one.
+
+    With `page`, counted from 0, that one in the place of the one that is open.
+    """
+    intake, body, here = press.intake, press.body, press.here
+    say = await press.soon(intake.words(here))
+    pages = source_pages(await presses.cited(press, run), say)
+    at = int(page or 0)
+    if at >= len(pages):
+        await press.tell("buttons.stale")
         return
-    verdict = cast("Literal['up', 'down']", verdict)
-    await press.intake.app.records.feedback.give(press.space, run, press.here.user, verdict)
-    await press.tell(f"buttons.thanks_{verdict}")
-
-
-async def unknown(press: Press) -> None:
-    """A button of another release, or an action_id that somebody has meddled with."""
-    await _stale(press)
-
-
-async def _stale(press: Press) -> None:
-    await press.ack()
-    await press.tell("buttons.stale")
-
-
-async def _say_who(press: Press) -> None:
-    """To everybody who sees the answer, or to the presser where the bot may not write."""
-    here = press.here
-    who = (await press.intake.people.of(here)).name or here.user
-    if not alone(press.body):
-        text = (await press.words())("buttons.stopped", who=literal(who))
+    blocks = _leaf(run, pages, at, say)
+    window = windows.modal(
+        custom_id("sources", run), say("page.sources"), blocks, close=say("slack_window.close")
+    )
+    # The text is for notifications, and for who cannot see blocks.
+    read = [part["text"] for block in pages[at] for one in block["elements"] for part in one["elements"]]
+    message = {**ALONE, "text": literal(" ".join(read), TEXT), "blocks": blocks}
+    if page and isinstance(body.get("view"), dict):
+        client = await intake.workspaces.client(here.team, here.enterprise)
+        await client.views_update(view_id=str(body["view"]["id"]), view=window)
+    elif page:
+        await answer_action(press.response_url, {**message, "replace_original": True})
+    else:
         try:
-            async with press.intake.workspaces.calling(here.team, here.enterprise) as client:
-                await client.chat_postMessage(channel=here.channel, thread_ts=here.thread or None, text=text)
-        except SurfaceFault:
-            pass
-        else:
-            return
-    await press.tell("buttons.stopped", who=who)
+            await windows.opened(intake, here, press.trigger, window)
+        except Sorry:
+            await answer_action(press.response_url, message)
 
 
-async def _source_pages(press: Press, run: str) -> list[sources.Page]:
-    if await press.intake.hidden(press.here, run):
-        return []
-    kept = await press.intake.app.records.offers.all(press.space, run, "source")
-    return sources.pages(kept, await press.words())
+def source_pages(sources: Sequence[Citation], say: Words) -> list[list[Block]]:
+    """A source stays on one page wherever it fits."""
+    pages: list[list[Block]] = []
+    used = ROOM
+    for source in sources:
+        for block, length in _blocks(source, say):
+            if used + length > ROOM:
+                pages.append([])
+                used = 0
+            pages[-1].append(block)
+            used += length
+    return pages[: footer.MOST]
 
 
-async def _take_off(press: Press) -> None:
-    """Take the button off the message."""
-    action_id = str(action_of(press.body).get("action_id", ""))
-    try:
-        await _rewrite(press, lambda blocks: without_button(blocks, action_id))
-    except (SurfaceFault, StorageFault) as fault:  # it is only tidiness
-        _log.info("a button stays that does nothing: %s", fault)
+def _leaf(run: str, pages: list[list[Block]], page: int, say: Words) -> list[Block]:
+    """The page, with the ways to those beside it."""
+    if len(pages) == 1:
+        return pages[0]
+    ways = [
+        Button(custom_id("sources", run, to), label)
+        for label, to in ((say("buttons.back"), page - 1), (say("buttons.on"), page + 1))
+        if 0 <= to < len(pages)
+    ]
+    return [*pages[page], small(say("buttons.page", page=page + 1, pages=len(pages))), actions_of(ways)]
 
 
-async def _rewrite(press: Press, change: Callable[[list[Block]], list[Block]]) -> None:
-    """Change the pressed message as it stands now: it may have changed since the press. Raises a surface's faults."""
-    here, ts = press.here, message_of(press.body)
-    if alone(press.body) or not ts:  # Slack shows us nothing that is whispered
-        return
-    async with press.intake.workspaces.calling(here.team, here.enterprise) as client:
-        found: Any = await client.conversations_replies(
-            channel=here.channel,
-            ts=here.thread or ts,
-            oldest=ts,
-            latest=ts,
-            inclusive=True,
-            include_all_metadata=True,
-        )
-        now: Any = next((one for one in found["messages"] if one["ts"] == ts), {})
-        before = now.get("blocks") or []
-        blocks = change(before)
-        if blocks and blocks != before:
-            same = {"text": now.get("text") or "…", "metadata": now.get("metadata")}
-            await client.chat_update(channel=here.channel, ts=ts, blocks=blocks, **same)
+def _blocks(source: Citation, say: Words) -> list[tuple[Block, int]]:
+    """One source and its length; a long quotation goes on in further blocks."""
+    where = " ".join(clean(source.source).split())
+    if source.heading:
+        where += f" › {' '.join(clean(source.heading).split())}"
+    if source.page is not None:
+        where += say("buttons.page_of_book", page=source.page)
+    title = f"[{source.n}] {where[:WHERE]}"
+    pieces = _pieces(clean(source.quote).strip())
+    head = {
+        "type": "rich_text_section",
+        "elements": [{"type": "text", "text": title, "style": {"bold": True}}],
+    }
+    quoted = [{"type": "rich_text_quote", "elements": [{"type": "text", "text": piece}]} for piece in pieces]
+    whole = [([head, *quoted[:1]], len(title) + len("".join(pieces[:1])))]
+    whole += [([one], len(piece)) for one, piece in zip(quoted[1:], pieces[1:], strict=True)]
+    return [({"type": "rich_text", "elements": elements}, length) for elements, length in whole]
+
+
+def _pieces(text: str) -> list[str]:
+    """At most PIECE characters each, cut behind a blank where there is one."""
+    pieces = []
+    while len(text) > PIECE:
+        at = text.rfind(" ", PIECE // 2, PIECE) + 1 or PIECE
+        pieces.append(text[:at])
+        text = text[at:]
+    return [*pieces, text] if text else pieces
 
 
 _ACTS: dict[str, Callable[..., Awaitable[None]]] = {
-    buttons_row.STOP: stop,
+    buttons_row.STOP: presses.stop,
     buttons_row.RETRY: retry,
-    buttons_row.CHOICE: choose,
+    buttons_row.CHOICE: presses.choose,
     buttons_row.SOURCES: show_sources,
-    buttons_row.SOURCES_PAGE: turn,
+    buttons_row.SOURCES_PAGE: show_sources,
     buttons_row.SHARE: share,
     FEEDBACK: judge,
 }
@@ -307,17 +324,15 @@ async def take(intake: Intake, body: Body, here: Spot, ack: Ack) -> None:
 
 async def _answered(press: Press) -> None:
     """Nobody presses in vain: what goes wrong is told."""
-    act, found = _act(str(action_of(press.body).get("action_id", "")))
+    action_id = str(action_of(press.body).get("action_id", ""))
     async with press.intake.told(press.here, response_url=press.response_url):
-        await act(press, **found)
-    await press.ack()
-
-
-def _act(action_id: str) -> tuple[Callable[..., Awaitable[None]], dict[str, str]]:
-    for template, act in _ACTS.items():
-        if match := re.fullmatch(template, action_id):
-            return act, match.groupdict()
-    return unknown, {}
+        for template, act in _ACTS.items():
+            if match := re.fullmatch(template, action_id):
+                await act(press, **match.groupdict())
+                break
+        else:  # a button of another release, or an action_id that somebody has meddled with
+            await press.tell("buttons.stale")
+    await press.acknowledge()
 
 
 def listen(bolt: AsyncApp, intake: Intake) -> None:
