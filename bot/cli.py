@@ -237,7 +237,7 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
     from pathlib import Path
 
     from bot.adapters import leaving
-    from bot.adapters.draft import clean
+    from bot.adapters.markdown import clean
     from bot.works.story.command_line import take_in, write
 
     space = asked.get("space") or "local"

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from bot import command_line, fence, prompts
-from bot.adapters import blocks, draft
-from bot.adapters.blocks import misleads
+from bot.adapters import markdown
 from bot.adapters.discord.text import markdown as discord_markdown
 from bot.adapters.intake import quotation
+from bot.adapters.markdown import misleads
 from bot.adapters.slack.received import line
 from bot.adapters.slack.text import inline as slack_inline
 from bot.adapters.slack.text import markdown as slack_markdown
@@ -114,13 +114,13 @@ def called_up(text: str) -> object:
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
-    "control codes": draft.clean,
-    "mentions": draft.neutralise,
-    "a title": draft.title,
-    "parts": lambda text: draft.split(text, 2_000),
-    "blocks": blocks.blocks,
+    "control codes": markdown.clean,
+    "mentions": markdown.neutralise,
+    "a title": markdown.title,
+    "parts": lambda text: markdown.split(text, 2_000),
+    "blocks": markdown.blocks,
     "a quotation": quotation,
-    "where a text rolls over": lambda text: draft.rolled(text, "a", overdue=False),
+    "where a text rolls over": lambda text: markdown.rolled(text, "a", overdue=False),
     "a link's label": lambda text: misleads(text, text),
     "the terminal": terminal,
     "Discord, a line": discord_markdown.inline,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from bot.adapters.draft import clean
+from bot.adapters.markdown import clean
 from bot.adapters.stage_content import PageContext, StageContent
 
 # What a custom_id looks like where it comes back; a run's id is 32 hexadecimal digits.

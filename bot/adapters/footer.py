@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bot.adapters.draft import Size, clean, neutralise, shortened, split
+from bot.adapters.markdown import Size, clean, neutralise, shortened, split
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.events import Citation
 from bot.words import Words

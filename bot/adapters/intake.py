@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
 from bot import commands
-from bot.adapters.draft import clean, title
+from bot.adapters.markdown import clean, title
 from bot.command_line import Parsed, lacking_text, parse, value_of
 from bot.commands import FOLLOW_UP, NAME_FILES
 from bot.events import Author, File, OptionValue, Place, Request, Sorry

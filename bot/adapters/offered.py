@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from bot.adapters.buttons_row import counted, custom_id
-from bot.adapters.draft import Size
+from bot.adapters.markdown import Size
 from bot.adapters.surface import SurfaceFault, Unavailable
 from bot.adapters.writer import Writers
 from bot.events import Choice, Choices

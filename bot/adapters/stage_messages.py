@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Generic
 
-from bot.adapters.draft import rolled
+from bot.adapters.markdown import rolled
 from bot.adapters.message import Message
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.surface import AnyPage, Gone, MessageRef, MessageStyle, PlaceClosed, Refused, Unavailable

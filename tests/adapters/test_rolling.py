@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.composer import Composer
-from bot.adapters.draft import rolled
+from bot.adapters.markdown import rolled
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.stage_messages import OVERDUE_S, Dialect
 from bot.adapters.surface import MessageRef, MessageStyle, PlaceClosed

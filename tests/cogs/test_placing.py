@@ -8,7 +8,7 @@ import pytest
 from discord import ChannelType
 
 from bot.adapters.discord.received.placing import Home, Spot, home, place
-from bot.adapters.draft import TITLE_CHARS, title
+from bot.adapters.markdown import TITLE_CHARS, title
 from storage.threads import ThreadRow
 
 ANA, CHANNEL, THREAD, GUILD, EVENT = 1, 20, 21, 30, 40

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from bot.adapters.draft import clean
+from bot.adapters.markdown import clean
 from bot.adapters.tables import cells as cells_of
 
 _INLINE = re.compile(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from bot.adapters import leaving
-from bot.adapters.draft import clean
+from bot.adapters.markdown import clean
 from bot.adapters.terminal import coloured, log_to
 from bot.adapters.terminal.conversation import Conversation, new_id
 from bot.adapters.terminal.markdown import Ink

@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, get_args
 
-from bot.adapters.draft import clean
+from bot.adapters.markdown import clean
 from bot.adapters.terminal.markdown import BOLD, RED, Ink, MarkdownStream
 from bot.adapters.terminal.view import Claims, Stages, TerminalView
 from bot.events import Changed, Ended, Event, Failed, Notice, Request, Shown, Speak, Text, View

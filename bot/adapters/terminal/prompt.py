@@ -23,7 +23,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.shortcuts import CompleteStyle, print_formatted_text
 from prompt_toolkit.styles import Style
 
-from bot.adapters.draft import clean
+from bot.adapters.markdown import clean
 from bot.adapters.terminal.complete import LineCompleter
 from bot.adapters.terminal.conversation import Application, Conversation, House, Line, new_id
 from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, RED, YELLOW, Ink, MarkdownStream

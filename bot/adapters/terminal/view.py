@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol, assert_never
 
-from bot.adapters.draft import clean
+from bot.adapters.markdown import clean
 from bot.adapters.terminal.markdown import BLUE, BOLD, DIM, GREEN, RED, YELLOW, Ink, MarkdownStream
 from bot.events import (
     Attachment,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.discord.text.markdown import inline, literal, pieces, size
-from bot.adapters.draft import pack, shortened
+from bot.adapters.markdown import pack, shortened
 
 LIMIT = 1_000
 

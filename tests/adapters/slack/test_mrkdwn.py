@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from bot.adapters.blocks import misleads
+from bot.adapters.markdown import misleads
 from bot.adapters.slack.text.inline import cost, size
 from bot.adapters.slack.text.mrkdwn import line, literal, mrkdwn, plain, safe
 from tests.adapters.slack.looks import CALLS, MARKS, markdown

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.blocks import blocks
+from bot.adapters.markdown import blocks
 from bot.events import Sorry
 from bot.words import words
 from bot.works.council.markdown import ballots, verdict_title

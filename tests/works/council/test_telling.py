@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.blocks import blocks
+from bot.adapters.markdown import blocks
 from bot.words import words
 from bot.works.council import telling
 from bot.works.council.values import Reply

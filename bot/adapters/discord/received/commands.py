@@ -21,7 +21,7 @@ from discord import app_commands
 from discord.app_commands import Choice, TranslationContextTypes, locale_str
 
 from bot.adapters.discord.received.placing import spot
-from bot.adapters.draft import clean
+from bot.adapters.markdown import clean
 from bot.command_line import value_of
 from bot.commands import KINDS, TABLE
 from bot.events import OptionValue, Sorry

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import discord
 from discord import ChannelType
 
-from bot.adapters.draft import clean
+from bot.adapters.markdown import clean
 from bot.events import Author, File, Place, Request, Sorry
 from bot.runs.requests import event_id
 

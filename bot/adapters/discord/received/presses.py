@@ -24,7 +24,7 @@ from bot.adapters.discord.shown.surface import in_our_words
 from bot.adapters.discord.text.markdown import size
 from bot.adapters.discord.text.page import buttons_without, relabelled
 from bot.adapters.discord.text.render import LABEL
-from bot.adapters.draft import neutralise, split
+from bot.adapters.markdown import neutralise, split
 from bot.adapters.offered import Offered, labels
 from bot.events import Sorry
 

@@ -15,7 +15,7 @@ from discord.ui import LayoutView, TextDisplay
 
 from bot.adapters import intake
 from bot.adapters.discord.text.command_names import localized
-from bot.adapters.draft import clean, neutralise
+from bot.adapters.markdown import clean, neutralise
 from bot.events import Sorry
 from bot.words import Words
 

@@ -24,7 +24,7 @@ from bot.adapters.discord.shown.surface import (
     sent_as,
 )
 from bot.adapters.discord.text import render
-from bot.adapters.draft import clean
+from bot.adapters.markdown import clean
 from bot.adapters.surface import Gone, MessageRef, MessageStyle, PlaceClosed, Refused, Unavailable
 
 if TYPE_CHECKING:

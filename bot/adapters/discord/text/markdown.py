@@ -11,8 +11,18 @@ import re
 from functools import lru_cache
 from html import unescape
 
-from bot.adapters.blocks import LINK, Kind, blocks, fence, misleads
-from bot.adapters.draft import Piece, clean, cut, neutralise, shortened
+from bot.adapters.markdown import (
+    LINK,
+    Kind,
+    Piece,
+    blocks,
+    clean,
+    cut,
+    fence,
+    misleads,
+    neutralise,
+    shortened,
+)
 from bot.adapters.tables import tables
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(.*))?$")

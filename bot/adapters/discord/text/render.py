@@ -30,8 +30,8 @@ from bot.adapters.discord.text.page import (
     Rule,
     Shown,
 )
-from bot.adapters.draft import Piece, clean, file_name, pack, shortened, split
 from bot.adapters.footer import NOTE, PASSING, Footer
+from bot.adapters.markdown import Piece, clean, file_name, pack, shortened, split
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.events import Attachment, Citation, Picture
 from bot.words import Words

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.adapters.draft import clean
+from bot.adapters.markdown import clean
 from bot.adapters.surface import SurfaceFault
 from bot.events import Sorry
 from bot.words import locale_of

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bot.adapters import buttons_row, footer, presses
 from bot.adapters.buttons_row import Button, custom_id
-from bot.adapters.draft import clean
 from bot.adapters.intake import lacking
+from bot.adapters.markdown import clean
 from bot.adapters.offered import Offered, labels
 from bot.adapters.slack.placing import (
     Body,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
 
-from bot.adapters.draft import clean
+from bot.adapters.markdown import clean
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.shown.thread import sent_as
 from bot.adapters.slack.text.mrkdwn import mrkdwn

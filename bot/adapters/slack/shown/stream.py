@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot.adapters.draft import clean
 from bot.adapters.home import with_retries
+from bot.adapters.markdown import clean
 from bot.adapters.slack.installed.clients import room
 from bot.adapters.slack.installed.faults import Unsure
 from bot.adapters.slack.text.mrkdwn import plain

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from html import unescape
 from urllib.parse import quote
 
-from bot.adapters.blocks import LINK, misleads
-from bot.adapters.draft import clean
+from bot.adapters.markdown import LINK, clean, misleads
 
 BROKEN = "\u200b"
 """Stands where a construct is to fall apart; nobody sees it."""

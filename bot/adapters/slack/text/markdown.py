@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from bot.adapters.blocks import Fence, fence
-from bot.adapters.draft import clean
+from bot.adapters.markdown import Fence, clean, fence
 from bot.adapters.slack.text.inline import BROKEN, atoms, cell_text, coded, cost, inline
 from bot.adapters.tables import tables
 from bot.readers.lines import opens_table

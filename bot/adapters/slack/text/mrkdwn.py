@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from bot.adapters.draft import clean, shortened
+from bot.adapters.markdown import clean, shortened
 from bot.adapters.slack.text.inline import BROKEN, size, words
 from bot.adapters.slack.text.markdown import pieces
 

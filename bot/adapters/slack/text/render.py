@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from bot.adapters.buttons_row import Offer, controls, offers
-from bot.adapters.draft import clean, file_name, shortened
 from bot.adapters.footer import NOTE, PASSING, Footer
+from bot.adapters.markdown import clean, file_name, shortened
 from bot.adapters.slack.text.inline import cost, size, words
 from bot.adapters.slack.text.markdown import Piece, pieces
 from bot.adapters.slack.text.mrkdwn import converted, line, literal

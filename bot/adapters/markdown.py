@@ -1,17 +1,37 @@
-"""Markdown made fit for a platform: free of control codes and mentions, cut at a length.
+"""A stranger's Markdown made fit for a platform: free of control codes and mentions, cut at a length; what of it belongs
+together, and whether a link leads where its words say.
 
-Pure: no I/O, no platform. The limits are the caller's.
+Pure: no I/O, no platform. The limits are the caller's. Blocks are lossless: put together again (paragraphs with their
+lists, headings, tables, fenced code) they are the text.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Literal
+from urllib.parse import urlsplit
 
-from bot.adapters.blocks import LINE, blocks, fence
 from bot.readers.lines import opens_table
+
+Kind = Literal["text", "heading", "table", "fence"]
+
+LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_FENCE = re.compile(r"^((?:\s|>|[-*+](?=\s)|\d{1,9}[.)](?=\s)){0,40})(`{3,}|~{3,})([^\n`]*)$")
+_HEADING = re.compile(r"^ {0,3}#{1,6}(?:\s|$)")
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s")
+
+LINK = re.compile(
+    # Every repetition is bounded or cannot backtrack: the text is a stranger's.
+    r"!?\[(?P<label>[^\[\]\n]{0,300})\]\(\s{0,9}<?(?P<url>[^\s<>()]{1,1000}(?:\([^\s<>()]{0,300}\)[^\s<>()]{0,300})?)"
+    r">?(?P<title>\s{1,9}(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'))?\s{0,9}\)"
+)
+
+_HOST = re.compile(r"(?:[\w-]{1,63}\.){1,8}[^\W\d]{2,63}")
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u00ad"), None)
 
 # What begins a sequence does not stand inside of one: else each of many would be tried up to the text's end.
 _SEQUENCE = re.compile(
@@ -97,6 +117,77 @@ def shortened(text: str, most: int, size: Size) -> str:
         kept = kept[:-1]
     at = kept.rfind(" ", most // 2)
     return (kept[:at] if at > 0 else kept).rstrip() + " …"
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A line that opens fenced code. `before` stands before the marks: indents, quote and list markers."""
+
+    before: str
+    marks: str
+    info: str
+
+    def closed_by(self, line: str) -> bool:
+        bare = line.lstrip("> \t").rstrip()
+        return len(bare) >= len(self.marks) and bare == self.marks[0] * len(bare)
+
+
+@dataclass(slots=True)
+class Block:
+    """`source` holds the block's lines with the blank lines after it; every line but the last ends in \\n."""
+
+    kind: Kind
+    source: str
+
+
+def fence(line: str) -> Fence | None:
+    """What the line opens, if it opens fenced code."""
+    if "```" not in line and "~~~" not in line:
+        return None
+    found = _FENCE.match(line)
+    return Fence(found[1], found[2], found[3].strip()) if found else None
+
+
+def blocks(markdown: str) -> list[Block]:
+    """The text's blocks in order. A list stays one block through the blank lines between its items."""
+    found: list[Block] = []
+    open_fence: Fence | None = None
+    listed, blank = False, True
+    lines = LINE.findall(markdown)
+    for at, line in enumerate(lines):
+        bare = line.rstrip("\n")
+        if open_fence and ">" in open_fence.before and not bare.lstrip().startswith(">"):
+            open_fence, blank = None, True
+        if open_fence:
+            found[-1].source += line
+            if open_fence.closed_by(bare):
+                open_fence, blank = None, True
+            continue
+        if not bare.strip():
+            if found:
+                found[-1].source += line
+            else:
+                found.append(Block("text", line))
+            blank = True
+            continue
+        following = lines[at + 1].rstrip("\n") if at + 1 < len(lines) else ""
+        last = found[-1].kind if found else None
+        kind: Kind = "text"
+        if opened := fence(bare):
+            kind = "fence"
+        elif _HEADING.match(bare):
+            kind = "heading"
+        elif opens_table(bare, following) or (last == "table" and not blank and "|" in bare):
+            kind = "table"
+        item = bool(_ITEM.match(bare)) or (listed and bare.startswith("  "))
+        if kind == last and kind != "heading" and kind != "fence" and (not blank or (listed and item)):
+            found[-1].source += line
+        else:
+            found.append(Block(kind, line))
+        listed = item if kind == "text" else listed and kind == "fence"
+        open_fence = opened
+        blank = False
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,3 +328,17 @@ def _inside_code(text: str) -> bool:
         elif mark[0] == opened[0] and len(mark) >= len(opened):
             opened = ""
     return bool(opened)
+
+
+def misleads(label: str, url: str) -> bool:
+    """Whether the label reads as one address, or as a citation, and the link leads to another place."""
+    said = unicodedata.normalize("NFKC", label.translate(_INVISIBLE)).lower()
+    if said.strip("[]() ").isdigit():
+        return True
+    try:
+        host = (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return True
+    return any(one[0].removeprefix("www.") != host for one in _HOST.finditer(said)) or (
+        "://" in said and host not in said
+    )

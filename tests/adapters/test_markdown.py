@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.blocks import blocks
-from bot.adapters.draft import Piece, clean, cut, neutralise, pack, split
+from bot.adapters.markdown import Piece, blocks, clean, cut, neutralise, pack, split
 
 LINE = st.text(alphabet="ab |*-#`~1.\té “", max_size=60)
 BLOCK = st.one_of(
