@@ -100,13 +100,14 @@ def said(asked: Sequence[Asked], passages: Sequence[int], postings: Postings) ->
     """(share, worth, which) of the one of these chunks that says most of what is asked; -1 for none."""
     import numpy as np
 
-    total = sum(one.weight for one in asked)
-    if not total or not passages:
-        return 0.0, 0.0, -1
+    total = 0.0
     said = np.zeros(len(passages), dtype=np.float64)
-    for one in asked:
-        counts = postings.counts(one.found, passages)
-        said += one.weight * counts / (counts + 1)
+    for word in asked if passages else ():
+        counts = postings.counts(word.found, passages)
+        said += word.weight * counts / (counts + 1)
+        total += word.weight
+    if not total:
+        return 0.0, 0.0, -1
     at = int(said.argmax())
     best = float(said[at])
     return best / total, best / math.log1p(postings.size), passages[at] if best else -1

@@ -28,31 +28,24 @@ class OpenShelf:
 
     def __init__(self, version: int, rows: Sequence[ShelvedRow]) -> None:
         self.version = version
-        self.shelf = Shelf(
-            [
-                ShelvedDocument(
-                    row.id,
-                    row.title,
-                    row.language,
-                    row.sections,
-                    row.chunk_sections,
-                    Segment.from_bytes(row.segment),
-                )
-                for row in rows
-            ]
-        )
-        self.documents = frozenset(row.id for row in rows)
-        self._sections = {row.id: row.sections for row in rows}
+        self._sections: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         self._links: dict[tuple[str, int], list[str]] = {}
-        for row in rows:
-            for section, target in row.links:
-                self._links.setdefault((row.id, section), []).append(target)
+        documents: list[ShelvedDocument] = []
         made: Counter[str] = Counter()
         for row in rows:
+            segment = Segment.from_bytes(row.segment)
+            documents.append(
+                ShelvedDocument(row.id, row.title, row.language, row.sections, row.chunk_sections, segment)
+            )
+            self._sections[row.id] = row.sections
+            for section, target in row.links:
+                self._links.setdefault((row.id, section), []).append(target)
             if row.embedder is not None:
                 made[row.embedder] += row.embedded
         self.embedder = max(made, key=lambda name: (made[name], name), default=None)
         """Who made most of its vectors, as far as they were there when it was opened."""
+        self.shelf = Shelf(documents)
+        self.documents = frozenset(self._sections)
 
     def see_also(self, sections: Sequence[tuple[str, int]]) -> list[str]:
         """Titles that exist and that the authors of these sections refer to."""

@@ -37,8 +37,10 @@ class Passage:
 
         White space is no difference.
         """
+        if not self.turns:
+            return self.page
         words = quote.split()
-        found = re.search(r"\s+".join(map(re.escape, words)), self.text) if words and self.turns else None
+        found = re.search(r"\s+".join(map(re.escape, words)), self.text) if words else None
         at = found.start() if found else -1
         return next((page for start, page in reversed(self.turns) if start <= at), self.page)
 

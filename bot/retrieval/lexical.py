@@ -105,11 +105,15 @@ class Segment:
     @classmethod
     def build(cls, chunks: Sequence[Chunk], language: str) -> Segment:
         """The postings of a document's chunks, in ordinal order."""
+        import numpy as np
+
         rows = [(chunk.ordinal, chunk.breadcrumb, row) for chunk in chunks for row in chunk.rows]
-        return replace(
-            cls._of([(chunk.breadcrumb, chunk.text) for chunk in chunks], language),
-            rows=Rows.build(rows, language) if rows else None,
-        )
+        segment = cls._of([(chunk.breadcrumb, chunk.text) for chunk in chunks], language)
+        if not rows:
+            return segment
+        owners = np.array([chunk for chunk, _, _ in rows], dtype=np.int32)
+        of_rows = cls._of([(breadcrumb, text) for _, breadcrumb, text in rows], language)
+        return replace(segment, rows=Rows(owners, of_rows))
 
     @classmethod
     def _of(cls, texts: Sequence[tuple[str, str]], language: str) -> Segment:
@@ -169,9 +173,15 @@ class Segment:
         """The segment that `to_bytes` wrote. Raises ValueError for anything else."""
         if not blob.startswith(_MAGIC):
             raise ValueError("not a segment of this version")
+        import numpy as np
+
         raw = zlib.decompress(blob[len(_MAGIC) :])
         segment, at = cls._read(raw, 0)
-        return segment if at == len(raw) else replace(segment, rows=Rows.read(raw, at))
+        if at == len(raw):
+            return segment
+        of_rows, at = cls._read(raw, at)
+        owners = np.frombuffer(raw, dtype="<i4", count=len(of_rows.lengths), offset=at)
+        return replace(segment, rows=Rows(owners, of_rows))
 
     @classmethod
     def _read(cls, raw: bytes, at: int) -> tuple[Segment, int]:
@@ -204,19 +214,3 @@ class Rows:
 
     chunks: NDArray[np.int32]  # (rows,)
     postings: Segment  # numbered by row
-
-    @classmethod
-    def build(cls, rows: Sequence[tuple[int, str, str]], language: str) -> Rows:
-        """From (chunk's ordinal, breadcrumb, text) triples."""
-        import numpy as np
-
-        owners = np.array([chunk for chunk, _, _ in rows], dtype=np.int32)
-        return cls(owners, Segment._of([(breadcrumb, text) for _, breadcrumb, text in rows], language))
-
-    @classmethod
-    def read(cls, raw: bytes, at: int) -> Rows:
-        """What `Segment.to_bytes` wrote from `at` on."""
-        import numpy as np
-
-        postings, at = Segment._read(raw, at)
-        return cls(np.frombuffer(raw, dtype="<i4", count=len(postings.lengths), offset=at), postings)

@@ -33,7 +33,8 @@ class Postings:
         """From (language, segment) pairs."""
         import numpy as np
 
-        self._vocabulary: dict[tuple[str, str], int] = {}
+        self.numbers: dict[tuple[str, str], int] = {}
+        """Of each term, by its language and itself; none of a term that no chunk of this language holds."""
         self._in_language: Counter[str] = Counter()
         rows: list[tuple[str, Segment]] = []
         owners: list[Ints] = [np.zeros(0, np.int32)]
@@ -46,19 +47,19 @@ class Postings:
             first += len(segment.lengths)
         for language, segment in (*segments, *rows):
             for word in segment.vocabulary:
-                self._vocabulary.setdefault((language, word), len(self._vocabulary))
-        self.terms = len(self._vocabulary)
-        """How many there are."""
-        self._chunks = _Table(segments, self._vocabulary)
+                self.numbers.setdefault((language, word), len(self.numbers))
+        self._chunks = _Table(segments, self.numbers)
         self.size = len(self._chunks.lengths)
         self._mean = float(self._chunks.lengths.mean()) if self.size else 1.0
-        self._rows = _Table(rows, self._vocabulary)
+        self._rows = _Table(rows, self.numbers)
         self._owners = np.concatenate(owners)
         self._offsets, self._chunk = self._chunks.offsets, self._chunks.texts
         self._body, self._head = self._chunks.body, self._chunks.head
+        self.frequency: NDArray[np.int64] = np.diff(self._offsets)
+        """How many chunks hold each term, in text or breadcrumb, by its number."""
         # The forward index (which terms a chunk holds) is what tells the titles that a passage names.
         body = self._body > 0
-        term = np.repeat(np.arange(len(self._offsets) - 1, dtype=np.int32), np.diff(self._offsets))
+        term = np.repeat(np.arange(len(self.frequency), dtype=np.int32), self.frequency)
         by_chunk = np.argsort(self._chunk[body], kind="stable")
         self._forward = term[body][by_chunk]
         self._forward_offsets = np.concatenate(
@@ -69,36 +70,21 @@ class Postings:
         """Whether a chunk says nothing beside its headings' own words."""
         self._cognates: dict[str, Cognates] = {}
 
-    def number(self, language: str, term: str) -> int | None:
-        """The term's number, None where no chunk of this language holds it."""
-        return self._vocabulary.get((language, term))
-
     def cognates(self, language: str) -> Cognates:
         """The terms of one language, by their spelling; made when a foreign question first asks for them."""
         if language not in self._cognates:
-            known = ((term, at) for (spoken, term), at in self._vocabulary.items() if spoken == language)
+            known = ((term, at) for (spoken, term), at in self.numbers.items() if spoken == language)
             self._cognates[language] = Cognates(language, known)
         return self._cognates[language]
 
-    def frequency(self, term: int) -> int:
-        """How many chunks hold the term, in text or breadcrumb."""
-        return int(self._offsets[term + 1] - self._offsets[term])
-
-    def weight(self, frequency: int) -> float:
-        """Inverse document frequency (Robertson and Zaragoza 2009), kept above zero."""
+    def weight(self, frequency: float) -> float:
+        """Inverse document frequency (Robertson and Zaragoza 2009) of what so many chunks hold, kept above zero."""
         return math.log1p((self.size - frequency + 0.5) / (frequency + 0.5))
 
     def weight_in(self, term: int, language: str) -> float:
         """The same of a term among the chunks of its own language alone."""
-        frequency = self.frequency(term)
+        frequency = int(self.frequency[term])
         return math.log1p((self._in_language[language] - frequency + 0.5) / (frequency + 0.5))
-
-    def weights(self) -> Floats:
-        """Every term's `weight`, by number."""
-        import numpy as np
-
-        frequency = np.diff(self._offsets)
-        return np.log1p((self.size - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
 
     def held(self, chunk: int) -> Ints:
         """The terms in a chunk's text."""
@@ -173,26 +159,21 @@ class _Table:
         self.lengths = np.concatenate(lengths)
         self.offsets = np.concatenate([[0], np.cumsum(np.bincount(term, minlength=len(vocabulary)))])
         self._impacts: dict[tuple[float, ...], Floats] = {}
+        """The saturation of every posting in its text, which is the same for every question."""
 
     def bm25(self, weights: Mapping[int, float], settings: tuple[float, ...]) -> Floats:
         """Every text's score; `settings` are k1, b, what the breadcrumb weighs, the mean and the least length."""
-        import numpy as np
-
-        impact = self._impact(settings)
-        scores = np.zeros(len(self.lengths), dtype=np.float32)
-        for number, weight in weights.items():
-            span = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
-            scores[self.texts[span]] += np.float32(weight) * impact[span]
-        return scores
-
-    def _impact(self, settings: tuple[float, ...]) -> Floats:
-        """The saturation of every posting in its text; kept, since it is the same for every question."""
         import numpy as np
 
         if settings not in self._impacts:
             k1, b, head_weight, mean, least = settings
             counts = self.body + head_weight * self.head
             norm = k1 * (1 - b + b * np.maximum(self.lengths, least) / (mean or 1.0))
-            impact = counts * (k1 + 1) / (counts + norm[self.texts])
-            self._impacts = {settings: impact.astype("float32")}
-        return self._impacts[settings]
+            saturation = counts * (k1 + 1) / (counts + norm[self.texts])
+            self._impacts = {settings: saturation.astype("float32")}
+        impact = self._impacts[settings]
+        scores = np.zeros(len(self.lengths), dtype=np.float32)
+        for number, weight in weights.items():
+            span = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
+            scores[self.texts[span]] += np.float32(weight) * impact[span]
+        return scores

@@ -69,21 +69,21 @@ def question_terms(
         return QuestionTerms(alike, abroad.asked, _is_name(question), abroad, foreign=True)
     others = [one for one in languages if one != language] if language is not None else []
     idle = _idle(language, tuple(languages))
-    if any(heading_terms(one).issuperset(terms(question, one)) for one in languages):
-        idle |= frozenset().union(*(heading_terms(one) for one in languages))  # "Name" asks for nothing
+    spelt = [terms(question, one) for one in languages]
+    heads = list(map(heading_terms, languages))
+    if any(map(frozenset.issuperset, heads, spelt)):
+        idle = idle.union(*heads)  # "Name" asks for nothing
     name = _is_name(question)
     floor = _FLOOR * postings.weight(0)
-    spellings = zip(*(terms(question, one) for one in languages), strict=True)
     weights: dict[int, float] = {}
     asked: list[Asked] = []
-    for spelling in dict.fromkeys(spellings):
+    for spelling in dict.fromkeys(zip(*spelt, strict=True)):
         found = {
             number: one
             for one, term in zip(languages, spelling, strict=True)
-            if (number := postings.number(one, term)) is not None
+            if (number := postings.numbers.get((one, term))) is not None
         }
-        frequency = sum(postings.frequency(number) for number in found)
-        weight = postings.weight(frequency)
+        weight = postings.weight(int(postings.frequency[list(found)].sum()))
         if not idle.intersection(spelling):
             # An unknown word weighs as one that a single chunk holds: more would punish small books.
             asked.append(Asked(max(weight if found else postings.weight(1), floor), tuple(found)))
@@ -116,11 +116,11 @@ def _foreign(
             continue
         alike = [found for one in languages for found in postings.cognates(one).of(word, language)]
         for number, likeness in alike:
-            weight = postings.weight(postings.frequency(number)) * likeness**_LIKENESS
+            weight = postings.weight(int(postings.frequency[number])) * likeness**_LIKENESS
             weights[number] = max(weights.get(number, 0.0), weight)
         unlike += not alike
         sure = [number for number, likeness in alike if likeness >= _SURE]
-        weight = postings.weight(sum(postings.frequency(number) for number in sure) if sure else 1)
+        weight = postings.weight(int(postings.frequency[sure].sum()) if sure else 1)
         asked.append(Asked(max(weight, _FLOOR * postings.weight(0)), tuple(sure)))
     known = any(respelt(language, one) for one in languages)
     total = sum(weights.values()) + unlike * postings.weight(1)
@@ -156,7 +156,7 @@ def _found(name: Sequence[str], languages: Sequence[str], postings: Postings) ->
         [
             number
             for one, term in zip(languages, spelling, strict=True)
-            if (number := postings.number(one, term)) is not None
+            if (number := postings.numbers.get((one, term))) is not None
         ]
         for spelling in spelt
     ]

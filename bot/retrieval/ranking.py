@@ -103,7 +103,8 @@ def highest(scores: NDArray[np.float32], count: int) -> list[int]:
     count = min(count, len(scores))
     top = np.argpartition(-scores, count - 1)[:count]
     top = top[np.lexsort((top, -scores[top]))]
-    return [int(place) for place in top if scores[place] > 0]
+    places: list[int] = top[scores[top] > 0].tolist()
+    return places
 
 
 def beside(

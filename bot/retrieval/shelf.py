@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from bot.retrieval.chunk import SEPARATOR
@@ -65,31 +66,36 @@ class Shelf:
     def __init__(self, documents: Sequence[ShelvedDocument]) -> None:
         import numpy as np
 
-        self._documents = [(one.id, one.title, one.language) for one in documents]
+        self._documents: list[tuple[str, str]] = []
+        """(id, language)"""
         self._sections: list[tuple[int, int, str, tuple[str, ...]]] = []
-        self.languages = sorted({one.language for one in documents})
-        self._number = {one.id: at for at, one in enumerate(documents)}
-        counts = [len(one.chunk_sections) for one in documents]
-        self._first = (
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64) if counts else np.zeros(1, np.int64)
-        )
-        self.size = int(self._first[-1])
-        self._document_of = np.repeat(np.arange(len(documents), dtype=np.int32), counts)
-        self._section_of = np.zeros(self.size, dtype=np.int32)
+        self._number: dict[str, int] = {}
+        section_of, counts = [np.zeros(0, np.int32)], [0]
         titled: list[tuple[str, int, str]] = []
-        for at, one in enumerate(documents):
-            base = len(self._sections)
-            for ordinal, (title, path) in enumerate(one.sections):
-                titled.append((title, base + ordinal, one.language))
+        titled_whole: list[tuple[str, int, str]] = []
+        segments: list[tuple[str, Segment]] = []
+        for at, document in enumerate(documents):
+            language, base = document.language, len(self._sections)
+            self._documents.append((document.id, language))
+            self._number[document.id] = at
+            for ordinal, (title, path) in enumerate(document.sections):
+                titled.append((title, base + ordinal, language))
                 self._sections.append((at, ordinal, title, path))
-            low, high = self._first[at], self._first[at + 1]
-            self._section_of[low:high] = np.asarray(one.chunk_sections, dtype=np.int32) + base
-        # A document's own title is an entry of its own, below zero.
-        titled += [(one.title, -1 - at, one.language) for at, one in enumerate(documents)]
+            # A document's own title is an entry of its own, below zero.
+            titled_whole.append((document.title, -1 - at, language))
+            section_of.append(np.asarray(document.chunk_sections, dtype=np.int32) + np.int32(base))
+            counts.append(len(document.chunk_sections))
+            segments.append((language, document.segment))
+        self.languages = sorted(set(map(itemgetter(0), segments)))
+        self._first = np.cumsum(counts, dtype=np.int64)
+        self.size = int(self._first[-1])
+        self._document_of = np.repeat(np.arange(len(documents), dtype=np.int32), counts[1:])
+        self._section_of = np.concatenate(section_of)
+        titled += titled_whole
         self._titles = Titles(titled)
         sections = np.arange(len(self._sections) + 1)
         self._section_first = np.searchsorted(self._section_of, sections).astype(np.int64)
-        self._postings = Postings([(one.language, one.segment) for one in documents])
+        self._postings = Postings(segments)
         self._bridges = Bridges(titled, self._postings)
         # A heading's name alone answers no question, though it is named in it.
         self._told = np.where(self._postings.hollow, np.float32(_HOLLOW), np.float32(1))
@@ -110,10 +116,10 @@ class Shelf:
     def language_of(self, document_id: str) -> str | None:
         """The language of a document on this shelf; None for one that is not here."""
         at = self._number.get(document_id)
-        return None if at is None else self._documents[at][2]
+        return None if at is None else self._documents[at][1]
 
     def _language(self, number: int) -> str:
-        return self._documents[int(self._document_of[number])][2]
+        return self._documents[int(self._document_of[number])][1]
 
     def lookup(self, query: str, limit: int = 20) -> list[Found]:
         """Sections and documents whose title is, or nearly is, `query`; homonyms of several books all.
@@ -165,7 +171,7 @@ class Shelf:
         lexical = self._lexical(asked.weights, options, neighbours)
         if not asked.name:
             lexical *= self._told
-        cosines = self._votes(dense, language, options)
+        cosines = self._votes(dense, language, options) if dense else None
         scores = fused(lexical, cosines, options.dense_weight)
         by: dict[int, str] = {}
         if options.hops and len(asked.asked) > 2:
@@ -178,7 +184,7 @@ class Shelf:
         if neighbours:
             scores, order = self._in_company(scores, order, neighbours)
         first = self._title_chunks(titles, options.k)
-        by.update((number, kind) for number, kind in first.items())
+        by.update(first)
         ranked = self._in_order(list(dict.fromkeys([*first, *order]))[: options.k], first)
         top = float(scores[order[0]]) if order else 1.0
         worth = {n: 1.0 + top if n in first else float(scores[n]) for n in ranked}
@@ -210,7 +216,7 @@ class Shelf:
             said = set(terms(match.title, language := self.language_of(document) or ""))
             if said.difference(heading_terms(language)):
                 bearers[document, match.title.casefold()] += 1
-        return any(count <= _BEARERS for count in bearers.values())
+        return bool(bearers) and min(bearers.values()) <= _BEARERS
 
     def _weighed(
         self,
@@ -253,15 +259,13 @@ class Shelf:
 
     def _votes(
         self,
-        dense: Sequence[tuple[str, float]] | None,
+        dense: Sequence[tuple[str, float]],
         language: str | None,
         options: Options,
     ) -> Floats | None:
         """Cosines by chunk (0 = not among the nearest), or None where no vote counts."""
         import numpy as np
 
-        if not dense:
-            return None
         made = np.zeros(self.size, dtype=np.float32)
         for chunk_id, cosine in dense:
             number = self._chunk_number(chunk_id)
@@ -319,11 +323,12 @@ class Shelf:
     def _title_chunks(self, titles: Sequence[Match], k: int) -> dict[int, str]:
         """For each title looked up, where its text begins, and then how it goes on: half of `k` in all."""
         spans: list[tuple[slice, str]] = []
+        first: dict[int, str] = {}
         for match in titles:
             span = self._told_under(match.entry)
             if span.stop > span.start:
-                spans.append((span, str(match.kind)))
-        first = {span.start: kind for span, kind in spans}
+                spans.append((span, match.kind))
+                first[span.start] = match.kind
         for span, kind in spans if len(spans) <= 2 else ():
             stop = min(span.stop, span.start + max(1, k // 2 // len(spans)))
             first.update(dict.fromkeys(range(span.start, stop), kind))
@@ -345,9 +350,8 @@ class Shelf:
 
     def _in_order(self, numbers: Sequence[int], first: Iterable[int]) -> list[int]:
         """Passages, those of sections that were looked up by their titles put in the book's order."""
-        sections = {int(self._section_of[number]) for number in first}
         made = list(numbers)
-        for section in sections:
+        for section in set(self._section_of[list(first)].tolist()):
             places = [at for at, number in enumerate(numbers) if self._section_of[number] == section]
             for at, number in zip(places, sorted(numbers[at] for at in places), strict=True):
                 made[at] = number

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from bot.retrieval.lexical import fold, terms
@@ -85,14 +86,22 @@ class Titles:
             if len({self._titles[entry] for entry in entries}) <= _SHARED:
                 self._alias.setdefault(name, []).extend(entries)
         self._keys = list(self._exact)
+
+    @cached_property
+    def _sorted(self) -> list[tuple[str, str]]:
+        """Every title behind its folded form."""
         shown = {" ".join(title.split()): fold(title) for title in self._titles.values()}
-        self._sorted = sorted((folded.strip(), title) for title, folded in shown.items())
+        return sorted((folded.strip(), title) for title, folded in shown.items())
+
+    @cached_property
+    def _inner(self) -> list[tuple[str, str]]:
+        """Every title behind its folded form from each of its further words on."""
         words = {
             (folded[match.start() :], title)
             for folded, title in self._sorted
             for match in re.finditer(r"(?<=\W)\w", folded)
         }
-        self._inner = sorted(words)
+        return sorted(words)
 
     def lookup(self, query: str, limit: int = 20) -> list[Match]:
         """The entries whose title is `query`, else is an alias of it, else comes near it; best first."""
@@ -197,13 +206,13 @@ class Bridges:
         import numpy as np
 
         rows: list[int] = []
-        columns: list[int] = []
+        columns: list[int | None] = []
         targets: list[int] = []
         sizes: list[int] = []
         for title, entry, language in titled:
-            words = {postings.number(language, term) for term in terms(title.split("(")[0], language)}
-            numbers = [number for number in words if number is not None]
-            if words and len(numbers) == len(words):
+            named = terms(title.split("(")[0], language)
+            numbers = {postings.numbers.get((language, term)) for term in named}
+            if numbers and None not in numbers:
                 rows += [len(targets)] * len(numbers)
                 columns += numbers
                 targets.append(entry)
@@ -211,10 +220,12 @@ class Bridges:
         self._row = np.array(rows, dtype=np.int32)
         self._column = np.array(columns, dtype=np.int32)
         self._worth = np.zeros(len(targets), dtype=np.float32)
-        np.add.at(self._worth, self._row, postings.weights()[self._column])
+        frequency = postings.frequency[self._column]
+        weights = np.log1p((postings.size - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+        np.add.at(self._worth, self._row, weights)
         self._targets = targets
         self._sizes = np.array(sizes, dtype=np.int32)
-        self._terms = postings.terms
+        self._terms = len(postings.numbers)
         self._unit = float(np.log1p(postings.size))
 
     def named(self, held: NDArray[np.int32]) -> Iterator[tuple[int, float]]:

@@ -130,4 +130,4 @@ def test_a_question_in_a_books_language_is_read_as_before() -> None:
     untold = question_terms("When does invisibility end?", None, ["en"], postings)
     assert not asked.foreign
     assert asked == untold
-    assert postings.number("en", "attack") not in asked.weights
+    assert postings.numbers["en", "attack"] not in asked.weights
