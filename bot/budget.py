@@ -83,9 +83,14 @@ def prompt_tokens(prompt: Prompt) -> int:
     tokens = 0
     texts = [prompt.system]
     for message in prompt.messages:
-        calls = [call.name + call.arguments for call in message.calls]
-        texts.append("".join([message.text, *calls, *(result.text for result in message.results)]))
-        tokens += sum(image.tokens for image in message.images)
+        parts = [message.text]
+        for call in message.calls:
+            parts += (call.name, call.arguments)
+        for result in message.results:
+            parts.append(result.text)
+        texts.append("".join(parts))
+        for image in message.images:
+            tokens += image.tokens
     for text in filter(None, texts):
         tokens += text_tokens(text) + MESSAGE_TOKENS
     for tool in prompt.tools:

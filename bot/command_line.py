@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bot.commands import DEFAULT_WORK, HELP, MAX_LINE, TABLE, WORKS, bare, find
+from bot.commands import DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS, bare
 from bot.events import OptionValue, Sorry
 from bot.verb import Option, Verb, usage
 
@@ -124,7 +124,7 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
     if row := bare(first):
         return row, min(1, len(words))
     if first in WORKS:
-        if named := find(first, second):
+        if named := ROWS.get((first, second)):
             return named, 2
         if not second:
             return HELP, 0
@@ -139,7 +139,7 @@ def _verb(words: Sequence[str]) -> tuple[Verb, int]:
 
 def called(name: str) -> list[Verb]:
     """The rows that a verb's name without a work's could mean: one where only one has it, or the default work."""
-    if row := bare(name) or find(DEFAULT_WORK, name):
+    if row := bare(name) or ROWS.get((DEFAULT_WORK, name)):
         return [row]
     return [row for row in TABLE if row.name == name]
 

@@ -50,17 +50,12 @@ def made(house: House, runs: Runs) -> dict[str, Work]:
     return {name: kind.make(house, runs) for name, kind in KINDS.items()}
 
 
-def find(work: str, name: str) -> Verb | None:
-    """The row of a work's verb, an inner one too, or None."""
-    return ROWS.get((work, name))
-
-
 def verb(work: str, name: str) -> Verb:
-    """The row of a work's verb. Raises Sorry ("commands.unknown_verb…") where there is none."""
-    found = find(work, name)
-    if found is None:
+    """The row of a work's verb, an inner one too. Raises Sorry ("commands.unknown_verb…") where there is none."""
+    row = ROWS.get((work, name))
+    if row is None:
         raise Sorry("commands.unknown_verb_only", name=f"{work} {name}")
-    return found
+    return row
 
 
 def bare(name: str) -> Verb | None:

@@ -53,10 +53,11 @@ def passages(found: Sequence[Passage]) -> str:
 
 def exchanges(history: Iterable[tuple[str, str]], *, most: int = EARLIER_CHARS) -> str:
     """Earlier (question, answer) pairs of a conversation, oldest first; of each answer `most` characters."""
-    return "\n".join(
-        f"<earlier>\n<question>{data(asked)}</question>\n<answer>{data(answered[:most])}</answer>\n</earlier>"
-        for asked, answered in history
-    )
+    fenced = []
+    for asked, answered in history:
+        question, answer = data(asked), data(answered[:most])
+        fenced.append(f"<earlier>\n<question>{question}</question>\n<answer>{answer}</answer>\n</earlier>")
+    return "\n".join(fenced)
 
 
 def thread(said: str) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.command_line import parse, tokens, typed, worded
-from bot.commands import MAX_LINE, TABLE, find, plain_verb, verb
+from bot.commands import MAX_LINE, TABLE, plain_verb, verb
 from bot.events import Sorry
 from bot.manual import document, help_text
 from bot.verb import Verb, usage
@@ -168,7 +168,7 @@ def test_tokens_cover_the_line(line: str) -> None:
 def test_the_table_is_consistent() -> None:
     assert len({(row.work, row.name) for row in TABLE}) == len(TABLE)
     for row in TABLE:
-        assert find(row.work, row.name) is row
+        assert verb(row.work, row.name) is row
         assert parse(row.example).verb is row
         assert verb(row.work, row.name) is row
     assert plain_verb("rules") == ("rules", "ask")

@@ -51,7 +51,7 @@ def sentences(text: str) -> list[str]:
         found.append(text[start : end.start()])
         start = end.end()
     found.append(text[start:])
-    return [one.strip() for one in found if one.strip()]
+    return list(filter(None, map(str.strip, found)))
 
 
 class Statement(NamedTuple):
@@ -147,7 +147,7 @@ class CitationGate:
                 self._add(part)
                 shown.append(part)
             elif kept := self._checked(part):
-                shown.append(part.space + "".join(f"[{n}]" for n in kept))
+                shown.append(f"{part.space}[{']['.join(map(str, kept))}]")
             elif is_begun(self._tail):  # without what stood here, "[1[2]]" would become a marker
                 self._add("?")
                 shown.append("?")

@@ -55,7 +55,7 @@ def _joined(lines: list[str]) -> list[str]:
     """A paragraph's lines without its wraps."""
     if len(lines) < 2 or _INDENTED.match(lines[0]):
         return lines
-    width = max(len(line.rstrip()) for line in lines)
+    width = max(map(len, map(str.rstrip, lines)))
     groups = [[lines[0]]]
     for before, line in itertools.pairwise(lines):
         broken = before.endswith(("  ", "\\")) or bool(_LABEL.match(line) or _UNDERLINE.match(line))
@@ -67,7 +67,7 @@ def _joined(lines: list[str]) -> list[str]:
         else:
             groups[-1][-1] = groups[-1][-1].rstrip()
             groups[-1].append(line.lstrip())
-    return [" ".join(group) for group in groups]
+    return list(map(" ".join, groups))
 
 
 def excerpt(text: str, wanted: set[str], language: str, limit: int = QUOTE_CHARS) -> str:

@@ -168,7 +168,14 @@ class ChatAnswer(Answer):
             self._tools(calls)
         reason = getattr(choice, "finish_reason", None)
         if isinstance(reason, str) and reason:
-            self._end(reason)
+            # An unknown reason still says that the service considers the answer whole.
+            ended = _FINISH.get(reason, "end")
+            if ended == "cut":
+                self.over = True
+            elif self._refused and ended == "end":
+                self.finish = "refusal"
+            else:  # some services say "stop" beside their tool calls
+                self.finish = "tool" if self.calls and ended == "end" else ended
             if self.finish:
                 yield self._rest(self.finish)
 
@@ -218,16 +225,6 @@ class ChatAnswer(Answer):
             for at, call in sorted(self._asked.items())
             if call.name
         )
-
-    def _end(self, reason: str) -> None:
-        # An unknown reason still says that the service considers the answer whole.
-        ended = _FINISH.get(reason, "end")
-        if ended == "cut":
-            self.over = True
-        elif self._refused and ended == "end":
-            self.finish = "refusal"
-        else:  # some services say "stop" beside their tool calls
-            self.finish = "tool" if self.calls and ended == "end" else ended
 
     def _usage(self, said: object) -> None:
         """The service's own count; cached input is told apart from the rest. Nonsense is ignored."""

@@ -232,7 +232,8 @@ class Models:
         own = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
         order = sorted(chain, key=lambda named: (named not in own, named in resting))
         # Why each of those was not asked, or asked in vain.
-        passed = {named: why for named, why in resting.items() if named != order[0]}
+        passed = dict(resting)
+        passed.pop(order[0], None)
         failed: dict[str, Sorry] = {}
         for attempt, named in enumerate(order, 1):
             key = step if attempt == 1 else f"{step}-{attempt}"

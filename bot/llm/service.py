@@ -38,6 +38,9 @@ LONGEST_WAIT_S = 20.0
 LONGEST_SILENCE_S = 3_600.0
 """What the connection itself bears; the finer deadlines are ours, and a prompt may lengthen them."""
 
+_NO_STREAM = ("text/html", "application/json")
+"""A log-in page, or an error told with status 200."""
+
 REMEMBERED = 500
 """Turns: more are in no talk that is still going on."""
 
@@ -257,14 +260,14 @@ class Service:
                     fault = FaultError("server", "a page instead of an answer")
                 elif whole:
                     return opened
-                elif not _page(opened):
+                elif opened.response.headers.get("content-type", "").startswith(_NO_STREAM):
+                    await opened.close()
+                    fault = FaultError("server", "a page instead of an answer")
+                else:
                     from bot.llm.audible import Audible
 
                     opened.response.stream = Audible(opened.response.stream, deadlines.heard)
                     return opened
-                else:
-                    await opened.close()
-                    fault = FaultError("server", "a page instead of an answer")
             raise fault
 
     async def _next(self, stream: Any, answer: Answer, deadlines: Deadlines) -> object | None:
@@ -323,9 +326,3 @@ def _certificates() -> ssl.SSLContext:
 def _package(frame: FrameType) -> str:
     """The name of the package whose code runs in the frame."""
     return str(frame.f_globals.get("__name__")).partition(".")[0]
-
-
-def _page(stream: Any) -> bool:
-    """Whether a stream is none: a log-in page, or an error told with status 200."""
-    kind: str = stream.response.headers.get("content-type", "")
-    return kind.startswith(("text/html", "application/json"))

@@ -180,7 +180,12 @@ class Execution:
         try:
             if not one.quiet:  # else it was cut off after its answer, and is past its line
                 if ordered(request):
-                    await self._turn(request, one.seq, view)
+                    say, line = words(request.locale), line_of(request)
+                    while ahead := self._order.ahead(line, one.seq):
+                        if not request.parent:
+                            await view.show(Status(say("app.in_line", n=ahead + 1)))
+                        await self._order.moved(line, one.seq)
+                    await self._order.turn(line, one.seq)
                 await self._live.keep(request.id, "running")
             row, run = verb(request.work, request.verb), DurableRun(request, self._begin)
             lacks = row.lacks(request.text) and not request.parent
@@ -242,15 +247,6 @@ class Execution:
         )
         if claimed.fresh:
             await wait_a_while(speak(request, words_aloud), VIEW_S, f"run {request.id} could not be heard")
-
-    async def _turn(self, request: Request, seq: int, view: View) -> None:
-        """Wait for the run's turn, and say how far it is."""
-        say, line = words(request.locale), line_of(request)
-        while ahead := self._order.ahead(line, seq):
-            if not request.parent:
-                await view.show(Status(say("app.in_line", n=ahead + 1)))
-            await self._order.moved(line, seq)
-        await self._order.turn(line, seq)
 
     def _leave(self, one: Live, status: Ended) -> None:
         self._order.leave(line_of(one.request), one.seq)

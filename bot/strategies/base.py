@@ -169,10 +169,11 @@ def fused(found: Sequence[Found], inquiry: Inquiry, *, confident: bool | None = 
     As many passages as a single search gives.
     """
     first = found[0]
+    if len(found) == 1:
+        sure = first.confident if confident is None else confident
+        return replace(first, confident=sure and bool(first.passages))
     if confident is None:
         confident = any(one.confident for one in found)
-    if len(found) == 1:
-        return replace(first, confident=confident and bool(first.passages))
     by_chunk: dict[str, Passage] = {}
     for one in (passage for some in found for passage in some.passages):
         by_chunk.setdefault(one.chunk, one)

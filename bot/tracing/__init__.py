@@ -71,7 +71,8 @@ class Here:
 
 # Ours instead of OpenTelemetry's own: Chroma's client and the SDKs of model services look there, and would send
 # what is no business of the collector's, or name our traces to those services.
-_here: ContextVar[Here | None] = ContextVar("sutradhar_span", default=None)
+here: ContextVar[Here | None] = ContextVar("sutradhar_span", default=None)
+"""The span that is open here; None where no run is traced."""
 
 
 class Tracing:
@@ -113,20 +114,20 @@ class Tracing:
             "sutradhar.platform": request.place.platform,
         }
         span = self._spans.root("run", about, request.id, since)
-        here = Here(self._spans, span, run)
-        before = _here.set(here)
+        opened_here = Here(self._spans, span, run)
+        before = here.set(opened_here)
         try:
             yield run
         except Exception as error:
             run.outcome, run.error = "failed", error_type(error)
             raise
         finally:
-            _here.reset(before)
+            here.reset(before)
             if run.outcome is not None:  # else the process is leaving, and another one goes on
                 notes = {f"sutradhar.{name}": value for name, value in run.notes.items()}
                 span.set_attributes(notes | {"sutradhar.resumed": resumed, "sutradhar.outcome": run.outcome})
                 if run.outcome == "failed":
-                    here.fail(span, run.error or _OTHER)
+                    opened_here.fail(span, run.error or _OTHER)
                 span.end()
 
     async def close(self) -> None:
@@ -139,26 +140,21 @@ class Tracing:
             spans.given_up()
 
 
-def here() -> Here | None:
-    """The span that is open here; None where no run is traced."""
-    return _here.get()
-
-
 def note(name: str, value: Value) -> None:
     """Say something about the run, once it is known: `sutradhar.<name>` of its span."""
-    if (open_here := _here.get()) is not None:
+    if (open_here := here.get()) is not None:
         open_here.run.notes[name] = value
 
 
 def failed(error: BaseException) -> None:
     """The run will have failed, with `error`."""
-    if (open_here := _here.get()) is not None:
+    if (open_here := here.get()) is not None:
         open_here.run.error = error_type(error)
 
 
 async def step(name: str, keep: Callable[[Body[T]], Awaitable[T]], body: Body[T]) -> T:
     """What `keep` makes of `body`; marked in the trace where it has not called it, but knew what it had returned."""
-    if (open_here := _here.get()) is None:
+    if (open_here := here.get()) is None:
         return await keep(body)
     done = False
 
@@ -179,14 +175,14 @@ async def step(name: str, keep: Callable[[Body[T]], Awaitable[T]], body: Body[T]
 def opened(above: Here, name: str, about: Mapping[str, Value], *, client: bool = False) -> Iterator[Span]:
     """A span below that one, with what happens in it below this."""
     span = above.begin(name, about, client=client)
-    before = _here.set(replace(above, span=span))
+    before = here.set(replace(above, span=span))
     try:
         yield span
     except Exception as error:
         above.fail(span, error_type(error))
         raise
     finally:
-        _here.reset(before)
+        here.reset(before)
         span.end()
 
 

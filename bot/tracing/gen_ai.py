@@ -34,7 +34,7 @@ def retrieval(
 
     @functools.wraps(search)
     async def traced(*args: P.args, **kwargs: P.kwargs) -> Found:
-        here = tracing.here()
+        here = tracing.here.get()
         if here is None:
             return await search(*args, **kwargs)
         with tracing.opened(here, "retrieval", {"gen_ai.operation.name": "retrieval"}) as span:
@@ -57,7 +57,7 @@ def retrieval(
 @contextmanager
 def embeddings(model: str) -> Iterator[None]:
     """One call of a service for vectors, OpenAI's or one that speaks like it; its texts stay here."""
-    if (here := tracing.here()) is None:
+    if (here := tracing.here.get()) is None:
         yield
         return
     about = {
@@ -73,7 +73,7 @@ def called(
     pieces: Pieces, role: str, service: ProviderConfig, model: str, prompt: Prompt, meter: Meter
 ) -> Pieces:
     """A model's answer as it comes; a span if it is asked within a run that is traced."""
-    here = tracing.here()
+    here = tracing.here.get()
     return pieces if here is None else _called(here, pieces, role, service, model, prompt, meter)
 
 

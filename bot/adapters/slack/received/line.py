@@ -15,7 +15,7 @@ from typing import Final
 from bot.adapters import intake
 from bot.adapters.slack.text.help import COMMAND
 from bot.command_line import Parsed, parse, tokens
-from bot.commands import BARE, MAX_LINE, NAME_FILES, TABLE, WORKS, find
+from bot.commands import BARE, MAX_LINE, NAME_FILES, ROWS, TABLE, WORKS
 from bot.events import File, Sorry
 from bot.verb import Verb
 from bot.words import LOCALES, words
@@ -118,7 +118,7 @@ def command_of(text: str) -> str | None:
     if house := _house(text):
         return house
     said = [word.value.lower() for word in tokens(text[:200])[:2]]
-    row = find(*said) if len(said) == 2 and said[0] in WORKS else None
+    row = ROWS.get((said[0], said[1])) if len(said) == 2 and said[0] in WORKS else None
     return f"/{text}" if row is not None and _means(row, text) else None
 
 
