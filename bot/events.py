@@ -151,6 +151,11 @@ class Picture:
     png: bytes
     alt: str
 
+    @property
+    def data(self) -> bytes:
+        """As an attachment has it."""
+        return self.png
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:

@@ -28,7 +28,7 @@ from bot.runs.requests import request_from_json
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.events import Request
+    from bot.events import Place, Request
     from storage.inbox import Inbox
     from storage.outbox import Outbox
 
@@ -159,18 +159,19 @@ async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
 
 
 async def first_message(
-    inbox: Inbox, outbox: Outbox, space: str, run: str, besides: Collection[str]
+    inbox: Inbox, outbox: Outbox, here: Place, run: str, besides: Collection[str]
 ) -> tuple[Request, str] | None:
-    """What the run was asked, and the message of its first stage; None where this space knows none.
+    """What a run of this space and platform was asked, and the message of its first stage; None where there is none.
 
     `besides` are the outbox's keys of what is no stage. Raises StorageFault.
     """
     row = await inbox.get(run)
-    if row is None or row.space != space:
+    if row is None or row.space != here.space:
         return None
-    stages = await outbox.stages(space, run)
-    first = next((one for one in stages if one not in besides and not one.startswith(SHARED)), None)
-    sent = await outbox.get(space, run, first) if first is not None else None
+    keys = await outbox.stages(here.space, run)
+    first = next((key for key in keys if key not in besides and not key.startswith(SHARED)), None)
+    sent = await outbox.get(here.space, run, first) if first is not None else None
     if sent is None or sent.message_id is None:
         return None
-    return request_from_json(row.payload), sent.message_id
+    request = request_from_json(row.payload)
+    return (request, sent.message_id) if request.origin and request.place.platform == here.platform else None

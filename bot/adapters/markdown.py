@@ -1,5 +1,5 @@
-"""A stranger's Markdown made fit for a platform: free of control codes and mentions, cut at a length; what of it belongs
-together, and whether a link leads where its words say.
+"""A stranger's Markdown made fit for a platform: free of control codes and mentions, cut at a length; what of it
+belongs together, and whether a link leads where its words say.
 
 Pure: no I/O, no platform. The limits are the caller's. Blocks are lossless: put together again (paragraphs with their
 lists, headings, tables, fenced code) they are the text.

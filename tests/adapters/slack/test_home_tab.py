@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Literal
 
@@ -10,7 +11,7 @@ import pytest
 from bot.accounts import Accounts
 from bot.adapters.slack.placing import PLATFORM, real
 from bot.adapters.slack.received import home_tab, windows
-from bot.adapters.slack.received.home_tab import ARCHIVE, ASK, OPEN, REFRESH, RESUME, Conversation, Home
+from bot.adapters.slack.received.home_tab import ARCHIVE, ASK, OPEN, REFRESH, RESUME
 from bot.config import BudgetConfig
 from bot.words import LOCALES, words
 from storage.feedback import Feedback
@@ -23,6 +24,7 @@ from tests.fakes.slack.texts import block_pings
 from tests.fakes.slack.views import View
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+WHEN = datetime.fromtimestamp(1_700_000_000, UTC)
 
 
 async def home(at: Table, who: User) -> View:
@@ -225,14 +227,28 @@ async def test_a_tab_that_slack_does_not_take_harms_nothing(at: Table) -> None:
 async def test_however_much_there_is_slack_takes_it(locale: str) -> None:
     states: list[Literal["active", "closed", "archived"]] = ["active", "closed", "archived"]
     many = [
-        Conversation(
-            f"{n:036}", "abcdef", "<!here> *A* & " + "long " * 100, "rules", state, 1_700_000_000, link
+        (
+            SessionRow(
+                f"{n:030}abcdef",
+                "T1",
+                PLATFORM,
+                "C1",
+                "1.5",
+                "rules",
+                state,
+                WHEN,
+                None,
+                "<!here> *A* & " + "long " * 100,
+                "U1",
+                WHEN,
+            ),
+            link,
         )
         for n in range(120)
         for state, link in ((states[n % 3], "https://x.test/" if n % 2 else ""),)
     ]
     lines = ["x" * 5_000, *(f"line {n}" for n in range(900))]
-    view = home_tab.view(Home("sutradhar", many, 7, lines, lines), words(locale))
+    view = home_tab.view("sutradhar", many, 7, lines, lines, words(locale))
     assert wrong(view["blocks"], HOME) == []
     assert block_pings(view["blocks"]) == []
     assert "117" in str(view["blocks"])

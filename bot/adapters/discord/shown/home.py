@@ -259,18 +259,19 @@ class DiscordHome:
         if self._inbox is None:
             return ""
         try:
-            found = await first_message(self._inbox, self._outbox, self._place.space, run, OWN)
+            first = await first_message(self._inbox, self._outbox, self._place, run, OWN)
             thread = await self._outbox.get(self._place.space, run, THREAD)
         except StorageFault as fault:
             _log.info("run %s: a link was left out: %s", self._run, fault)
             return ""
-        if found is None or found[0].place.platform != self._place.platform or not found[0].origin:
+        if first is None:
             return ""
-        origin = origin_of(found[0].origin)
+        request, message = first
+        origin = origin_of(request.origin)
         if origin.private:  # its messages are only for as long as somebody looks at them
             return ""
         channel = thread.message_id if thread is not None and thread.message_id else origin.channel
-        return f"https://discord.com/channels/{origin.guild or '@me'}/{channel}/{found[1]}"
+        return f"https://discord.com/channels/{origin.guild or '@me'}/{channel}/{message}"
 
     async def overflow(
         self, stages: Sequence[StageContent], context: PageContext, amend: Amend[Page]

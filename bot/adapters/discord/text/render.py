@@ -132,13 +132,12 @@ def _body(stage: StageContent, growing: bool) -> list[str]:
 
 def _too_large(stage: StageContent, say: Words) -> list[str]:
     """What is said of the files that Discord does not take."""
-    found = []
-    for one in stage.files:
-        data = one.png if isinstance(one, Picture) else one.data
-        if len(data) > FILE_BYTES:
-            megabytes = f"{len(data) / 1024 / 1024:.0f}"
-            found.append(say("page.too_large", name=literal(clean(one.name), 100), size=megabytes))
-    return found
+    sentences = []
+    for file in stage.files:
+        if len(file.data) > FILE_BYTES:
+            megabytes = f"{len(file.data) / 1024 / 1024:.0f}"
+            sentences.append(say("page.too_large", name=literal(clean(file.name), 100), size=megabytes))
+    return sentences
 
 
 def _last(
@@ -194,18 +193,16 @@ def uploads(stage: StageContent) -> list[list[Shown]]:
     batches: list[list[Shown]] = []
     taken: set[str] = set()
     weight = 0
-    for one in stage.files:
-        data = one.png if isinstance(one, Picture) else one.data
-        if len(data) > FILE_BYTES:
+    for file in stage.files:
+        if len(file.data) > FILE_BYTES:
             continue
-        name = file_name(one.name, taken, _UNSAFE)
-        picture = isinstance(one, Picture)
-        alt = shortened(" ".join(clean(one.alt).split()), ALT, size) if isinstance(one, Picture) else ""
-        weight += len(data)
+        name, picture = file_name(file.name, taken, _UNSAFE), isinstance(file, Picture)
+        alt = shortened(" ".join(clean(file.alt).split()), ALT, size) if isinstance(file, Picture) else ""
+        weight += len(file.data)
         if not batches or len(batches[-1]) == FILES or weight > REQUEST_BYTES:
             batches.append([])
-            weight = len(data)
-        batches[-1].append(Shown(name, data, picture, alt))
+            weight = len(file.data)
+        batches[-1].append(Shown(name, file.data, picture, alt))
     return batches
 
 
@@ -293,13 +290,13 @@ def _for_one_message(files: Sequence[Picture | Attachment]) -> list[Picture | At
     """The first files that one message takes, and those that none does, which the page will say."""
     kept: list[Picture | Attachment] = []
     count = weight = 0
-    for one in files:
-        length = len(one.png if isinstance(one, Picture) else one.data)
+    for file in files:
+        length = len(file.data)
         if length <= FILE_BYTES:
             if count == FILES or weight + length > REQUEST_BYTES:
                 continue
             count, weight = count + 1, weight + length
-        kept.append(one)
+        kept.append(file)
     return kept
 
 

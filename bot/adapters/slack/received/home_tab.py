@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from bot import budget, commands
 from bot.adapters.slack import placing
@@ -45,33 +43,6 @@ TITLE_CHARS = 100
 ROLES = ("answerer", "writer", "extractor", "researcher", "chair", "transcriber")
 _TS = re.compile(r"\d+\.\d+")
 
-Link = Callable[[str, str], Awaitable[str]]
-"""The address of the message that has this ts in this channel, "" if Slack does not say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """`link` leads to its thread, "" where there is none to go to. `at` is when it grew, seconds since the epoch."""
-
-    id: str
-    code: str
-    title: str
-    work: str
-    state: Literal["active", "closed", "archived"]
-    at: int
-    link: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """`usage` and `settings` are lines of mrkdwn that calls nobody. `bot` is what the bot is called."""
-
-    bot: str
-    conversations: Sequence[Conversation] = ()
-    more: int = 0
-    usage: Sequence[str] = ()
-    settings: Sequence[str] = ()
-
 
 class HomeTab:
     """One per process."""
@@ -86,19 +57,27 @@ class HomeTab:
         intake, say = self._intake, await self._intake.words(here)
         person = await intake.people.of(here)
         me = await intake.workspaces.me(here.team, here.enterprise)
-        home = await gather(
-            intake.app,
-            here,
-            me.name,
-            say,
-            admin=person.admin,
-            link=partial(self._link, here),
-        )
+        app, admin = intake.app, person.admin
+        mine = await app.records.owned.all(here.space, here.user)
+        rows = [row for row in mine if row.platform == PLATFORM]
+        conversations = [(row, await self._link(here, row)) for row in rows[:SHOWN]]
+        usage = await _usage(app, here, say, admin=admin)
+        settings = [line async for line in _settings(app, here.space, say, admin=admin)]
+        shown = view(me.name, conversations, len(rows[SHOWN:]), usage, settings, say)
         async with intake.workspaces.calling(here.team, here.enterprise) as client:
-            await client.views_publish(user_id=here.user, view=view(home, say))
+            await client.views_publish(user_id=here.user, view=shown)
 
-    async def _link(self, here: Spot, channel: str, ts: str) -> str:
-        """A message's address stays the same: one that is shown often is asked for once, "" again."""
+    async def _link(self, here: Spot, row: SessionRow) -> str:
+        """Where its thread is, "" where there is none to go to.
+
+        A message's address stays the same: one that is shown often is asked for once, "" again.
+        """
+        real = await self._intake.app.records.threads.real(row.space, row.channel, row.thread)
+        if real is None and _TS.fullmatch(row.thread):
+            real = placing.real(row.channel, row.thread)
+        if real is None:
+            return ""
+        channel, ts = placing.parted(real)
         key = here.space, channel, ts
         if key not in self._links:
             link = await Workspace(self._intake.workspaces, here.team, here.enterprise).permalink(channel, ts)
@@ -160,33 +139,6 @@ class HomeTab:
             raise Sorry("buttons.stale")
 
 
-async def gather(app: App, here: Spot, bot: str, say: Words, *, admin: bool, link: Link) -> Home:
-    rows = [one for one in await app.records.owned.all(here.space, here.user) if one.platform == PLATFORM]
-    shown = [await _conversation(app, one, link) for one in rows[:SHOWN]]
-    return Home(
-        bot,
-        shown,
-        len(rows) - len(shown),
-        await _usage(app, here, say, admin=admin),
-        [line async for line in _settings(app, here.space, say, admin=admin)],
-    )
-
-
-async def _conversation(app: App, row: SessionRow, link: Link) -> Conversation:
-    real = await app.records.threads.real(row.space, row.channel, row.thread)
-    if real is None and _TS.fullmatch(row.thread):
-        real = placing.real(row.channel, row.thread)
-    return Conversation(
-        row.id,
-        row.alias,
-        row.title,
-        row.work,
-        row.state,
-        int(row.updated_at.timestamp()),
-        await link(*placing.parted(real)) if real else "",
-    )
-
-
 async def _usage(app: App, here: Spot, say: Words, *, admin: bool) -> list[str]:
     """The person's own part; to an admin everybody's, too, and how answers were judged."""
     own = await app.accounts.report(here.space, here.user)
@@ -236,52 +188,52 @@ def _answerer(config: Config, say: Words) -> str:
     return say(key, model=literal(answers[0]))
 
 
-def view(home: Home, say: Words) -> Block:
-    """As views.publish takes it."""
+def view(
+    bot: str,
+    conversations: Sequence[tuple[SessionRow, str]],
+    more: int,
+    usage: Sequence[str],
+    settings: Sequence[str],
+    say: Words,
+) -> Block:
+    """As views.publish takes it. Each of the conversations comes with the link to its thread, "" where there is none to
+    go to; there are `more` of them. `usage` and `settings` are lines of mrkdwn that calls nobody.
+    """
+    listed = [block for row, link in conversations[:SHOWN] for block in _conversation(row, link, say)]
+    if more := more + len(conversations[SHOWN:]):
+        listed.append(small(say("slack_home.more", n=more)))
+    begin = [
+        _button(ASK, say("slack_home.ask")) | {"style": "primary"},
+        _button(REFRESH, say("slack_home.refresh")),
+    ]
     blocks = [
         _header(say("slack_home.title")),
-        section(say("slack_home.begin", bot=literal(home.bot))),
-        {
-            "type": "actions",
-            "elements": [
-                _button(ASK, say("slack_home.ask")) | {"style": "primary"},
-                _button(REFRESH, say("slack_home.refresh")),
-            ],
-        },
+        section(say("slack_home.begin", bot=literal(bot))),
+        {"type": "actions", "elements": begin},
         {"type": "divider"},
         _header(say("slack_home.conversations")),
-        *_conversations(home, say),
+        *(listed or [section(say("slack_home.none"))]),
         {"type": "divider"},
         _header(say("slack_home.usage")),
-        *_lines(home.usage),
+        *_lines(usage),
         {"type": "divider"},
         _header(say("slack_home.settings")),
-        *_lines(home.settings),
+        *_lines(settings),
     ]
     return {"type": "home", "blocks": blocks}
 
 
-def _conversations(home: Home, say: Words) -> list[Block]:
-    if not home.conversations:
-        return [section(say("slack_home.none"))]
-    found = [block for one in home.conversations[:SHOWN] for block in _conversation_blocks(one, say)]
-    more = home.more + len(home.conversations[SHOWN:])
-    return [*found, small(say("slack_home.more", n=more))] if more else found
-
-
-def _conversation_blocks(one: Conversation, say: Words) -> list[Block]:
-    title = literal(one.title, TITLE_CHARS) or say("sessions.untitled")
+def _conversation(row: SessionRow, link: str, say: Words) -> list[Block]:
+    title = literal(row.title, TITLE_CHARS) or say("sessions.untitled")
     # Slack shows a time in the reader's own time zone ("Formatting message text", dates).
-    when = f"<!date^{one.at}^{{date_short_pretty}} {{time}}|{say('slack_home.no_date')}>"
-    state = say(f"sessions.state_{one.state}")
-    line = f"*{title}* · {one.work} · {state} · {when} · `{one.code}`"
-    buttons = []
-    if one.link:
-        buttons.append(_button(OPEN + one.id, say("slack_home.open")) | {"url": one.link})
-    if one.state == "active":
-        buttons.append(_button(ARCHIVE + one.id, say("slack_home.archive")))
+    at = int(row.updated_at.timestamp())
+    when = f"<!date^{at}^{{date_short_pretty}} {{time}}|{say('slack_home.no_date')}>"
+    line = f"*{title}* · {row.work} · {say(f'sessions.state_{row.state}')} · {when} · `{row.alias}`"
+    buttons = [_button(OPEN + row.id, say("slack_home.open")) | {"url": link}] if link else []
+    if row.state == "active":
+        buttons.append(_button(ARCHIVE + row.id, say("slack_home.archive")))
     else:
-        buttons.append(_button(RESUME + one.id, say("slack_home.resume")))
+        buttons.append(_button(RESUME + row.id, say("slack_home.resume")))
     return [section(line), {"type": "actions", "elements": buttons}]
 
 

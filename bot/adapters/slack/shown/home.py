@@ -325,10 +325,11 @@ class SlackHome:
         if self._inbox is None:
             return None
         try:
-            found = await first_message(self._inbox, self._outbox, self._place.space, run, OWN)
-            if found is None or found[0].place.platform != self._place.platform or not found[0].origin:
+            first = await first_message(self._inbox, self._outbox, self._place, run, OWN)
+            if first is None:
                 return None
-            place, origin = found[0].place, placing.origin_of(found[0].origin)
+            request, message = first
+            place, origin = request.place, placing.origin_of(request.origin)
             bound = await self._threads.real(place.space, place.channel, place.thread)
         except StorageFault as fault:
             _log.info("run %s: a link was left out: %s", self._run, fault)
@@ -337,7 +338,7 @@ class SlackHome:
         theirs = origin.private or channel.startswith("D")
         if origin.home == "alone" or (theirs and origin.user != self._origin.user):
             return None
-        return channel, found[1]
+        return channel, message
 
     async def _real(self, place: Place) -> tuple[str, str] | None:
         """The channel and the root of the thread that a conversation of the same space is in."""

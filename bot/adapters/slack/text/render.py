@@ -200,11 +200,10 @@ def _files(stage: StageContent) -> list[Page]:
     """A message for each file. They come once the stage is closed, so that nothing is uploaded twice."""
     made: list[Page] = []
     taken: set[str] = set()
-    for one in stage.files:
-        name = file_name(one.name, taken, _UNSAFE)
-        said = shortened(words(one.alt), ALT, size) if isinstance(one, Picture) else ""
-        data = one.png if isinstance(one, Picture) else one.data
-        made.append(Page(said, plain=converted(said) or literal(name), file=(name, data)))
+    for file in stage.files:
+        name = file_name(file.name, taken, _UNSAFE)
+        alt = shortened(words(file.alt), ALT, size) if isinstance(file, Picture) else ""
+        made.append(Page(alt, plain=converted(alt) or literal(name), file=(name, file.data)))
     return made
 
 
