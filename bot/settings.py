@@ -52,7 +52,7 @@ class Settings:
         for row in rows:
             if row.name == name and row.of == of(row.scope, place, person):
                 found[row.scope] = row
-        return [found[scope] for scope in NEAREST if scope in found]
+        return list(filter(None, map(found.get, NEAREST)))
 
     async def set(self, place: Place, person: str, name: str, value: str, scope: Scope) -> None:
         async with self._turn:

@@ -14,15 +14,6 @@ from storage.document_rows import VISIBLE
 
 
 @dataclass(frozen=True, slots=True)
-class ShelfRow:
-    """`version` grows with every document put on the shelf or taken off it, and never goes back."""
-
-    name: str
-    version: int
-    documents: int
-
-
-@dataclass(frozen=True, slots=True)
 class ShelvedRow:
     """One document. Sections and chunks stand in the order of their ordinals."""
 
@@ -44,25 +35,25 @@ class Shelves:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def all(self, space: str) -> Sequence[ShelfRow]:
-        """The space's shelves that hold anything, by name."""
+    async def all(self, space: str) -> dict[str, int]:
+        """The space's shelves that hold anything, in the order of their names, and how many documents each holds."""
         from sqlalchemy import and_, func, select
 
         from storage.tables import documents, shelves
 
         s, d = shelves.c, documents.c
         query = (
-            select(s.name, s.version, func.count())
+            select(s.name, func.count())
             .join(documents, and_(d.space == s.space, d.shelf == s.name))
             .where(s.space == space, d.state.in_(VISIBLE))
-            .group_by(s.name, s.version)
+            .group_by(s.name)
             .order_by(s.name)
         )
         async with self._db.read() as connection:
-            return [ShelfRow(*row) for row in await connection.execute(query)]
+            return dict(map(tuple, await connection.execute(query)))
 
     async def version(self, space: str, shelf: str) -> int:
-        """Grows with every change; 0 for a shelf that never held anything."""
+        """Grows with every document put on the shelf or taken off it, and never goes back; 0 before the first."""
         from sqlalchemy import select
 
         from storage.tables import shelves

@@ -125,7 +125,7 @@ class Models:
 
         `chain` are the models to ask in the role's place, whatever each of them can do.
         """
-        return run.stream(step, lambda: self._tried(run, role, step, prompt, shown=True, chain=chain))
+        return run.stream(step, partial(self._tried, run, role, step, prompt, shown=True, chain=chain))
 
     async def ask(
         self,
@@ -213,7 +213,7 @@ class Models:
         return able
 
     async def _whole(self, run: Run, role: str, step: str, prompt: Prompt) -> Completion:
-        return await _last(run.stream(step, lambda: self._tried(run, role, step, prompt, shown=False)))
+        return await _last(run.stream(step, partial(self._tried, run, role, step, prompt, shown=False)))
 
     async def _tried(
         self,

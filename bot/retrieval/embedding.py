@@ -24,7 +24,8 @@ class Embedding:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self.wanted = config.embedding.model != "none"
+        self.name = config.embedding.model
+        self.wanted = self.name != "none"
         self._loading = asyncio.Lock()
         self._loaded = False
         self._embedder: Embedder | None = None
@@ -40,7 +41,7 @@ class Embedding:
         The configured one where nobody has made any yet. None like `get`, and where an embedder that was
         configured once can't be loaded any more.
         """
-        if name is None or not self.wanted or name == self._config.embedding.model:
+        if name is None or not self.wanted or name == self.name:
             return await self.get()
         async with self._loading:
             if self._former is None or self._former.name != name:
@@ -51,16 +52,12 @@ class Embedding:
                     _log.warning("no embedder of before: %s", sorry)
         return self._former
 
-    def is_former(self, name: str | None) -> bool:
-        """Whether vectors are wanted, but others than `name` made."""
-        return self.wanted and name not in (None, self._config.embedding.model)
-
     async def get(self) -> Embedder | None:
         """The embedder, or None where none is configured or its files are not to be had."""
         async with self._loading:
             if not self._loaded:
                 try:
-                    self._embedder = await asyncio.to_thread(self.load, self._config.embedding.model)
+                    self._embedder = await asyncio.to_thread(self.load, self.name)
                     self.missing = None
                     self._loaded = True
                 except Sorry as sorry:  # tried again next time: the files may have come meanwhile
@@ -71,9 +68,7 @@ class Embedding:
     async def fetch(self) -> None:
         """Fetch the model's files where they are not on the disk yet; failing leaves `missing` set."""
         wanted = [
-            name
-            for name in models.needed(self._config.embedding.model)
-            if not models.present(self._config.models_dir, name)
+            name for name in models.needed(self.name) if not models.present(self._config.models_dir, name)
         ]
         if wanted:
             try:

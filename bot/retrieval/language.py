@@ -79,8 +79,8 @@ _LATIN_WRITTEN = "en pt es fr de it ca cs da eu fi ga hu id lt nl no pl ro sk sv
 _ELSE_WRITTEN = "ar bg el fa he hi ja ko ru th uk zh"
 _IN_LATIN = frozenset(_LATIN_WRITTEN.split())
 _WORLD = _IN_LATIN - {"eu", "ga", "lt"} | frozenset(_ELSE_WRITTEN.split())
-_LATIN = "\u024f"
-"""The last letter of Latin Extended-B; what people ask in beyond it is in another script."""
+_LATIN = re.compile("[\0-\u024f]")
+"""Up to the last letter of Latin Extended-B; what people ask in beyond it is in another script."""
 
 _SURE = 0.9
 _SAMPLE = 3000
@@ -128,7 +128,7 @@ def detect_question(question: str, shelf: Iterable[str]) -> str | None:
     """
     words = " ".join(_LETTERS.findall(question[:2000]))
     spoken = frozenset(shelf)
-    if 2 * sum(letter <= _LATIN for letter in words) < len(words):
+    if 2 * len(_LATIN.findall(words)) < len(words):
         language, certainty = _classified(words, _WORLD | spoken)
         return language if certainty >= _SURE or not spoken - _IN_LATIN else None
     if len(words) < 12 or " " not in words:

@@ -82,7 +82,7 @@ class Library:
 
         Raises Sorry where there is none, or where it has to be named.
         """
-        names = await self._names(space)
+        names = list(await self._shelves.all(space))
         if not names:
             raise Sorry("rules.no_books")
         if wanted is not None:
@@ -169,7 +169,11 @@ class Library:
         lookup: bool,
     ) -> Ranked:
         embedder = await self._embedding.maker(opened.embedder)
-        if embedder is None and self._embedding.is_former(opened.embedder):
+        if (
+            embedder is None
+            and self._embedding.wanted
+            and opened.embedder not in (None, self._embedding.name)
+        ):
             notices.append("rules.vectors_other")
         spoken = opened.shelf.languages
         language = await asyncio.to_thread(detect_question, question, spoken)
@@ -204,7 +208,7 @@ class Library:
     async def sections_named(self, space: str, shelf: str | None, name: str) -> list[SectionText]:
         """Sections called `name` (exactly, by an alias, or nearly), homonyms of several books all."""
         found: list[SectionText] = []
-        for one in [shelf] if shelf else await self._names(space):
+        for one in [shelf] if shelf else list(await self._shelves.all(space)):
             opened = await self._editions.of(space, one)
             for match in await asyncio.to_thread(opened.shelf.lookup, name, 8):
                 text = await self._section(space, opened, match.document_id, match.section or 0)
@@ -235,7 +239,7 @@ class Library:
     async def complete(self, space: str, kind: str, prefix: str, shelf: str | None = None) -> list[str]:
         """Names that begin like `prefix`, accents and capitals aside: kind "section", "book" or "shelf"."""
         if kind == "section":
-            names = [shelf] if shelf else await self._names(space)
+            names = [shelf] if shelf else list(await self._shelves.all(space))
             titles: list[str] = []
             for name in names:
                 titles += (await self._editions.of(space, name)).shelf.complete(prefix, COMPLETIONS)
@@ -243,7 +247,7 @@ class Library:
         if kind == "book":
             found = [one.source for one in await self._documents.list(space, shelf)]
         else:
-            found = await self._names(space)
+            found = list(await self._shelves.all(space))
         wanted = fold(prefix)
         return [name for name in found if fold(name).startswith(wanted)][:COMPLETIONS]
 
@@ -254,16 +258,13 @@ class Library:
     async def rows(self, space: str, shelf: str | None = None) -> Sequence[DocumentRow]:
         """The same as rows, for a reindex."""
         found = await self._documents.list(space, shelf)
-        if not found and shelf and (names := await self._names(space)):
+        if not found and shelf and (names := list(await self._shelves.all(space))):
             raise Sorry("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
         return found
 
     async def find(self, space: str, shelf: str, name: str) -> Sequence[DocumentRow]:
         """Documents that a person may mean by a file name, a title or the end of an id."""
         return await self._documents.find(space, shelf, name)
-
-    async def _names(self, space: str) -> list[str]:
-        return [one.name for one in await self._shelves.all(space)]
 
 
 def _passage(found: Stretch, score: float, turns: Sequence[tuple[int, int]]) -> Passage:

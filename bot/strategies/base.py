@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from bot.events import Notice, Run, Sorry, Status
@@ -127,9 +128,8 @@ class Searchable(Protocol):
 
 async def search(library: Searchable, run: Run, step: str, inquiry: Inquiry, question: str) -> Found:
     """One search as the run's step `step`."""
-    return await run.step(
-        step, lambda: library.search(inquiry.space, inquiry.shelf, question, k=inquiry.k), Found
-    )
+    call = partial(library.search, inquiry.space, inquiry.shelf, question, k=inquiry.k)
+    return await run.step(step, call, Found)
 
 
 async def search_all(

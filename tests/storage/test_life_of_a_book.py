@@ -23,7 +23,7 @@ async def seen(db: Database) -> set[str]:
     documents = Documents(db)
     listed = {row.id for row in await documents.list("local", "rules")}
     assert {row.id for row in (await Shelves(db).contents("local", "rules"))[1]} == listed
-    assert sum(one.documents for one in await Shelves(db).all("local")) == len(listed)
+    assert sum((await Shelves(db).all("local")).values()) == len(listed)
     return listed
 
 

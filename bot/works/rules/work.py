@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import tracing
@@ -192,7 +193,7 @@ class Asking:
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request = run.request
         own = await self._files.of(run)
-        snapshot = await run.step("snapshot", lambda: self._snapshots.take(request, own), Snapshot)
+        snapshot = await run.step("snapshot", partial(self._snapshots.take, request, own), Snapshot)
         tracing.note("strategy", snapshot.strategy)
         say = words(snapshot.language if snapshot.language in ("en", "pt") else request.locale)
         where = ", ".join(filter(None, (*own.names, snapshot.shelf)))
