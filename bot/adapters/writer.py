@@ -195,14 +195,15 @@ class Writer:
     def _held_until(self, due: _Due, *, posted: bool = False) -> float:
         """When it may be written for what it says; the channel's pace is another matter.
 
-        A message without words is posted when an edit could bring them at once, and if none can for long, then.
+        A message without words is posted when an edit could bring them at once, and if none can for long, then. One that
+        is there is not edited for less than words at once: these would then wait for the next edit.
         """
         if due.rank is Rank.FINAL:
             return 0.0
         if not due.empty:
             return due.worded + WORDS_S if due.rank is Rank.FIRST else 0.0
         if posted:
-            return due.put + HOLD_S
+            return due.put + self._pace.edit_every_s
         latest = due.put + 2 * self._pace.edit_every_s
         taken = any(message.there for message in self._due)  # by an edit that waits or is on its way
         free = latest if taken else min(self._edited + self._pace.edit_every_s, latest)

@@ -163,6 +163,23 @@ async def test_first_words_do_not_wait_for_an_edit_made_just_before(
     assert log == [(0, "search:found 3"), (0.54, "answer:A")]
 
 
+async def test_first_words_do_not_wait_for_an_edit_that_brought_none(
+    clock: Clock, log: list[tuple[float, str]]
+) -> None:
+    """The message is there already, and gets its title some moments before its words."""
+    writer = Writers(PACE, clock).at("c")
+    answer = Note("answer", clock, log, "…", there=True)
+    writer.put(answer, group="run", empty=True)
+    await clock.advance(0.4)
+    answer.text = "Scene 7"
+    writer.put(answer, group="run", empty=True)
+    await clock.advance(0.4)
+    answer.text = "A"
+    writer.put(answer, Rank.FIRST, group="run")
+    await clock.advance(0.1)
+    assert log == [(0.84, "answer:A")]
+
+
 async def test_a_stage_that_is_over_with_its_first_words_is_written_once(
     clock: Clock, log: list[tuple[float, str]]
 ) -> None:
