@@ -57,6 +57,7 @@ _MENTION = re.compile(
 )
 _OPEN_CODE = re.compile(r"^ {0,3}(```+|~~~+)", re.MULTILINE)
 _BOLD = ("**", "__", "~~")
+_QUOTED = re.compile("^[> ]+", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s")
 _BROKEN = "\u200b"
 
@@ -90,8 +91,8 @@ def neutralise(text: str) -> str:
 
 def title(text: str) -> str:
     """A conversation's title out of what was asked: one line without quotation marks of Markdown, "" of nothing."""
-    lines = (line.lstrip("> ") for line in clean(text[:_READ_CHARS]).splitlines())
-    whole = neutralise(" ".join(" ".join(lines).split()))
+    unquoted = _QUOTED.sub("", clean(text[:_READ_CHARS]))
+    whole = neutralise(" ".join(unquoted.split()))
     if len(whole) <= TITLE_CHARS:
         return whole
     cut = whole.rfind(" ", TITLE_CHARS // 2, TITLE_CHARS)

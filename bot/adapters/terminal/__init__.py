@@ -6,15 +6,13 @@ Chooses between the three; imports the heavy parts only once the prompt is on th
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, BinaryIO
 
 from bot.adapters import leaving
 from bot.adapters.terminal.conversation import Application, Conversation
-from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, Ink
+from bot.adapters.terminal.markdown import BOLD, CYAN, DIM, Ink, coloured
 from bot.config import DEMO
 
 if TYPE_CHECKING:
@@ -72,14 +70,10 @@ async def _person(config: Config, locale: str, thread: str | None, opened: Open)
 
 async def _pipe(config: Config, locale: str, thread: str | None, opened: Open) -> int:
     from bot.adapters.terminal.feed import Feed, lines
-    from bot.adapters.terminal.outputs import PlainOutput, PlainScreen
+    from bot.adapters.terminal.outputs import plain_output
 
     conversation = Conversation(locale, thread)
-    tty = sys.stdout.isatty()
-    # A pipe's reader looks for sentences: nothing is wrapped for it.
-    ink = Ink(coloured(tty), shutil.get_terminal_size().columns if tty else 1_000_000)
-    screen = PlainScreen(sys.stdout, ink, sys.stderr)
-    output = PlainOutput(screen, conversation.say, config.data_dir / "files")
+    output = plain_output(conversation.say, config.data_dir / "files")
     feed = Feed(conversation, output, overtake=False)
     return await feed.run(opened(config), lines(sys.stdin.buffer))
 
@@ -97,11 +91,6 @@ async def _program(config: Config, locale: str, thread: str | None, out: BinaryI
 
     feed = Feed(Conversation(locale, thread), JsonLines(out), overtake=True)
     return await feed.run(opened(config), lines(sys.stdin.buffer))
-
-
-def coloured(tty: bool) -> bool:
-    """Colours for a person, unless they said NO_COLOR (https://no-color.org)."""
-    return tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def welcome(config: Config, conversation: Conversation, colour: bool) -> list[str]:

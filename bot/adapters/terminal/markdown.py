@@ -5,6 +5,7 @@ Knows no prompt and no run. What is not whole yet is the tail, which the caller 
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 
@@ -21,6 +22,11 @@ _RULE = re.compile(r"^[\s|:-]+$")
 
 BOLD, DIM, ITALIC, STRUCK = "1", "2", "3", "9"
 RED, GREEN, YELLOW, BLUE, CYAN = "31", "32", "33", "34", "36"
+
+
+def coloured(tty: bool) -> bool:
+    """Colours for a person, unless they said NO_COLOR (https://no-color.org)."""
+    return tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json as json_module
-import shutil
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
@@ -17,10 +16,9 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from bot.adapters import leaving
 from bot.adapters.markdown import clean
-from bot.adapters.terminal import coloured, log_to
+from bot.adapters.terminal import log_to
 from bot.adapters.terminal.conversation import Conversation, new_id
-from bot.adapters.terminal.markdown import Ink
-from bot.adapters.terminal.outputs import JsonLines, PlainOutput, PlainScreen
+from bot.adapters.terminal.outputs import JsonLines, plain_output
 from bot.events import Answered, Changed, Completion, Ended, Failed, OptionValue, Request, Sorry, Speak
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
@@ -102,7 +100,8 @@ async def _perform(
     log_to(config)
     conversation = Conversation(locale, None, space)
     request = conversation.asks(new_id(), row.work, row.name, options, text)
-    output: Output = JsonLines(out) if out is not None else _plain(config, conversation)
+    files = config.data_dir / "files"
+    output: Output = JsonLines(out) if out is not None else plain_output(conversation.say, files)
     app = await App.open(config)
     try:
         status = await (
@@ -112,12 +111,6 @@ async def _perform(
     finally:
         await app.close()
     return 0 if status == "done" else 1
-
-
-def _plain(config: Config, conversation: Conversation) -> PlainOutput:
-    tty = sys.stdout.isatty()
-    ink = Ink(coloured(tty), shutil.get_terminal_size().columns if tty else 1_000_000)
-    return PlainOutput(PlainScreen(sys.stdout, ink, sys.stderr), conversation.say, config.data_dir / "files")
 
 
 async def _durable(app: App, request: Request, output: Output) -> str:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, get_args
 
 from bot.adapters.markdown import clean
-from bot.adapters.terminal.markdown import BOLD, RED, Ink, MarkdownStream
+from bot.adapters.terminal.markdown import BOLD, RED, Ink, MarkdownStream, coloured
 from bot.adapters.terminal.view import Claims, Stages, TerminalView
 from bot.events import Changed, Ended, Event, Failed, Notice, Request, Shown, Speak, Text, View
 from bot.words import Words
@@ -49,6 +51,13 @@ class PlainScreen:
         if self._passing is not None:
             self._passing.write("\r\x1b[K")
             self._passing.flush()
+
+
+def plain_output(say: Words, folder: Path) -> PlainOutput:
+    """To standard output. A pipe's reader looks for sentences: nothing is wrapped for it."""
+    tty = sys.stdout.isatty()
+    ink = Ink(coloured(tty), shutil.get_terminal_size().columns if tty else 1_000_000)
+    return PlainOutput(PlainScreen(sys.stdout, ink, sys.stderr), say, folder)
 
 
 class PlainOutput:

@@ -134,7 +134,7 @@ class Prompt:
                 self._spawn(self._end(request.id, app, request))
         except Sorry as sorry:
             self._broken = True
-            await self.write([self.ink(self.ink.wrap(self.conversation.sentence(sorry), "✗ ", "  "), RED)])
+            await self._fail(self.conversation.sentence(sorry))
             if self._session.app.is_running:
                 self._session.app.exit(exception=EOFError)
         finally:
@@ -164,8 +164,10 @@ class Prompt:
         self._tasks.discard(task)
         if not task.cancelled() and (fault := task.exception()) is not None:
             _log.error("a line could not be run", exc_info=fault)
-            sentence = self.say("app.failed", run="-")
-            self._spawn(self.write([self.ink(self.ink.wrap(sentence, "✗ ", "  "), RED)]))
+            self._spawn(self._fail(self.say("app.failed", run="-")))
+
+    async def _fail(self, sentence: str) -> None:
+        await self.write([self.ink(self.ink.wrap(sentence, "✗ ", "  "), RED)])
 
     async def _line(self, line: str) -> None:
         run = new_id()
@@ -193,7 +195,7 @@ class Prompt:
             if self._app is not None and not self._broken:
                 await self._ask(run, read, self._app)
         except Sorry as sorry:
-            await self.write([self.ink(self.ink.wrap(self.conversation.sentence(sorry), "✗ ", "  "), RED)])
+            await self._fail(self.conversation.sentence(sorry))
 
     async def _ask(self, run: str, line: Line, app: Application) -> None:
         request = await self.conversation.request(run, line, app)

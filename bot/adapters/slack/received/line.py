@@ -99,33 +99,24 @@ def parsed_of(text: str, files: Sequence[File] = ()) -> Parsed:
     try:
         return intake.parsed_of(line, files)
     except Sorry as sorry:
-        raise _in_our_words(sorry) from None
-
-
-def _in_our_words(sorry: Sorry) -> Sorry:
-    """What names files needs them with a message; the table's example, which has paths, would lead astray."""
-    if sorry.key == "commands.missing" and sorry.values["verb"] in NAME_FILES:
-        return Sorry("slack.attach", verb=sorry.values["verb"])
-    return sorry
+        # What names files needs them with a message; the table's example, which has paths, would lead astray.
+        if sorry.key == "commands.missing" and sorry.values["verb"] in NAME_FILES:
+            raise Sorry("slack.attach", verb=sorry.values["verb"]) from None
+        raise
 
 
 def command_of(text: str) -> str | None:
     """The line with a slash that the text is the same as, None for plain text."""
     if code := _CODE.fullmatch(text):  # as people copy it from our own sentences
         text = code[2].strip()
-    if text.startswith("/"):
-        return _without_ours(text)
+    if text.startswith("/"):  # `/sutradhar rules ask` is `/rules ask`, also in a message
+        name, _, rest = text.partition(" ")
+        return f"/{rest.strip().lstrip('/')}" if name.lower() == COMMAND else text
     if house := _house(text):
         return house
     said = [word.value.lower() for word in tokens(text[:200])[:2]]
     row = ROWS.get((said[0], said[1])) if len(said) == 2 and said[0] in WORKS else None
     return f"/{text}" if row is not None and _means(row, text) else None
-
-
-def _without_ours(line: str) -> str:
-    """`/sutradhar rules ask` is `/rules ask`, also where it was typed into a message."""
-    name, _, rest = line.partition(" ")
-    return f"/{rest.strip().lstrip('/')}" if name.lower() == COMMAND else line
 
 
 def _house(text: str) -> str | None:

@@ -150,12 +150,7 @@ async def _lacks_files(event: Body, me: Me) -> bool:
     async def as_it_is(user: str) -> str:
         return user
 
-    return _adds(await heard(text_of(event, "text"), me.user, as_it_is))
-
-
-def _adds(text: str) -> bool:
-    """Whether the message is itself the command that puts files on a shelf."""
-    line = command_of(text) or ""
+    line = command_of(await heard(text_of(event, "text"), me.user, as_it_is)) or ""
     return line.lower().split()[:2] == ["/library", "add"] or line.lower().split()[:1] == ["/add"]
 
 

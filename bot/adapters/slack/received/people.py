@@ -32,6 +32,7 @@ FRESH_S: Final = 2.0
 MOST: Final = 8_192
 """People who are remembered."""
 _CHARGE: Final = ("is_admin", "is_owner", "is_primary_owner")
+_GUESTS: Final = ("deleted", "is_bot", "is_stranger", "is_restricted")
 
 _log = logging.getLogger(__name__)
 
@@ -123,7 +124,6 @@ class People:
         key = here.space, here.user
         if (look := self._looks.get(key)) is None:
             look = self._looks[key] = _Look(self._clock(), asyncio.create_task(self._ask(here)))
-            look.answer.add_done_callback(lambda _: self._looks.pop(key, None))
         return look
 
     async def _answer(self, look: _Look, seconds: float) -> Person | None:
@@ -142,6 +142,8 @@ class People:
         except (SurfaceFault, StorageFault) as fault:  # a name is no reason to fail
             _log.info("who a person is could not be asked: %s", fault)
             return None
+        finally:
+            self._looks.pop((here.space, here.user), None)
         person = person_of(here, said["user"], self._admins)
         self.remember(here, person)
         return person
@@ -150,22 +152,19 @@ class People:
 def person_of(here: Spot, user: Mapping[str, Any], admins: Collection[str]) -> Person:
     """What Slack's user object says, read where `here` is."""
     profile: Mapping[str, Any] = user.get("profile") or {}
-    names = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"), user.get("name"))
-    name = next((clean(str(one)) for one in names if one), "")
-    return Person(
-        name, locale_of(str(user.get("locale") or "")), here.user in admins or _in_charge(here, user)
+    name = (
+        profile.get("display_name") or profile.get("real_name") or user.get("real_name") or user.get("name")
     )
+    admin = here.user in admins or _in_charge(here, user)
+    return Person(clean(str(name or "")), locale_of(str(user.get("locale") or "")), admin)
 
 
 def _in_charge(here: Spot, user: Mapping[str, Any]) -> bool:
     """Of this workspace, or of its whole organisation: an admin elsewhere is a guest here."""
-    if any(user.get(one) for one in ("deleted", "is_bot", "is_stranger", "is_restricted")):
+    if any(map(user.get, _GUESTS)):
         return False
-    if here.team and user.get("team_id") == here.team and any(user.get(one) for one in _CHARGE):
+    if here.team and user.get("team_id") == here.team and any(map(user.get, _CHARGE)):
         return True
     above: Mapping[str, Any] = user.get("enterprise_user") or {}
-    return (
-        bool(here.enterprise)
-        and above.get("enterprise_id") == here.enterprise
-        and any(above.get(one) for one in _CHARGE)
-    )
+    ours = here.enterprise != "" and above.get("enterprise_id") == here.enterprise
+    return ours and any(map(above.get, _CHARGE))

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from bot.adapters.slack.installed.workspaces import Store
     from bot.adapters.slack.received.intake import Intake
-    from bot.config import Config
     from bot.events import Request
 
 WELCOME = "welcome"
@@ -101,7 +100,12 @@ async def _checks(
         yield await _channel(client, here, bot, scopes, say)
     yield await checklist.books(intake.app.records.documents, here.space, say, none="slack_home.no_books")
     yield checklist.model(intake.config, say)
-    yield _connection(intake.config, say)
+    # That somebody could ask shows that the way in works.
+    settings = intake.config.slack
+    if settings.mode == "http":
+        yield Check(True, say("slack_welcome.check_http", port=settings.http_port))
+    else:
+        yield Check(True, say("slack_welcome.check_socket", n=settings.connections))
 
 
 async def _scopes(client: AsyncWebClient) -> frozenset[str] | None:
@@ -142,13 +146,6 @@ async def _channel(
     public = scopes is not None and OPTIONAL_SCOPES[0] in scopes
     key = "check_channel_public" if public else "check_channel_not"
     return Check(None if public else False, say(f"slack_welcome.{key}", bot=bot))
-
-
-def _connection(config: Config, say: Words) -> Check:
-    """That somebody could ask shows that it works."""
-    if config.slack.mode == "http":
-        return Check(True, say("slack_welcome.check_http", port=config.slack.http_port))
-    return Check(True, say("slack_welcome.check_socket", n=config.slack.connections))
 
 
 async def gone(

@@ -10,7 +10,6 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -216,7 +215,9 @@ async def _post(client: AsyncWebClient, to: tuple[str, str], who: str, part: Par
 
 async def _found(client: AsyncWebClient, to: tuple[str, str], row: OutboxRow) -> str:
     """The ts of a message that may have been posted though nobody noted it, as before a crash; "" if there is none."""
-    window: dict[str, Any] = {"channel": to[0], "oldest": _stamp(row.created_at), "limit": 200}
+    # Slack's clock and ours may differ a little.
+    oldest = f"{row.created_at.timestamp() - 60:.6f}"
+    window: dict[str, Any] = {"channel": to[0], "oldest": oldest, "limit": 200}
     with as_surface_faults():
         if to[1]:
             answer: Any = await client.conversations_replies(ts=to[1], include_all_metadata=True, **window)
@@ -228,8 +229,3 @@ async def _found(client: AsyncWebClient, to: tuple[str, str], row: OutboxRow) ->
 
 def _metadata(row: OutboxRow) -> dict[str, Any]:
     return {"event_type": EVENT, "event_payload": {"run": row.run_id, "stage": row.stage}}
-
-
-def _stamp(when: datetime) -> str:
-    """Slack's clock and ours may differ a little."""
-    return f"{when.timestamp() - 60:.6f}"

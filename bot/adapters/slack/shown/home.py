@@ -131,8 +131,11 @@ class SlackHome:
             elif origin.home == "alone":
                 self.surface = Thread(self._workspace, await with_retries(self._dm))
                 self._beside.do(self._point("in_direct"))
-            elif origin.home == "there":
-                await self._find_thread()
+            elif origin.home == "there":  # what is private never stands where others read along
+                if (thread := await self._real(self._place)) is not None:
+                    self.surface = self._thread(*thread)
+                elif origin.private:
+                    self.surface = Thread(self._workspace, await with_retries(self._dm))
         except SurfaceFault as fault:
             _log.warning("run %s: no thread was opened: %s", self._run, fault)
             if origin.private and self.response is not None:
@@ -154,13 +157,6 @@ class SlackHome:
             if not origin.private:
                 self.tell(self._why)
             self._beside.do(self._point("pointer", channel, thread))
-
-    async def _find_thread(self) -> None:
-        """Where the conversation is by now. What is private never stands where others read along."""
-        if (found := await self._real(self._place)) is not None:
-            self.surface = self._thread(*found)
-        elif self._origin.private:
-            self.surface = Thread(self._workspace, await with_retries(self._dm))
 
     async def _head(self, root_message: RootMessage) -> tuple[str, str]:
         """The root's channel and ts."""
