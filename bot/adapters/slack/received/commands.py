@@ -55,9 +55,8 @@ _HELP: Final = "help"
 
 WORK, SHELF = "work", "shelf"
 """The block_id and action_id of each menu of the window."""
-OPTIONS = 100
-"""Of a menu, and the characters of an option and of its value (Slack's documentation, "Select menu element")."""
-OPTION_CHARS, VALUE_CHARS = 75, 150
+OPTIONS, VALUE_CHARS = 100, 150
+"""Of a menu, and the characters of an option's value (Slack's documentation, "Select menu element")."""
 WAIT_S = 1.5
 """How long is waited for Slack, which itself waits three seconds for us."""
 MOST = 8_192
@@ -284,15 +283,16 @@ async def open_ask(intake: Intake, here: Spot, trigger: str) -> None:
 
 
 def ask_window(say: Words, shelves: list[str]) -> Block:
-    works = [_option(_named(say, one), one) for one in _works()]
-    first = next(one for one in works if one["value"] == DEFAULT_WORK)
-    kinds = _menu(WORK, say("slack_window.work"), works, initial=first)
+    works = windows.menu(WORK, [(work, _named(say, work)) for work in _works()])
+    works["initial_option"] = next(one for one in works["options"] if one["value"] == DEFAULT_WORK)
     blocks = [
         windows.field(0, say("slack_window.question"), hint=say("slack_window.question_hint")),
-        kinds,
+        windows.asking(WORK, say("slack_window.work"), works, required=True),
     ]
-    if named := [_option(one, one) for one in shelves if len(one) <= VALUE_CHARS][:OPTIONS]:
-        blocks.append(_menu(SHELF, say("slack_window.shelf"), named, hint=say("slack_window.shelf_all")))
+    if named := [(shelf, shelf) for shelf in shelves if len(shelf) <= VALUE_CHARS][:OPTIONS]:
+        menu = windows.menu(SHELF, named)
+        menu["placeholder"] = windows.plain(say("slack_window.shelf_all"), windows.HINT_CHARS)
+        blocks.append(windows.asking(SHELF, say("slack_window.shelf"), menu))
     blocks.append({"type": "context", "elements": [windows.plain(say("slack_window.answered_direct"), 300)]})
     return windows.modal(
         ASK,
@@ -318,25 +318,3 @@ def _named(say: Words, work: str) -> str:
 def _chosen(values: Mapping[str, Any], name: str) -> str:
     option = ((values.get(name) or {}).get(name) or {}).get("selected_option") or {}
     return str(option.get("value") or "")
-
-
-def _option(text: str, value: str) -> Block:
-    return {"text": windows.plain(text, OPTION_CHARS), "value": value}
-
-
-def _menu(
-    name: str, label: str, options: list[Block], *, initial: Block | None = None, hint: str = ""
-) -> Block:
-    """Chosen from at will where nothing is chosen at first."""
-    menu: Block = {"type": "static_select", "action_id": name, "options": options}
-    if initial is not None:
-        menu["initial_option"] = initial
-    if hint:
-        menu["placeholder"] = windows.plain(hint, windows.HINT_CHARS)
-    return {
-        "type": "input",
-        "block_id": name,
-        "label": windows.plain(label, 2_000),
-        "optional": initial is None,
-        "element": menu,
-    }

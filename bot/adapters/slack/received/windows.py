@@ -219,14 +219,7 @@ def field(
         typed["initial_value"] = filled
     if hint:
         typed["placeholder"] = plain(hint, HINT_CHARS)
-    named = label if n == 0 else f"{label} ({n + 1})"
-    return {
-        "type": "input",
-        "block_id": block_id(n),
-        "label": plain(named, FIELD_CHARS),
-        "optional": not required,
-        "element": typed,
-    }
+    return asking(block_id(n), label if n == 0 else f"{label} ({n + 1})", typed, required=required)
 
 
 def block_id(n: int) -> str:
@@ -260,20 +253,26 @@ def typed(body: Body) -> str:
 def option_field(field: Field) -> Block:
     """What is typed or chosen for an option."""
     if field.values:
-        element: Block = {
-            "type": "static_select",
-            "action_id": TYPED,
-            "options": [{"text": plain(name, OPTION_CHARS), "value": value} for value, name in field.values],
-        }
+        element = menu(TYPED, field.values)
     else:
         limit = {"max_length": FIELD_CHARS, "multiline": field.long}
         element = {"type": "plain_text_input", "action_id": TYPED, **limit}
+    return asking(field.id, field.label, element) | {"hint": plain(field.hint, FIELD_CHARS)}
+
+
+def menu(action_id: str, options: Sequence[tuple[str, str]]) -> Block:
+    """From which one of the (values, names) is chosen."""
+    shown = [{"text": plain(name, OPTION_CHARS), "value": value} for value, name in options]
+    return {"type": "static_select", "action_id": action_id, "options": shown}
+
+
+def asking(block_id: str, label: str, element: Block, *, required: bool = False) -> Block:
+    """What is typed or chosen, under what it is asked by."""
     return {
         "type": "input",
-        "block_id": field.id,
-        "label": plain(field.label, FIELD_CHARS),
-        "hint": plain(field.hint, FIELD_CHARS),
-        "optional": True,
+        "block_id": block_id,
+        "label": plain(label, FIELD_CHARS),
+        "optional": not required,
         "element": element,
     }
 
