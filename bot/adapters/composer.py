@@ -216,7 +216,7 @@ class Composer(Generic[AnyPage]):
             case Choices(choices=choices):
                 content.choices.append(event)
                 first = len(self._choices)
-                self._choices += [one.kept() for one in offered.offers(event, first, content.key)]
+                self._choices += [one.kept() for one in offered.kept_choices(event, first, content.key)]
                 if not event.votes:
                     self._begun = self._begun and all(one.command for one in choices)
                 elif self._votes is not None:

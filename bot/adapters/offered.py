@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class KeptChoice:
     """See `bot.events.Choice`. `over`: one of its group has been taken. `group` is the number of its first choice.
 
     `stage` is where it stands, "" of earlier releases.
@@ -51,23 +51,23 @@ class Offered:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-def offered(kept: str) -> Offered:
-    """What `Offered.kept` wrote. Raises ValueError or TypeError for anything else."""
-    return Offered(**json.loads(kept))
+def kept_choice(kept: str) -> KeptChoice:
+    """What `KeptChoice.kept` wrote. Raises ValueError or TypeError for anything else."""
+    return KeptChoice(**json.loads(kept))
 
 
-def offers(group: Choices, first: int, stage: str) -> list[Offered]:
+def kept_choices(group: Choices, first: int, stage: str) -> list[KeptChoice]:
     """What the choices of the group are kept as, the first of which has this number."""
     over = group.taken is not None
     return [
-        Offered(one.label, one.command, one.asks, over, group.votes, first, stage, one.form)
+        KeptChoice(one.label, one.command, one.asks, over, group.votes, first, stage, one.form)
         for one in group.choices
     ]
 
 
 def index(choices: Sequence[Choice], kept: Sequence[str], stage: str) -> int:
     """Where a stage's choices stand among what the run has offered: at its end, unless they are there already."""
-    before = [(one.stage or stage, one.label, one.command, one.asks) for one in map(offered, kept)]
+    before = [(one.stage or stage, one.label, one.command, one.asks) for one in map(kept_choice, kept)]
     new = [(stage, one.label, one.command, one.asks) for one in choices]
     for at in range(len(before) - len(new) + 1):
         if before[at : at + len(new)] == new:
@@ -120,7 +120,7 @@ async def labels(
 ) -> Mapping[str, str]:
     """The labels, with their votes, of the run's buttons that can still be voted for, by their custom_ids."""
     shown, counts = {}, dict[int, Mapping[int, int]]()
-    for n, choice in enumerate(map(offered, await offers.all(space, run, KIND))):
+    for n, choice in enumerate(map(kept_choice, await offers.all(space, run, KIND))):
         if choice.votes and not choice.over:
             if choice.group not in counts:
                 counts[choice.group] = await votes.counts(space, run, choice.group)

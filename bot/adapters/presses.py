@@ -15,7 +15,7 @@ from bot.adapters import footer, offered
 
 if TYPE_CHECKING:
     from bot.adapters.intake import Intake, Spot
-    from bot.adapters.offered import Offered
+    from bot.adapters.offered import KeptChoice
     from bot.events import Citation
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class Press(Protocol):
         """Whether the run is not for the presser to see."""
         ...
 
-    async def begin(self, chosen: Offered, run: str) -> None:
+    async def begin(self, chosen: KeptChoice, run: str) -> None:
         """Do what the line of the run's choice says, or ask for the words that it lacks."""
         ...
 
@@ -88,7 +88,7 @@ async def choose(press: Press, run: str, n: str) -> None:
     if kept is None or await press.hidden(run):
         await press.tell("buttons.stale")
         return
-    chosen = offered.offered(kept)
+    chosen = offered.kept_choice(kept)
     if chosen.over:
         await press.tell("buttons.taken")
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot import commands
 from bot.adapters.discord.received import placing as discord
 from bot.adapters.intake import unfinished
-from bot.adapters.offered import offered
+from bot.adapters.offered import kept_choice
 from bot.adapters.slack import placing as slack
 from bot.events import Place
 
@@ -42,7 +42,7 @@ def test_a_window_that_stands_open_while_the_release_changes() -> None:
 
 
 def test_a_choice() -> None:
-    kept = offered('{"label": "Grappled", "command": "/rules lookup Grappled"}')
+    kept = kept_choice('{"label": "Grappled", "command": "/rules lookup Grappled"}')
     assert (kept.label, kept.command) == ("Grappled", "/rules lookup Grappled")
     assert not kept.over
     assert not kept.votes

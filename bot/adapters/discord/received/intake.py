@@ -29,7 +29,7 @@ from bot.adapters.discord.received.placing import PLATFORM, TOKEN_SECONDS, files
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.text.command_names import as_in_table, help_text
 from bot.adapters.intake import FIELD, PEOPLE, Asked, Unfinished, quotation
-from bot.adapters.offered import Offered
+from bot.adapters.offered import KeptChoice
 from bot.command_line import parse
 from bot.events import Sorry
 from bot.runs.requests import event_id
@@ -94,7 +94,7 @@ class Intake(intake.Intake):
         async with intake.told(partial(self.failed, interaction)):
             await self._take(interaction, await self.same_again(placing.spot(interaction), run))
 
-    async def choose(self, interaction: discord.Interaction, chosen: Offered, run: str) -> None:
+    async def choose(self, interaction: discord.Interaction, chosen: KeptChoice, run: str) -> None:
         """Do what the line of one of the run's choices says, or ask for the words that it lacks."""
         async with intake.told(partial(self.failed, interaction)):
             if not chosen.asks:

@@ -25,7 +25,7 @@ from bot.adapters.discord.text.markdown import size
 from bot.adapters.discord.text.page import buttons_without, relabelled
 from bot.adapters.discord.text.render import LABEL
 from bot.adapters.markdown import neutralise, split
-from bot.adapters.offered import Offered, labels
+from bot.adapters.offered import KeptChoice, labels
 from bot.events import Sorry
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Press:
             return True
         return not here.installed and await self.intake.app.past(here.space, run) is None
 
-    async def begin(self, chosen: Offered, run: str) -> None:
+    async def begin(self, chosen: KeptChoice, run: str) -> None:
         await self.intake.choose(self.interaction, chosen, run)
 
     def recount(self, run: str) -> None:

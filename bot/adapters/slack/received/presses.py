@@ -19,7 +19,7 @@ from bot.adapters import buttons_row, footer, presses
 from bot.adapters.buttons_row import Button, custom_id
 from bot.adapters.intake import lacking
 from bot.adapters.markdown import clean
-from bot.adapters.offered import Offered, labels
+from bot.adapters.offered import KeptChoice, labels
 from bot.adapters.slack.placing import (
     Body,
     Spot,
@@ -97,7 +97,7 @@ class Press:
     async def hidden(self, run: str) -> bool:
         return await self.intake.hidden(self.here, run)
 
-    async def begin(self, chosen: Offered, run: str) -> None:
+    async def begin(self, chosen: KeptChoice, run: str) -> None:
         private = alone(self.body)
         if not chosen.asks:
             await self.intake.choose(
