@@ -116,8 +116,7 @@ class Councils:
         from storage.tables import councils
 
         new = self._db.insert(councils).values(**asdict(row))
-        async with self._db.write() as connection:
-            await connection.execute(new.on_conflict_do_nothing())
+        await self._db.run(new.on_conflict_do_nothing())
 
     async def keep_seats(self, space: str, run: str, rows: Sequence[SeatRow]) -> None:
         """Keep the members as they are now, in place of what was kept of the same seats."""
@@ -199,8 +198,7 @@ class Councils:
             .where(c.space == space, c.run_id.iendswith(alias, autoescape=True))
             .order_by(c.created_at.desc(), c.run_id.desc())
         )
-        async with self._db.read() as connection:
-            return list((await connection.execute(query)).scalars())
+        return await self._db.column(query)
 
     async def last(self, space: str, platform: str, channel: str, thread: str) -> str | None:
         """The newest run of a place."""

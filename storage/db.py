@@ -6,20 +6,22 @@ Knows no table. SQLite (`sqlite+aiosqlite:///path`) and Postgres (`postgresql+ps
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from storage.faults import FaultKind, StorageFault, fault_of
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Connection, Executable, Table, UpdateBase
     from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
     from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 __all__ = ["Database", "FaultKind", "StorageFault", "new_id"]
+
+T = TypeVar("T")
 
 _WRITING = "sutradhar_writing"
 
@@ -127,6 +129,28 @@ class Database:
             self._under_way -= 1
             if not self._under_way:
                 self._idle.set()
+
+    async def rows(self, query: Executable, of: Callable[..., T]) -> list[T]:
+        """What a query finds: each row as an `of`, which has a field of each column's name."""
+        async with self.read() as connection:
+            return [of(**row._mapping) for row in await connection.execute(query)]
+
+    async def row(self, query: Executable, of: Callable[..., T]) -> T | None:
+        """The same of a query that finds one row at most."""
+        async with self.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+            return of(**row._mapping) if row else None
+
+    async def column(self, query: Executable) -> list[Any]:
+        """The first column of what a query finds."""
+        async with self.read() as connection:
+            return list((await connection.execute(query)).scalars())
+
+    async def run(self, statement: UpdateBase) -> int:
+        """One statement as a transaction of its own: how many rows it has changed."""
+        async with self.write() as connection:
+            changed: int = (await connection.execute(statement)).rowcount
+            return changed
 
     async def alone(self, connection: AsyncConnection, name: str) -> None:
         """Let no other `write` be past this point with the same name until this one has ended.

@@ -145,8 +145,7 @@ class Documents:
             select(d.id).where(d.space == space, d.shelf == shelf, d.state.not_in(VISIBLE)),
             select(o.document_id).where(o.space == space, o.shelf == shelf),
         )
-        async with self._db.read() as connection:
-            return set((await connection.execute(query)).scalars())
+        return set(await self._db.column(query))
 
     async def remove(self, space: str, document_id: str) -> bool:
         """Take a document off its shelf with all that hangs on it; whether it was there.
@@ -166,16 +165,14 @@ class Documents:
         """What was taken off its shelf, in all spaces, and has not been `cleared`."""
         from storage.tables import leftovers
 
-        async with self._db.read() as connection:
-            return [Leftover(**row._mapping) for row in await connection.execute(leftovers.select())]
+        return await self._db.rows(leftovers.select(), Leftover)
 
     async def cleared(self, space: str, document_ids: Collection[str]) -> None:
         """Nothing is left of documents that were taken off their shelves."""
         from storage.tables import leftovers
 
         mine = (leftovers.c.space == space, leftovers.c.document_id.in_(document_ids))
-        async with self._db.write() as connection:
-            await connection.execute(leftovers.delete().where(*mine))
+        await self._db.run(leftovers.delete().where(*mine))
 
     async def get(self, space: str, document_id: str) -> DocumentRow | None:
         """A document in any state; the others here give those that are on their shelf."""
@@ -237,9 +234,7 @@ class Documents:
         # One that is not on its shelf does not get there by its vectors.
         state = case((c.state.not_in(VISIBLE), c.state), (c.chunk_count <= upto, "ready"), else_="lexical")
         mine = documents.update().where(c.space == space, c.id == document_id)
-        async with self._db.write() as connection:
-            result = await connection.execute(mine.values(embedded=upto, embedder=embedder, state=state))
-            return result.rowcount == 1
+        return await self._db.run(mine.values(embedded=upto, embedder=embedder, state=state)) == 1
 
     async def without_vectors(self) -> Sequence[DocumentRow]:
         """Of all spaces, what is on its shelf and waits for (more of) its vectors; the first ones first."""
@@ -260,8 +255,7 @@ class Documents:
         c = documents.c
         state = case((c.state.in_(VISIBLE), "lexical"), else_=c.state)
         had = documents.update().where(c.embedder.is_not(None), c.embedded > 0)
-        async with self._db.write() as connection:
-            return (await connection.execute(had.values(embedded=0, embedder=None, state=state))).rowcount
+        return await self._db.run(had.values(embedded=0, embedder=None, state=state))
 
     async def _take_off(self, connection: AsyncConnection, *which: ColumnElement[bool]) -> Sequence[str]:
         """Delete documents and note them as leftovers, in the caller's transaction; their shelves."""
@@ -287,8 +281,7 @@ class Documents:
         )
 
     async def _documents(self, query: Select[Any]) -> Sequence[DocumentRow]:
-        async with self._db.read() as connection:
-            return [DocumentRow(**row._mapping) for row in await connection.execute(query)]
+        return await self._db.rows(query, DocumentRow)
 
 
 def _section_values(document_id: str, section: NewSection) -> dict[str, Any]:

@@ -24,8 +24,7 @@ class Feedback:
         values = {"verdict": verdict, "updated_at": datetime.now(UTC)}
         new = self._db.insert(t).values(space=space, run_id=run, author_id=author, **values)
         key = ["space", "run_id", "author_id"]
-        async with self._db.write() as connection:
-            await connection.execute(new.on_conflict_do_update(index_elements=key, set_=values))
+        await self._db.run(new.on_conflict_do_update(index_elements=key, set_=values))
 
     async def count(self, space: str, since: datetime | None = None) -> dict[Verdict, int]:
         """How many of each there are, of those last given at `since` or later."""

@@ -77,8 +77,7 @@ class Inbox:
     async def get(self, id: str) -> InboxRow | None:
         from storage.tables import inbox
 
-        rows = await self._rows(inbox.c.id == id)
-        return rows[0] if rows else None
+        return await self._db.row(inbox.select().where(inbox.c.id == id), InboxRow)
 
     async def last_of(self, space: str, author_id: str) -> InboxRow | None:
         """The latest that this person asked in the space."""
@@ -86,9 +85,7 @@ class Inbox:
 
         mine = (inbox.c.space == space, inbox.c.author_id == author_id)
         query = inbox.select().where(*mine).order_by(inbox.c.seq.desc()).limit(1)
-        async with self._db.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-            return InboxRow(**row._mapping) if row else None
+        return await self._db.row(query, InboxRow)
 
     async def set_states(self, states: Mapping[str, InboxState]) -> None:
         """The states of requests by id, all of them or, if it fails, none. What has ended runs no more."""
@@ -110,8 +107,7 @@ class Inbox:
         """Keep another wording of the request, because the person changed or took back what they wrote."""
         from storage.tables import inbox
 
-        async with self._db.write() as connection:
-            await connection.execute(inbox.update().where(inbox.c.id == id).values(payload=payload))
+        await self._db.run(inbox.update().where(inbox.c.id == id).values(payload=payload))
 
     async def unfinished(self) -> list[InboxRow]:
         """Requests of all spaces that have not ended: what a start has to go on with, in order."""
@@ -150,5 +146,4 @@ class Inbox:
         from storage.tables import inbox
 
         query = inbox.select().where(*where).order_by(inbox.c.seq)
-        async with self._db.read() as connection:
-            return [InboxRow(**row._mapping) for row in await connection.execute(query)]
+        return await self._db.rows(query, InboxRow)

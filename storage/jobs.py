@@ -89,8 +89,7 @@ class Jobs:
             created_at=now,
             updated_at=now,
         )
-        async with self._db.write() as connection:
-            return (await connection.execute(new.on_conflict_do_nothing())).rowcount == 1
+        return await self._db.run(new.on_conflict_do_nothing()) == 1
 
     async def progress(
         self, space: str, id: str, phase: str, done: int, total: int, *, files_done: int | None = None
@@ -110,12 +109,11 @@ class Jobs:
         new = self._db.insert(job_errors).values(
             space=space, job_id=id, name=name, key=key, values=values, created_at=datetime.now(UTC)
         )
-        async with self._db.write() as connection:
-            await connection.execute(
-                new.on_conflict_do_update(
-                    index_elements=["space", "job_id", "name"], set_={"key": key, "values": values}
-                )
+        await self._db.run(
+            new.on_conflict_do_update(
+                index_elements=["space", "job_id", "name"], set_={"key": key, "values": values}
             )
+        )
 
     async def list(self, space: str, limit: int = 20) -> Sequence[JobRow]:
         """The latest jobs, newest first, each with its errors."""
@@ -179,12 +177,11 @@ class Jobs:
     async def _update(self, space: str, id: str, values: dict[str, object]) -> None:
         from storage.tables import jobs
 
-        async with self._db.write() as connection:
-            await connection.execute(
-                jobs.update()
-                .where(jobs.c.space == space, jobs.c.id == id)
-                .values(**values, updated_at=datetime.now(UTC))
-            )
+        await self._db.run(
+            jobs.update()
+            .where(jobs.c.space == space, jobs.c.id == id)
+            .values(**values, updated_at=datetime.now(UTC))
+        )
 
 
 def _state(job: str, run: str | None) -> str:

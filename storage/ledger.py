@@ -169,20 +169,19 @@ class Ledger:
         """Put what was used in the estimate's place. An entry is settled once; later calls change nothing."""
         from storage.tables import ledger
 
-        async with self._db.write() as connection:
-            await connection.execute(
-                ledger.update()
-                .where(ledger.c.space == space, ledger.c.id == entry, ledger.c.state == "reserved")
-                .values(
-                    state=state,
-                    input_tokens=input_tokens,
-                    output_tokens=output_tokens,
-                    cache_read_tokens=cache_read_tokens,
-                    cache_write_tokens=cache_write_tokens,
-                    cost_usd=cost_usd,
-                    settled_at=datetime.now(UTC),
-                )
+        await self._db.run(
+            ledger.update()
+            .where(ledger.c.space == space, ledger.c.id == entry, ledger.c.state == "reserved")
+            .values(
+                state=state,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                cache_read_tokens=cache_read_tokens,
+                cache_write_tokens=cache_write_tokens,
+                cost_usd=cost_usd,
+                settled_at=datetime.now(UTC),
             )
+        )
 
     async def totals(self, space: str, since: datetime, *, author_id: str | None = None) -> Totals:
         """Sums over the calls begun at `since` or later, of one author if given."""
@@ -238,8 +237,7 @@ class Ledger:
         query = (
             ledger.select().where(ledger.c.space == space, ledger.c.run_id == run_id).order_by(ledger.c.id)
         )
-        async with self._db.read() as connection:
-            return [LedgerRow(**row._mapping) for row in await connection.execute(query)]
+        return await self._db.rows(query, LedgerRow)
 
 
 def _sums() -> list[ColumnElement[Any]]:

@@ -26,5 +26,4 @@ class Marks:
 
         values = {"value": value, "updated_at": datetime.now(UTC)}
         new = self._db.insert(t).values(name=name, **values)
-        async with self._db.write() as connection:
-            await connection.execute(new.on_conflict_do_update(index_elements=["name"], set_=values))
+        await self._db.run(new.on_conflict_do_update(index_elements=["name"], set_=values))

@@ -51,13 +51,11 @@ class Offers:
         """Keep nothing that the run offered."""
         from storage.tables import offers as t
 
-        async with self._db.write() as connection:
-            await connection.execute(t.delete().where(t.c.space == space, t.c.run_id == run))
+        await self._db.run(t.delete().where(t.c.space == space, t.c.run_id == run))
 
     async def sweep(self, kind: str, age: timedelta) -> int:
         """Keep nothing of this kind that is older, in any space; how much it was."""
         from storage.tables import offers as t
 
         old = t.delete().where(t.c.kind == kind, t.c.created_at < datetime.now(UTC) - age)
-        async with self._db.write() as connection:
-            return (await connection.execute(old)).rowcount
+        return await self._db.run(old)

@@ -51,19 +51,16 @@ class Outbox:
         from storage.tables import outbox
 
         mine = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
-        async with self._db.write() as connection:
-            await connection.execute(
-                outbox.update().where(*mine).values(state="sent", message_id=message_id, shown=shown)
-            )
+        await self._db.run(
+            outbox.update().where(*mine).values(state="sent", message_id=message_id, shown=shown)
+        )
 
     async def get(self, space: str, run: str, stage: str) -> OutboxRow | None:
         """The stage's row, if the stage was ever claimed."""
         from storage.tables import outbox
 
         mine = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
-        async with self._db.read() as connection:
-            row = (await connection.execute(outbox.select().where(*mine))).one_or_none()
-            return OutboxRow(**row._mapping) if row else None
+        return await self._db.row(outbox.select().where(*mine), OutboxRow)
 
     async def stages(self, space: str, run: str) -> list[str]:
         """What messages of the run show, those that were claimed first at the beginning; parts of one are left out."""

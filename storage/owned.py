@@ -33,8 +33,7 @@ class OwnedSessions:
             .order_by(sessions.c.updated_at.desc())
             .limit(MOST)
         )
-        async with self._db.read() as connection:
-            return [SessionRow(**row._mapping) for row in await connection.execute(query)]
+        return await self._db.rows(query, SessionRow)
 
     async def resume(
         self, space: str, author_id: str, session_id: str, channel: str, thread: str
@@ -121,8 +120,7 @@ class OwnedSessions:
         from storage.tables import sessions
 
         mine = (*_own(space, author_id), sessions.c.id == session_id)
-        async with self._db.write() as connection:
-            return (await connection.execute(sessions.update().where(*mine).values(**values))).rowcount == 1
+        return await self._db.run(sessions.update().where(*mine).values(**values)) == 1
 
 
 def _own(space: str, author_id: str) -> tuple[ColumnElement[bool], ...]:

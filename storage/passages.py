@@ -41,8 +41,7 @@ class Passages:
             .order_by(chunks.c.ordinal)
             .limit(limit)
         )
-        async with self._db.read() as connection:
-            return [ChunkRow(**row._mapping) for row in await connection.execute(query)]
+        return await self._db.rows(query, ChunkRow)
 
     async def get(self, space: str, ids: Iterable[str]) -> dict[str, PassageRow]:
         """Chunks by id, with what a citation needs. Unknown ids (replaced meanwhile) are left out."""

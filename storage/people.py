@@ -49,8 +49,7 @@ class People:
         query = select(i.id).where(
             and_(i.space == space, i.author_id != person, or_(there.exists(), i.id.in_(answered)))
         )
-        async with self._db.read() as connection:
-            return list((await connection.execute(query.order_by(i.seq))).scalars())
+        return await self._db.column(query.order_by(i.seq))
 
     async def count(self, space: str, person: str, before: str) -> dict[str, int]:
         """How many rows of each table `delete` takes, or empties of words: none where only the name goes."""

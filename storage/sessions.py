@@ -60,9 +60,7 @@ class Sessions:
         from storage.tables import sessions
 
         query = sessions.select().where(*active_at(space, platform, channel, thread))
-        async with self._db.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-            return SessionRow(**row._mapping) if row else None
+        return await self._db.row(query, SessionRow)
 
     async def open(
         self,
@@ -108,13 +106,12 @@ class Sessions:
         """Close the place's active session; whether there was one."""
         from storage.tables import sessions
 
-        async with self._db.write() as connection:
-            result = await connection.execute(
-                sessions.update()
-                .where(*active_at(space, platform, channel, thread))
-                .values(state="closed", closed_at=datetime.now(UTC))
-            )
-            return result.rowcount == 1
+        changed = await self._db.run(
+            sessions.update()
+            .where(*active_at(space, platform, channel, thread))
+            .values(state="closed", closed_at=datetime.now(UTC))
+        )
+        return changed == 1
 
     async def first_here(self, session: SessionRow) -> bool:
         """Whether its place has had no other session: none that was left behind there, or put away."""
@@ -169,9 +166,7 @@ class Sessions:
             .order_by(exchanges.c.seq.desc())
             .limit(n)
         )
-        async with self._db.read() as connection:
-            rows = [ExchangeRow(**row._mapping) for row in await connection.execute(query)]
-        return rows[::-1]
+        return (await self._db.rows(query, ExchangeRow))[::-1]
 
     async def reword_exchange(self, space: str, run_id: str, question: str) -> bool:
         """What a run was asked, as it reads now, of a council too; whether there was anything."""

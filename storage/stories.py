@@ -196,8 +196,7 @@ class Stories:
         from storage.tables import stories as table
 
         query = table.select().where(table.c.space == space).order_by(table.c.updated_at.desc()).limit(limit)
-        async with self._db.read() as connection:
-            return [StoryRow(**row._mapping) for row in await connection.execute(query)]
+        return await self._db.rows(query, StoryRow)
 
     async def open_to(
         self, space: str, author_id: str, spot: Spot | None = None, limit: int = 1_000
@@ -285,9 +284,7 @@ class Stories:
         from storage.tables import story_branches as table
 
         query = table.select().where(table.c.space == space, table.c.story_id == story)
-        async with self._db.read() as connection:
-            rows = await connection.execute(query.order_by(table.c.created_at, table.c.id))
-            return [BranchRow(**row._mapping) for row in rows]
+        return await self._db.rows(query.order_by(table.c.created_at, table.c.id), BranchRow)
 
     async def fork(self, branch: BranchRow) -> None:
         """Keep a new branch; again the same does nothing."""

@@ -71,31 +71,25 @@ class Threads:
         """Whether plain text there is for the bot; False, changing nothing, where it holds nothing."""
         from storage.tables import threads as t
 
-        async with self._db.write() as connection:
-            changed = await connection.execute(t.update().where(*_held(space, real)).values(free_chat=on))
-            return changed.rowcount == 1
+        return await self._db.run(t.update().where(*_held(space, real)).values(free_chat=on)) == 1
 
     async def explained(self, space: str, real: str) -> bool:
         """True the first time it is asked of a thread that the bot holds, False ever after."""
         from storage.tables import threads as t
 
         first = t.update().where(*_held(space, real), ~t.c.explained).values(explained=True)
-        async with self._db.write() as connection:
-            return (await connection.execute(first)).rowcount == 1
+        return await self._db.run(first) == 1
 
     async def forget(self, space: str, real: str) -> bool:
         """The thread is gone; whether the bot held it."""
         from storage.tables import threads as t
 
-        async with self._db.write() as connection:
-            return (await connection.execute(t.delete().where(*_held(space, real)))).rowcount == 1
+        return await self._db.run(t.delete().where(*_held(space, real))) == 1
 
     async def _one(self, *where: ColumnElement[bool]) -> ThreadRow | None:
         from storage.tables import threads as t
 
-        async with self._db.read() as connection:
-            row = (await connection.execute(t.select().where(*where))).one_or_none()
-            return ThreadRow(**row._mapping) if row else None
+        return await self._db.row(t.select().where(*where), ThreadRow)
 
 
 def _held(space: str, real: str) -> tuple[ColumnElement[bool], ...]:

@@ -33,8 +33,7 @@ class Votes:
         values = {"n": n, "updated_at": datetime.now(UTC)}
         new = self._db.insert(t).values(space=space, run_id=run, group=group, author_id=author, **values)
         key = ["space", "run_id", "group", "author_id"]
-        async with self._db.write() as connection:
-            await connection.execute(new.on_conflict_do_update(index_elements=key, set_=values))
+        await self._db.run(new.on_conflict_do_update(index_elements=key, set_=values))
 
     async def counts(self, space: str, run: str, group: int) -> dict[int, int]:
         """How many votes each choice of the group has, by its number; those without any are left out."""
@@ -63,5 +62,4 @@ class Votes:
         """Keep nothing that a person has voted for."""
         from storage.tables import votes as t
 
-        async with self._db.write() as connection:
-            await connection.execute(t.delete().where(t.c.space == space, t.c.author_id == author))
+        await self._db.run(t.delete().where(t.c.space == space, t.c.author_id == author))

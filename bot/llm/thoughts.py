@@ -13,7 +13,7 @@ LONGEST_GAP = 100
 
 _NAMES = ("think", "thinking", "thought", "reasoning")
 _TAGS = tuple(f"<{slash}{name}>" for slash in ("", "/") for name in _NAMES)
-_LONGEST = max(map(len, _TAGS)) + 1
+_BEGINNINGS = frozenset(tag[:end] for tag in _TAGS for end in range(len(tag) + 1))
 _TAG = re.compile(rf"<(/?)({'|'.join(_NAMES)})>", re.IGNORECASE)
 _BLANKS = re.compile(r"\s*")
 _OPENING = re.compile(rf"<(?:{'|'.join(_NAMES)})>", re.IGNORECASE)
@@ -73,7 +73,7 @@ class Thoughts:
                 self._open(tag[2], closed=bool(tag[1]))
             else:
                 rest = text[at:]
-                if near and _may_be_tag(text[start:]):
+                if near and text[start:].lower() in _BEGINNINGS:
                     self._held = rest
                     break
                 if self.expected and not _is_json(rest):
@@ -133,11 +133,6 @@ class Thoughts:
             self.unopened, self._doubted = True, None
         self._closing = ""
         return end.end()
-
-
-def _may_be_tag(words: str) -> bool:
-    words = words[:_LONGEST].lower()
-    return any(tag.startswith(words) for tag in _TAGS)
 
 
 def _is_json(text: str) -> bool:

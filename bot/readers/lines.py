@@ -18,7 +18,7 @@ BlockKind = Literal["pipe", "rule", "code", "matter"]
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 # Of a line without the blanks around it: two that may match the same blanks would take their number's square.
 _PIPE_RULE = re.compile(r"\|?\s*:?-+:?(?:\s*\|\s*:?-+:?)*\s*\|?")
-_DASHES = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})*[ \t]*$")
+_RULE = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})*[ \t]*$")
 _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*$")
 _GAP = re.compile(r"\S(?: {2,}|\t+)\S")
 
@@ -63,7 +63,16 @@ def blocks(lines: list[Line]) -> Iterator[Block]:
     if at:
         yield Block("matter", 0, at)
     while at < len(lines):
-        block = _block(lines, at)
+        text, block = lines[at].text, None
+        stripped = text.lstrip(" \t>")
+        if stripped.startswith(("```", "~~~")):
+            block = _fence(lines, at)
+        elif "|" in text:
+            block = _pipe(lines, at)
+        elif stripped.startswith("--"):
+            block = _opened_by_rule(lines, at)
+        elif at + 1 < len(lines) and "--" in lines[at + 1].text:
+            block = _headed_by_text(lines, at)
         if block is None:
             at += 1
         else:
@@ -81,20 +90,6 @@ def _matter(lines: list[Line]) -> int:
         if lines[at].text.rstrip() in ("---", "..."):
             return at + 1
     return 0
-
-
-def _block(lines: list[Line], at: int) -> Block | None:
-    text = lines[at].text
-    stripped = text.lstrip(" \t>")
-    if stripped.startswith(("```", "~~~")):
-        return _fence(lines, at)
-    if "|" in text:
-        return _pipe(lines, at)
-    if stripped.startswith("--"):
-        return _opened_by_rule(lines, at)
-    if at + 1 < len(lines) and "--" in lines[at + 1].text:
-        return _headed_by_text(lines, at)
-    return None
 
 
 def _fence(lines: list[Line], at: int) -> Block | None:
@@ -124,15 +119,11 @@ def _pipe(lines: list[Line], at: int) -> Block | None:
     return Block("pipe", at, last, head=2)
 
 
-def _rule(line: Line) -> bool:
-    return bool(_DASHES.match(line.text))
-
-
 def _opened_by_rule(lines: list[Line], at: int) -> Block | None:
     """A table whose first line is a rule: multiline (full rule first) or headerless (columns first)."""
-    if not _rule(lines[at]) or (at and lines[at - 1].text.strip()) or at + 1 >= len(lines):
+    if not _RULE.match(lines[at].text) or (at and lines[at - 1].text.strip()) or at + 1 >= len(lines):
         return None
-    if not lines[at + 1].text.strip() or _rule(lines[at + 1]):
+    if not lines[at + 1].text.strip() or _RULE.match(lines[at + 1].text):
         return None
     columns = bool(_COLUMNS.match(lines[at].text))
     if not columns and len(lines[at].text.strip()) < 10:
@@ -140,7 +131,7 @@ def _opened_by_rule(lines: list[Line], at: int) -> Block | None:
     rules = [at]
     spaced = False
     for line in range(at + 1, min(len(lines), at + 4000)):
-        if _rule(lines[line]):
+        if _RULE.match(lines[line].text):
             rules.append(line)
             ended = line + 1 >= len(lines) or not lines[line + 1].text.strip()
             if ended and (len(rules) > 2 or columns or spaced or _all_gapped(lines, rules[0] + 1, line)):
@@ -161,7 +152,11 @@ def _all_gapped(lines: list[Line], first: int, last: int) -> bool:
 
 def _headed_by_text(lines: list[Line], at: int) -> Block | None:
     """A simple table: a header line, a rule under it, rows up to a blank line or a closing rule."""
-    if not lines[at].text.strip() or (at and lines[at - 1].text.strip()) or not _rule(lines[at + 1]):
+    if (
+        not lines[at].text.strip()
+        or (at and lines[at - 1].text.strip())
+        or not _RULE.match(lines[at + 1].text)
+    ):
         return None
     gapped = bool(_GAP.search(lines[at].text.strip()))
     if not _COLUMNS.match(lines[at + 1].text):
@@ -170,8 +165,8 @@ def _headed_by_text(lines: list[Line], at: int) -> Block | None:
         if not (gapped and (follows or len(_GAP.findall(lines[at].text)) > 1)):
             return None
     last = at + 2
-    while last < len(lines) and lines[last].text.strip() and not _rule(lines[last]):
+    while last < len(lines) and lines[last].text.strip() and not _RULE.match(lines[last].text):
         last += 1
-    if last < len(lines) and _rule(lines[last]):
+    if last < len(lines) and _RULE.match(lines[last].text):
         last += 1
     return Block("rule", at, last, head=2)

@@ -96,7 +96,9 @@ def question_terms(
         elif not name:
             weight *= _BINDING
         weights.update(dict.fromkeys(found, weight))
-    apart = sum(not postings.together(_found(name, languages, postings)) for name in names(question))
+    apart = 0
+    for run in names(question):
+        apart += not postings.together(_found(run, languages, postings))
     if language is None or not others:
         return QuestionTerms(weights, tuple(asked), name, apart=apart)
     alike, abroad = _foreign(question, language, others, postings)

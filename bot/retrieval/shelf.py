@@ -185,7 +185,9 @@ class Shelf:
             scores, order = self._in_company(scores, order, neighbours)
         first = self._title_chunks(titles, options.k)
         by.update(first)
-        ranked = self._in_order(list(dict.fromkeys([*first, *order]))[: options.k], first)
+        ranked = list(dict.fromkeys([*first, *order]))[: options.k]
+        if first:
+            ranked = self._in_order(ranked, first)
         top = float(scores[order[0]]) if order else 1.0
         worth = {n: 1.0 + top if n in first else float(scores[n]) for n in ranked}
         hits = self._hits(ranked, sorted(worth.values(), reverse=True), by)

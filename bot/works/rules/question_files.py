@@ -51,12 +51,6 @@ class Own:
     names: tuple[str, ...] = ()
     left_out: tuple[Refused, ...] = ()
 
-    async def languages(self, space: str) -> list[str]:
-        """Raises Sorry where a file cannot be read."""
-        if self.attached is None:
-            return []
-        return await self.library.within(self.attached).languages(space, "")
-
     def searched(self, *, shelf: bool, whole: bool) -> Library | Search:
         """What the question is put to. `shelf`: one was named; `whole`: a model reads it, which needs no choice."""
         pinned = self.library.pinned()

@@ -126,8 +126,10 @@ class Snapshots:
         past = await self._sessions.last_exchanges(space, mine.id, HISTORY) if mine else []
         follows = bool(request.options.get(FOLLOW_UP))
         first = follows and mine is not None and not past and await self._sessions.first_here(mine)
-        spoken = await self._library.languages(space, shelf) if shelf else []
-        languages = sorted({*spoken, *await own.languages(space)})
+        spoken = set(await self._library.languages(space, shelf)) if shelf else set()
+        if own.attached is not None:
+            spoken.update(await self._library.within(own.attached).languages(space, ""))
+        languages = sorted(spoken)
         language = await asyncio.to_thread(detect_question, question, languages)
         wanted = _option(request, "strategy") or self._settings.strategy
         roles = await self._roles(request)
