@@ -238,21 +238,22 @@ class Cooldowns:
         return 0.0
 
 
-class Turns:
-    """One line per channel, for as long as somebody stands in it: what happens to its messages happens in the order
-    in which the platform tells of it. The storage, which is asked about each before it is kept, answers in any.
+class KeyedLocks:
+    """A lock for each key, such as a channel, for as long as somebody holds it or waits for it: what happens to a
+    channel's messages happens in the order in which the platform tells of it. The storage, which is asked about each
+    before it is kept, answers in any.
     """
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
-    def of(self, channel: Hashable) -> asyncio.Lock:
+    def of(self, key: Hashable) -> asyncio.Lock:
         """Whoever enters it first goes first."""
-        return self._locks.setdefault(channel, asyncio.Lock())
+        return self._locks.setdefault(key, asyncio.Lock())
 
-    async def after(self, channel: Hashable) -> None:
+    async def after(self, key: Hashable) -> None:
         """Wait until those who have come by now are through."""
-        async with self.of(channel):
+        async with self.of(key):
             pass
 
 

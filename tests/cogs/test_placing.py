@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from discord import ChannelType
 
-from bot.adapters.discord.received.placing import Home, Spot, home, place
+from bot.adapters.discord.received.placing import AnswerPlace, Spot, home, place
 from bot.adapters.markdown import TITLE_CHARS, title
 from storage.threads import ThreadRow
 
@@ -44,7 +44,7 @@ AS_GUEST = spot(installed=False, member=False)
         (AS_GUEST, False, "response"),
     ],
 )
-def test_an_answer_to_an_interaction_goes(where: Spot, ordered: bool, goes: Home) -> None:
+def test_an_answer_to_an_interaction_goes(where: Spot, ordered: bool, goes: AnswerPlace) -> None:
     assert home(where, ordered=ordered) == goes
 
 
@@ -59,7 +59,7 @@ def test_an_answer_to_an_interaction_goes(where: Spot, ordered: bool, goes: Home
         (IN_DM, False, "here"),
     ],
 )
-def test_an_answer_to_a_message_goes(where: Spot, ordered: bool, goes: Home) -> None:
+def test_an_answer_to_a_message_goes(where: Spot, ordered: bool, goes: AnswerPlace) -> None:
     assert home(replace(where, message=EVENT), ordered=ordered) == goes
 
 
@@ -98,7 +98,7 @@ def test_the_space_is_the_guilds_only_where_the_guild_has_the_bot(where: Spot, s
         (IN_DM, "here", ""),
     ],
 )
-def test_the_conversation_is_called(where: Spot, goes: Home, thread: str) -> None:
+def test_the_conversation_is_called(where: Spot, goes: AnswerPlace, thread: str) -> None:
     made = place(where, event=EVENT, goes=goes)
     assert (made.channel, made.thread) == (str(CHANNEL), thread)
 

@@ -20,7 +20,7 @@ PLATFORM = "slack"
 RESPONSE_SECONDS = 30 * 60
 """How long a response_url lives, for five messages (Slack's documentation, "Handling user interaction")."""
 
-Home = Literal["thread", "here", "channel", "alone", "direct", "there"]
+AnswerPlace = Literal["thread", "here", "channel", "alone", "direct", "there"]
 """Where a run's messages stand.
 
 "thread": in the thread under a message that is posted for it, and says who asked what. "here": in the thread
@@ -82,7 +82,7 @@ class Origin:
     asked, to be shown.
     """
 
-    home: Home
+    home: AnswerPlace
     channel: str
     user: str
     team: str
@@ -133,7 +133,7 @@ def for_one(kept: str) -> bool:
     return origin.private or origin.channel.startswith("D")
 
 
-def home(here: Spot, *, ordered: bool, private: bool = False) -> Home:
+def home(here: Spot, *, ordered: bool, private: bool = False) -> AnswerPlace:
     """Where the answer stands. What is private and quickly done is shown on the spot, to the asker alone."""
     if private and not here.direct:
         return "direct" if ordered else "alone"
@@ -142,7 +142,7 @@ def home(here: Spot, *, ordered: bool, private: bool = False) -> Home:
     return "thread" if ordered else "channel"
 
 
-def place(here: Spot, *, event: str, goes: Home, held: ThreadRow | None = None) -> Place:
+def place(here: Spot, *, event: str, goes: AnswerPlace, held: ThreadRow | None = None) -> Place:
     """The conversation. `event` names one whose thread is still to be made.
 
     `held` says what a thread of the bot's own is called.

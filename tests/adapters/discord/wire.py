@@ -15,7 +15,7 @@ import discord
 from bot.adapters.composer import Composer
 from bot.adapters.discord.installed.client import intents_of, redirect
 from bot.adapters.discord.installed.traffic import HANGS_S, PACE
-from bot.adapters.discord.received.placing import Home, Origin, origin_of
+from bot.adapters.discord.received.placing import AnswerPlace, Origin, origin_of
 from bot.adapters.discord.service import Sutradhar
 from bot.adapters.discord.shown.home import DiscordHome, dialect
 from bot.adapters.discord.text.page import Page
@@ -94,7 +94,7 @@ class Bench:
             await interaction.response.defer(thinking=True, ephemeral=private)
 
     async def ask(
-        self, user: User, channel: Channel, home: Home, *, question: str = "Who?", **told: Any
+        self, user: User, channel: Channel, home: AnswerPlace, *, question: str = "Who?", **told: Any
     ) -> tuple[Asked, Request]:
         """Ask, and get the request as the intake would have kept it."""
         private, guest = bool(told.get("private")), not told.get("member", True)

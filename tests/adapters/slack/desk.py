@@ -13,7 +13,7 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.installed.workspaces import Me, Workspace, Workspaces
-from bot.adapters.slack.placing import Home, Origin, Spot, home, origin_of, place
+from bot.adapters.slack.placing import AnswerPlace, Origin, Spot, home, origin_of, place
 from bot.adapters.slack.shown.home import SlackHome, slack_view
 from bot.adapters.writer import Pace, Writers
 from bot.events import Author, Ended, Request, Shown, View
@@ -71,7 +71,7 @@ class Desk:
         verb: tuple[str, str] = ("rules", "ask"),
         ordered: bool = True,
         private: bool = False,
-        goes: Home | None = None,
+        goes: AnswerPlace | None = None,
         text: str = "Who?",
         **more: Any,
     ) -> Request:

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from bot.adapters.buttons_row import Button
-from bot.adapters.slack.placing import PLATFORM, Home, Origin
+from bot.adapters.slack.placing import PLATFORM, AnswerPlace, Origin
 from bot.adapters.slack.text.page import actions_of, feedback_of
 from bot.events import Author, Place, Request, Text
 from bot.runs.requests import event_id
@@ -17,7 +17,9 @@ from tests.fakes.slack import Message, User
 FEEDBACK = "feedback"
 
 
-def asked(at: Table, text: str, *, space: str = "", home: Home = "here", by: User | None = None) -> Request:
+def asked(
+    at: Table, text: str, *, space: str = "", home: AnswerPlace = "here", by: User | None = None
+) -> Request:
     """A question of somebody's."""
     who = by or at.ana
     run = event_id(PLATFORM, space or at.space, f"{text} {who.id} {home} {time.monotonic_ns()}")

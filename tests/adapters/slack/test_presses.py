@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from bot.adapters.buttons_row import custom_id
-from bot.adapters.slack.placing import PLATFORM, Home, event_of_press, spot_of_interaction
+from bot.adapters.slack.placing import PLATFORM, AnswerPlace, event_of_press, spot_of_interaction
 from bot.events import Choice, Citation, Event, Request, Run, Text
 from bot.runs.requests import event_id
 from tests.adapters.slack.pressing import FEEDBACK, done, live, press, shown, told
@@ -85,7 +85,7 @@ async def offered(at: Table, request: Request) -> None:
 @pytest.mark.parametrize("button", BUTTONS)
 @pytest.mark.parametrize("home", ["alone", "direct"])
 async def test_what_is_for_one_person_alone_is_out_of_everybody_elses_reach(
-    at: Table, button: Callable[[str], str], home: Home
+    at: Table, button: Callable[[str], str], home: AnswerPlace
 ) -> None:
     request = await live(at, home=home)
     await offered(at, request)

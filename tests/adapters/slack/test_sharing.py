@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.buttons_row import Button, custom_id
-from bot.adapters.slack.placing import PLATFORM, Home, Origin
+from bot.adapters.slack.placing import PLATFORM, AnswerPlace, Origin
 from bot.adapters.slack.received import sharing
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL
 from bot.adapters.slack.shown.thread import metadata
@@ -27,7 +27,7 @@ from tests.fakes.slack import Message
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def asked(at: Table, home: Home, **more: Any) -> Request:
+async def asked(at: Table, home: AnswerPlace, **more: Any) -> Request:
     """A private question of Ana's, answered."""
     run = event_id(PLATFORM, at.space, f"share {at.ana.id} {time.monotonic_ns()}")
     origin = replace(Origin(home, at.channel.id, at.ana.id, at.space), **more)
@@ -223,7 +223,7 @@ async def test_what_slack_refuses_as_blocks_is_shared_as_text(at: Table) -> None
 
 
 @pytest.mark.parametrize("home", ["here", "thread", "channel"])
-async def test_what_was_not_private_is_not_shared_by_a_forged_button(at: Table, home: Home) -> None:
+async def test_what_was_not_private_is_not_shared_by_a_forged_button(at: Table, home: AnswerPlace) -> None:
     request = await asked(at, home)
     message = await whispered(at, request.id, "Mine.")
     await share(at, message)

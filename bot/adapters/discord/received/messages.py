@@ -18,7 +18,7 @@ from bot.adapters.discord.installed.setup import welcome
 from bot.adapters.discord.received.placing import PLATFORM, heard, spot_of
 from bot.adapters.discord.shown import replies
 from bot.adapters.discord.text.command_names import as_in_table
-from bot.adapters.intake import Turns, reads_files
+from bot.adapters.intake import KeyedLocks, reads_files
 from bot.command_line import parse
 from bot.events import Place, Sorry
 from bot.readers.kinds import readable
@@ -43,7 +43,7 @@ class Listener:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._turns = Turns()
+        self._turns = KeyedLocks()
         self._typing: set[asyncio.Task[None]] = set()
         self._typed: dict[int, float] = {}
 

@@ -30,7 +30,7 @@ PLATFORM = "discord"
 TOKEN_SECONDS = 15 * 60
 """How long an interaction's token lives (Discord's documentation, "Receiving and Responding")."""
 
-Home = Literal["thread", "here", "response", "there"]
+AnswerPlace = Literal["thread", "here", "response", "there"]
 """Where a run's messages stand.
 
 "thread": in a thread (or forum post) that is opened for it. "here": in `channel`, as the bot's own messages.
@@ -93,7 +93,7 @@ class Origin:
     `title` is what a thread that is opened gets as its name; `asked` is what the person asked, to be shown.
     """
 
-    home: Home
+    home: AnswerPlace
     channel: int
     application: int
     guild: int | None = None
@@ -197,7 +197,7 @@ def manages(event: discord.Interaction | discord.Message, spot: Spot) -> bool:
     return may.manage_guild or may.administrator
 
 
-def home(spot: Spot, *, ordered: bool, private: bool = False, threads: bool = True) -> Home:
+def home(spot: Spot, *, ordered: bool, private: bool = False, threads: bool = True) -> AnswerPlace:
     """Where the answer stands. To a message there is no response to give."""
     if private or not spot.member:
         return "response"
@@ -209,7 +209,7 @@ def home(spot: Spot, *, ordered: bool, private: bool = False, threads: bool = Tr
 
 
 def place(
-    spot: Spot, *, event: int, goes: Home, held: ThreadRow | None = None, private: bool = False
+    spot: Spot, *, event: int, goes: AnswerPlace, held: ThreadRow | None = None, private: bool = False
 ) -> Place:
     """The conversation. `held` says what a real thread that the bot opened is called; `event` names a new one."""
     if private:

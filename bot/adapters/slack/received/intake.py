@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bot.adapters import intake
 from bot.adapters.discreet import traced
-from bot.adapters.intake import Asked, Turns
+from bot.adapters.intake import Asked, KeyedLocks
 from bot.adapters.slack import placing
 from bot.adapters.slack.placing import PLATFORM, RESPONSE_SECONDS, Origin, Spot, origin_of
 from bot.adapters.slack.received.line import parsed_of
@@ -71,8 +71,8 @@ class Intake(intake.Intake):
         self.config = config
         self.workspaces = workspaces
         self.people = people
-        self.turns = Turns()
-        self._taking = Turns()
+        self.turns = KeyedLocks()
+        self._taking = KeyedLocks()
         self._became: OrderedDict[str, str] = OrderedDict()
         """What events became, by the id of the run that each would be: "" for none.
 

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bot.adapters import buttons_row
-from bot.adapters.intake import Turns
+from bot.adapters.intake import KeyedLocks
 from bot.adapters.slack.installed.faults import as_surface_faults
 from bot.adapters.slack.placing import Body, Spot, message_of, origin_of
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL
@@ -41,7 +41,7 @@ PAGE, PAGES = 1_000, 20
 """Of a channel's members: so many at once, and so often, until it is taken for granted that somebody is one."""
 
 _log = logging.getLogger(__name__)
-_turns = Turns()
+_turns = KeyedLocks()
 
 
 @dataclass(frozen=True, slots=True)
