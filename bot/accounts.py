@@ -123,7 +123,10 @@ def told(report: Report, settings: BudgetConfig, say: Words, asker: str = "") ->
     if report.whole.calls:
         parts.append(_people(report, say, asker))
         if len(report.works) > 1 or report.works[0].who:
-            names = [(_work(one, say), one.spent) for one in report.works]
+            names = [
+                (work.name if work.who in WORKS else say("usage.other_work"), work.spent)
+                for work in report.works
+            ]
             parts.append(_table("usage.by_work", names, say))
     else:
         parts.append(say("usage.nothing"))
@@ -144,10 +147,6 @@ def _people(report: Report, say: Words, asker: str) -> str:
 def _called(line: Line, asker: str, say: Words) -> str:
     """Whose name was taken off what they spent, with all that was kept about them, has none."""
     return say("usage.you") if line.who == asker else line.name or say("usage.nameless")
-
-
-def _work(line: Line, say: Words) -> str:
-    return line.name if line.who in WORKS else say("usage.other_work")
 
 
 def _table(header: str, rows: Sequence[tuple[str, Totals]], say: Words) -> str:

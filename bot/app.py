@@ -182,7 +182,10 @@ class App:
                 unfinished.append(request)
         await self._engine.launch()
         self._started = True
-        await self._clear_library()
+        try:
+            await self.house.intake.clear(grace=timedelta())
+        except StorageFault as fault:  # tried again at the next start, and after the next job
+            _log.warning("what is left of removed books could not be cleared away: %s", fault)
         # Also what runs of other platforms have fetched, which wait for a process that is on theirs.
         await self.house.incoming.keep_only({row.id for row in rows})
         for request in unfinished:
@@ -211,12 +214,6 @@ class App:
             await self.house.server_lock.lost()
             _log.error("another process works on the database now: leaving")
             signal.raise_signal(signal.SIGTERM)
-
-    async def _clear_library(self) -> None:
-        try:
-            await self.house.intake.clear(grace=timedelta())
-        except StorageFault as fault:  # tried again at the next start, and after the next job
-            _log.warning("what is left of removed books could not be cleared away: %s", fault)
 
     async def perform(self, request: Request, acknowledge: Acknowledge | None = None) -> Ticket:
         """Persist the request, acknowledge it, then start it. One that came before is not done twice.

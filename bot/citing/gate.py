@@ -144,22 +144,21 @@ class CitationGate:
         shown = []
         for part in self._scanner.feed(text, last=last):
             if isinstance(part, str):
-                self._add(part)
-                shown.append(part)
+                plain = part
             elif kept := self._checked(part):
                 shown.append(f"{part.space}[{']['.join(map(str, kept))}]")
-            elif is_begun(self._tail):  # without what stood here, "[1[2]]" would become a marker
-                self._add("?")
-                shown.append("?")
+                continue
+            else:  # without what stood here, "[1[2]]" would become a marker
+                plain = "?" if is_begun(self._tail) else ""
+            if plain:
+                self._tail = (self._tail + plain)[-TAIL_CHARS:]
+                self._statement = None
+                shown.append(plain)
         return "".join(shown)
 
     def finish(self) -> str:
         """The rest, at the end of the answer."""
         return self.feed("", last=True)
-
-    def _add(self, text: str) -> None:
-        self._tail = (self._tail + text)[-TAIL_CHARS:]
-        self._statement = None
 
     def _checked(self, marker: Marker) -> list[int]:
         if not marker.entries:

@@ -98,8 +98,10 @@ class ConfigFile:
         for name, kind in TABLES.items():
             if name in self.raw:
                 found[name] = self._fill((name,), kind, {})
-        if "roles" in found:
-            self._check_roles(found["roles"], providers)
+        for part in fields(RolesConfig) if "roles" in found else ():
+            where, written = ("roles", part.name), getattr(found["roles"], part.name)
+            self._check_models(where, tuple(map(members.model_of, written)), providers)
+            self._check_members(where, written)
         found["sections"] = {
             kind: self._section(name, kind, providers) for name, kind in of_works.items() if name in self.raw
         }
@@ -194,7 +196,8 @@ class ConfigFile:
                     raise self._sorry("config.type_truth", where, value=shown(value))
                 return value
             case "Chain" | "Offered":
-                return self._chain(where, value)
+                chain = [value] if isinstance(value, str) else value  # a model, or a list of them
+                return tuple(dict.fromkeys(self._texts(where, chain, "config.type_chain")))
             case "Members":
                 return self._texts(where, value, "config.type_list")
             case "tuple[str, ...]":
@@ -235,21 +238,10 @@ class ConfigFile:
         if starts and where[-1] != "url" and not address(value):
             raise self._sorry("config.address", where, value=value)
 
-    def _chain(self, where: tuple[str, ...], value: Any) -> tuple[str, ...]:
-        """A model, or a list of them."""
-        chain = [value] if isinstance(value, str) else value
-        return tuple(dict.fromkeys(self._texts(where, chain, "config.type_chain")))
-
     def _texts(self, where: tuple[str, ...], value: Any, wrong: str) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
             raise self._sorry(wrong, where, value=shown(value))
         return tuple(value)
-
-    def _check_roles(self, roles: RolesConfig, providers: Mapping[str, ProviderConfig]) -> None:
-        for part in fields(RolesConfig):
-            where, written = ("roles", part.name), getattr(roles, part.name)
-            self._check_models(where, tuple(map(members.model_of, written)), providers)
-            self._check_members(where, written)
 
     def _check_members(self, where: tuple[str, ...], seats: tuple[str, ...]) -> None:
         try:

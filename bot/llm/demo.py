@@ -155,7 +155,7 @@ class Demo:
             except Gone as gone:
                 raise ModelError(gone.fault, label, str(gone)) from None
             finally:
-                self._rest_later()
+                self._resting = asyncio.get_running_loop().call_later(self._idle_s, self._rest)
 
     async def _ready(self, label: str) -> Child:
         """A process that has loaded the model: the one there is, or a new one."""
@@ -186,9 +186,6 @@ class Demo:
             raise Sorry(f"model.demo_{fault}", name=MODEL)
         file = models.path(self._models_dir, MODEL).resolve() / "model.gguf"
         return (sys.executable, "-m", "bot.llm.demo_process", str(file), str(self._context))
-
-    def _rest_later(self) -> None:
-        self._resting = asyncio.get_running_loop().call_later(self._idle_s, self._rest)
 
     def _rest(self) -> None:
         """Free the memory. Done from here, so that no question meets a process that is about to leave."""

@@ -88,7 +88,6 @@ class Engine:
         self._body = body
         self._busy_timeout_s = busy_timeout_s
         self._dbos: type[DBOS] | None = None
-        self._start: Callable[..., Awaitable[Any]] | None = None
         self._workflow: Callable[[str], Any] | None = None
         self._sqlite: SqlEngine | None = None
         self._loading: asyncio.Future[tuple[type[DBOS], Any]] | None = None
@@ -163,9 +162,10 @@ class Engine:
         """Start the run at once; a run id that was started before is not started again."""
         from dbos import SetWorkflowID
 
+        assert self._dbos is not None
         assert self._workflow is not None
         with SetWorkflowID(run_id):
-            await self._running.start_workflow_async(self._workflow, run_id)
+            await self._dbos.start_workflow_async(self._workflow, run_id)
 
     async def status(self, run_id: str) -> str | None:
         """None when never started; else "running", "ended", or "given up" after too many crashes."""

@@ -216,11 +216,8 @@ class _Walk:
         while len(rows) > 1 and len(rows[0].cells) == 1 and rows[0].cells[0].columns > 1:
             for block in rows.pop(0).cells[0].content:
                 self._add(block)
-        self._add(Block("table", rows=_said(rows), anchors=anchors, targets=targets))
-
-
-def _said(rows: list[Row[Block]]) -> list[list[str]]:
-    return grid(rows, lambda cell: " ".join(lines(cell)))
+        said = grid(rows, lambda cell: " ".join(lines(cell)))
+        self._add(Block("table", rows=said, anchors=anchors, targets=targets))
 
 
 def _runs_on(properties: Element | None) -> bool:

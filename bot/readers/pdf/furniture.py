@@ -55,7 +55,7 @@ def without_furniture(lines: Sequence[Line], pages: int, title: str) -> list[Lin
     again = _again(outer, pages)
     heights: dict[tuple[bool, int], list[Line]] = defaultdict(list)
     for line in outer:
-        heights[(line.page, line.block) in margins, _slot(line)].append(line)
+        heights[(line.page, line.block) in margins, round(line.base / _HEIGHT)].append(line)
     numbered = _key(f"{title} 1"), _key(f"1 {title}"), *_NUMBERED
     gone = {
         id(line)
@@ -138,7 +138,3 @@ def _again(outer: Iterable[Line], pages: int) -> set[int]:
 def _key(text: str) -> str:
     """The words, whatever the numbers among them."""
     return _ROMAN.sub("#", " ".join(text.casefold().split()))
-
-
-def _slot(line: Line) -> int:
-    return round(line.base / _HEIGHT)

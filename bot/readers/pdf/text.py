@@ -13,7 +13,7 @@ from typing import Final
 
 from bot.readers.pdf.headings import Heading, body_style
 from bot.readers.pdf.layout import Line
-from bot.readers.pdf.tables import Table, tables
+from bot.readers.pdf.tables import tables
 from bot.readers.writer import PAGE, Writer
 
 _GAP: Final = 1.25
@@ -96,7 +96,8 @@ class Composer:
     def write(self) -> None:
         """All of it, once."""
         titled = {at for one in self._headings.values() for at in range(one.first, one.last)}
-        found = tables(self._lines, titled | self._items(), self._words.celled)
+        items = {at for at, line in enumerate(self._lines) if line.cells and _BULLET.match(line.text)}
+        found = tables(self._lines, titled | items, self._words.celled)
         closed = titled | found.keys()
         at = 0
         while at < len(self._lines):
@@ -105,7 +106,8 @@ class Composer:
                 self._writer.heading(heading.level, self._text(at, heading.last))
                 at = heading.last
             elif table := found.get(at):
-                self._table(table)
+                self._number, self._bullets = 0, []
+                self._writer.table([[cell.replace("\xad", "-") for cell in row] for row in table.rows])
                 at = table.last
             else:
                 at = self._prose(at, len(self._lines), closed)
@@ -120,13 +122,6 @@ class Composer:
         for _ in range(page - self._page):
             self._writer.page()
         self._page = max(page, self._page)
-
-    def _items(self) -> set[int]:
-        return {at for at, line in enumerate(self._lines) if line.cells and _BULLET.match(line.text)}
-
-    def _table(self, table: Table) -> None:
-        self._number, self._bullets = 0, []
-        self._writer.table([[cell.replace("\xad", "-") for cell in row] for row in table.rows])
 
     def _text(self, first: int, last: int) -> str:
         """Lines in one, with a mark where a page begins."""

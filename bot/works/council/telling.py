@@ -114,7 +114,13 @@ def table(tally: Tally, names: Sequence[str], say: Words) -> str:
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for one in tally.standings:
         ranks = " · ".join(str(votes) for votes in one.ranks) or "–"
-        cells = [str(one.place), _cell(names[one.seat]), _figure(one.score), _figure(one.mean_rank), ranks]
+        cells = [
+            str(one.place),
+            names[one.seat].replace("|", "\\|"),
+            _figure(one.score),
+            _figure(one.mean_rank),
+            ranks,
+        ]
         lines.append("| " + " | ".join([*cells, *([_figure(one.other)] if other else [])]) + " |")
     return "\n".join(lines)
 
@@ -175,10 +181,6 @@ def duration(seconds: float, say: Words) -> str:
 
 def _all(names: Sequence[str], seats: Sequence[int]) -> str:
     return ", ".join(names[seat] for seat in seats)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _figure(value: float | None) -> str:

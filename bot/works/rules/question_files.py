@@ -157,7 +157,8 @@ class QuestionPictures:
             images.append(image)
             names.append(one.name)
         if beyond:
-            left_out.append(_too_many(beyond))
+            mb, names_beyond = IMAGES_BYTES // 1_000_000, ", ".join(beyond)
+            left_out.append(Sorry("rules.picture_many", limit=MOST, mb=mb, files=names_beyond))
         return Pictures(tuple(images), tuple(names), tuple(left_out))
 
 
@@ -199,7 +200,3 @@ def _image(file: Candidate) -> Image:
 def _said(key: str) -> str:
     """A book's limit is the operator's to set, and a picture's is not."""
     return "rules.picture_large" if key == "library.file_large" else key
-
-
-def _too_many(names: Sequence[str]) -> Sorry:
-    return Sorry("rules.picture_many", limit=MOST, mb=IMAGES_BYTES // 1_000_000, files=", ".join(names))
