@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 from storage.db import Database
@@ -71,8 +72,8 @@ class Inbox:
         values = [{**asdict(row), "state": "received", "created_at": datetime.now(UTC)} for row in rows]
         new = self._db.insert(inbox).on_conflict_do_nothing(index_elements=["id"])
         async with self._db.write() as connection:
-            fresh = await connection.execute(new.returning(inbox.c.seq, inbox.c.id), values)
-            return {id: seq for seq, id in sorted(map(tuple, fresh))}
+            fresh = await connection.execute(new.returning(inbox.c.id, inbox.c.seq), values)
+            return dict(sorted(map(tuple, fresh), key=itemgetter(1)))
 
     async def get(self, id: str) -> InboxRow | None:
         from storage.tables import inbox

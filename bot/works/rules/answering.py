@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from bot import fence
@@ -191,7 +192,7 @@ def rag(snapshot: Snapshot, passages: list[Passage], pictures: Pictures) -> Prom
 
 def _near_the_best(passages: list[Passage]) -> list[Passage]:
     """The best passages and what comes near them, in order."""
-    least = NEAR * max(one.score for one in passages)
+    least = NEAR * max(map(attrgetter("score"), passages))
     return [one for one in passages if one.score >= least]
 
 
