@@ -76,6 +76,18 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who says what a stage holds, where that is not the bot: a name, and the https address of a picture or "".
+
+    `own`: the words are posted under this name where the platform lets them be; else it stands above them in bold.
+    """
+
+    name: str
+    picture: str = ""
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """Opens a new threaded message. `key` is unique within the run and the same on replay.
 
@@ -84,6 +96,7 @@ class Stage:
 
     key: str
     title: str
+    speaker: Speaker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +254,7 @@ class Changed:
     title: str
     contents: tuple[Text | Citation | Choices | Picture | Attachment | Notice, ...] = ()
     in_place: bool = False
+    speaker: Speaker | None = None
 
 
 Event: TypeAlias = Shown | Speak | Changed | Answered

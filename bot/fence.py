@@ -14,7 +14,7 @@ FENCES = (
     "passage", "passages", "question", "earlier", "answer", "searched", "research", "finding", "response",
     "responses", "own", "attack", "standings", "critique", "critiques", "pictures",
     "foundation", "cast", "character", "styles", "style", "relation", "relations", "note", "memories", "memory", "lore",
-    "scene", "turn", "dice", "intent", "ideas", "talk",
+    "scene", "turn", "dice", "intent", "ideas", "talk", "silent",
 )  # fmt: skip
 """The tags that our prompts fence with."""
 

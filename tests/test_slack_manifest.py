@@ -109,6 +109,7 @@ OTHERS = {
 """Events that Slack knows, too, and nobody has subscribed to."""
 UNASKED = {
     "assistant:write": "features.agent_view",
+    "chat:write.customize": "username and icon_url of chat.postMessage and chat.startStream",
     "commands": "features.slash_commands and shortcuts",
     "files:read": "fetching what people share",
 }
@@ -159,7 +160,7 @@ def test_what_slack_refuses_is_seen(path: str, value: object) -> None:
 
 
 def test_it_is_the_app_that_the_code_is() -> None:
-    assert tuple(at("oauth_config.scopes.bot")) == tuple(manifest.BOT_SCOPES)
+    assert tuple(at("oauth_config.scopes.bot")) == manifest.ASKED_SCOPES
     assert tuple(at("settings.event_subscriptions.bot_events")) == tuple(manifest.EVENTS)
     assert names("features.slash_commands", "command") == list(manifest.COMMANDS)
     assert names("features.shortcuts", "callback_id") == list(manifest.SHORTCUTS)

@@ -119,7 +119,7 @@ class Composer(Generic[AnyPage]):
         stages = [key for key in keys if key not in self._dialect.own_keys and not key.startswith(SHARED)]
         self._changes_last = stages[-1] == changed.stage
         self._ended, self._messages.in_place = "done", changed.in_place
-        content = StageContent(changed.stage, changed.title, growing=False)
+        content = StageContent(changed.stage, changed.title, growing=False, speaker=changed.speaker)
         staged = self._messages.begin(content, row)
         groups = [group for group in changed.contents if isinstance(group, Choices)]
         choices = [one for group in groups for one in group.choices]
@@ -184,7 +184,7 @@ class Composer(Generic[AnyPage]):
             key, number = f"{stage.key}~{number}", number + 1
         self._keys.add(key)
         row = await self._outbox.claim(self._space, self._run, key)
-        content = StageContent(key, stage.title, first_choice=len(self._choices))
+        content = StageContent(key, stage.title, first_choice=len(self._choices), speaker=stage.speaker)
         # A stage that had come to its end is shown as it was; one that a crash cut off is made anew.
         content.replaces = not row.fresh and row.shown is None
         if last is None or not waited:

@@ -21,6 +21,7 @@ from bot.adapters.surface import (
     Surface,
     SurfaceFault,
     Unavailable,
+    bare,
 )
 from bot.adapters.writer import BACKOFF_S, Rank, urgency
 from bot.events import Elsewhere, Link
@@ -174,4 +175,8 @@ async def first_message(
     if sent is None or sent.message_id is None:
         return None
     request = request_from_json(row.payload)
-    return (request, sent.message_id) if request.origin and request.place.platform == here.platform else None
+    return (
+        (request, bare(sent.message_id))
+        if request.origin and request.place.platform == here.platform
+        else None
+    )

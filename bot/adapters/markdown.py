@@ -203,6 +203,14 @@ class Piece:
     leads: bool = False
 
 
+def without_line(text: str, line: str) -> str:
+    """The text without the first such line, unless nothing else is in it."""
+    lines = text.split("\n")
+    if line in lines and len(lines) > 1:
+        lines.remove(line)
+    return "\n".join(lines)
+
+
 def split(markdown: str, limit: int, size: Size = len) -> list[str]:
     """Parts of at most `limit` characters, in order, cut where it hurts least.
 

@@ -70,6 +70,8 @@ class Message(Generic[AnyPage]):
         self.posted: float | None = None
         """When it was posted for what it shows, by the clock; None for one that was there before."""
         self._on: Surface[AnyPage] | None = None
+        self._waited = False
+        """Whether what is there says no more yet than that the run waits."""
         self._stale: str | None = None
         """What stood in its place before, and goes as soon as it is there."""
         self._claimed = False
@@ -96,6 +98,7 @@ class Message(Generic[AnyPage]):
     def take_over(self, ref: MessageRef, row: OutboxRow) -> None:
         """Be another stage's message from now on."""
         self._instead_of, self.ref, self._row = self.ref.key, ref, row
+        self._waited = True
         self.posted = None  # how long it has stood there says nothing of its text
         self._claimed = False
 
@@ -142,6 +145,7 @@ class Message(Generic[AnyPage]):
             self._recall(row.message_id, row.shown)
         elif before is not None and before.message_id is not None and self.id is None:
             self._recall(before.message_id, None)
+            self._waited = True
         self._unsure = not row.fresh
         self._since = row.created_at
 
@@ -165,6 +169,10 @@ class Message(Generic[AnyPage]):
                         None if self._in_place else self.id
                     )  # a layout stays one: the plain form takes a new message
                     self._anew()
+                elif self.id is not None and self._waited and surface.renames(self.id, page):
+                    self._stale = self.id
+                    self._anew()
+                self._waited = False
                 if self.id is None and self._in_place:
                     self.gone = True
                 elif self.id is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bot.events import Attachment, Choices, Citation, Picture, Status
+from bot.events import Attachment, Choices, Citation, Picture, Speaker, Status
 from bot.words import Words
 
 
@@ -17,7 +17,7 @@ class StageContent:
     At each offset of `cuts` the text goes on in another message, however much room there is in the one before.
     `growing` is True until the next stage opens or the run ends. `replaces`: a crash cut this stage off and
     it is being made anew. `links` are lines of the platform's own Markdown that its adapter has written itself,
-    such as where a conversation goes on: they are shown as they are.
+    such as where a conversation goes on: they are shown as they are. `speaker` is who says all of it, None for the bot.
     """
 
     key: str
@@ -35,6 +35,7 @@ class StageContent:
     failed: str = ""
     growing: bool = True
     replaces: bool = False
+    speaker: Speaker | None = None
 
 
 @dataclass(frozen=True, slots=True)

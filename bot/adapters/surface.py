@@ -9,7 +9,15 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
+
+OWN: Final = "own:"
+"""What the id of a message begins with that stands under its speaker's own name: what follows is the platform's."""
+
+
+def bare(message: str) -> str:
+    """The id by which the platform knows the message."""
+    return message.rpartition(":")[2] if message.startswith(OWN) else message
 
 
 class SurfaceFault(Exception):
@@ -90,7 +98,9 @@ PutPage = TypeVar("PutPage", bound=Page, contravariant=True)
 
 
 class Surface(Protocol[PutPage]):
-    """Messages are known by the platform's ids, as texts."""
+    """Messages are known by the platform's ids, as texts; those under another name than the bot's begin with OWN, so
+    that they are edited, after a crash too, the way they were posted.
+    """
 
     @property
     def key(self) -> Hashable:
@@ -105,6 +115,10 @@ class Surface(Protocol[PutPage]):
         self, message: str, page: PutPage, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
         """`files`: they are others than before. `reset`: it may have been of another form."""
+        ...
+
+    def renames(self, message: str, page: PutPage) -> bool:
+        """Whether the page is to stand under another name than the message does, which none can change."""
         ...
 
     async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:

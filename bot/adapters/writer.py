@@ -195,8 +195,8 @@ class Writer:
     def _held_until(self, due: _Due, *, posted: bool = False) -> float:
         """When it may be written for what it says; the channel's pace is another matter.
 
-        A message without words is posted when an edit could bring them at once, and if none can for long, then. One that
-        is there is not edited for less than words at once: these would then wait for the next edit.
+        A message without words is posted when an edit could bring them at once, and if none can for long, then. One
+        that is there is not edited for less than words at once: these would then wait for the next edit.
         """
         if due.rank is Rank.FINAL:
             return 0.0

@@ -100,6 +100,12 @@ class Paper(Generic[AnyPage]):
                 self._written.clear()
                 await self._written.wait()
 
+    renamed: bool = False
+    """Whether a message there is to be another's, as one under another name."""
+
+    def renames(self, message: str, page: AnyPage) -> bool:
+        return self.renamed
+
     async def post(self, page: AnyPage, mark: MessageRef, style: MessageStyle) -> str:
         self._fail(style)
         known = [one for one in self.messages if one.mark == mark and not one.deleted]

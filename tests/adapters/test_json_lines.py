@@ -118,7 +118,14 @@ async def test_all_well_is_zero_and_events_carry_run_and_stage() -> None:
     assert code == 0
     run = lines[0]["run"]
     assert lines == [
-        {"run": run, "stage": "answer", "event": "stage", "key": "answer", "title": "Answer"},
+        {
+            "run": run,
+            "stage": "answer",
+            "event": "stage",
+            "key": "answer",
+            "title": "Answer",
+            "speaker": None,
+        },
         {"run": run, "stage": "answer", "event": "text", "text": "ask: hello"},
         {"run": run, "event": "done", "status": "done"},
     ]
@@ -217,5 +224,6 @@ async def test_a_changed_stage_is_a_line_of_the_earlier_run_and_comes_once() -> 
         "title": "Answer",
         "contents": [{"event": "text", "text": "Or not."}],
         "in_place": False,
+        "speaker": None,
     }
     assert out.getvalue().count(b"changed") == 1

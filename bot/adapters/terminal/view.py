@@ -28,6 +28,7 @@ from bot.events import (
     Notice,
     Picture,
     Shown,
+    Speaker,
     Stage,
     Status,
     Text,
@@ -144,11 +145,13 @@ class TerminalView:
             await self._end_stage()
         await self._stages.enter(event)
         match event:
-            case Stage(title=title):
+            case Stage(title=title, speaker=speaker):
                 anew = self._stages.replaces and not retitles
                 again = f"  ({say('terminal.replaces')})" if anew else ""
                 if title or again:
                     await self._write(["", ink(f"▍ {clean(title)}", BOLD, BLUE) + ink(again, YELLOW)])
+                if speaker is not None and not retitles:
+                    await self._write([self._name(speaker)])
             case Text(text=text):
                 self._said.append(_letters(text))
                 await self._write(self._text.feed(text))
@@ -178,6 +181,9 @@ class TerminalView:
             case _:
                 assert_never(event)
 
+    def _name(self, speaker: Speaker) -> str:
+        return self._screen.ink(" ".join(clean(speaker.name).split()), BOLD)
+
     def _offered(self, group: Choices) -> list[str]:
         """A line for each choice, or one for all where their commands are short.
 
@@ -204,6 +210,8 @@ class TerminalView:
         await self._write(
             ["", ink(f"▍ {clean(changed.title)}", BOLD, BLUE) + ink(f"  ({self._say(why)})", YELLOW)]
         )
+        if changed.speaker is not None:
+            await self._write([self._name(changed.speaker)])
         for content in changed.contents:
             await self.show(content)
         await self._end_stage()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from bot.kind import Kind, Runs, Typed
+from bot.kind import Kind, Runs, Setting, Typed
+from bot.settings import OFF, ON
 from bot.verb import PRIVATE, Argument, Option, Verb
 from bot.works.story.config import StoryConfig
 from bot.works.story.log import LENGTHS, MODES, VIEWS
 
 if TYPE_CHECKING:
-    from bot.events import Work
+    from bot.events import Request, Work
     from bot.house import House
     from storage.stories import StoryRow
+
+
+OWN_NAMES: Final = "story.own_names"
+"""The setting that lets characters speak under their own names."""
 
 
 def _turn(name: str, example: str, argument: Argument | None = None, *, plain: bool = False) -> Verb:
@@ -95,6 +100,7 @@ VERBS: tuple[Verb, ...] = (
             Option("style", "verbs.option_style"),
             Option("player", "verbs.option_player"),
             Option("picture", "verbs.option_picture", "link"),
+            Option("write", "verbs.option_write", "number", most=10),
             Option("remove", "verbs.option_remove", "flag"),
         ),
         form=("about", "style", "player", "picture"),
@@ -187,8 +193,13 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.logs import Logs
     from bot.works.story.playing import Playing
     from bot.works.story.presets import Presets
+    from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
     from bot.works.story.work import Stories
+
+    async def own_names(request: Request) -> bool:
+        found = await house.settings.nearest(request.place, request.author.id, OWN_NAMES)
+        return bool(found) and found[0].value == ON
 
     logs, settings = Logs(house.stories), house.config.section(StoryConfig)
     playing = Playing(
@@ -197,9 +208,17 @@ def make(house: House, runs: Runs) -> Work:
         house.prompts,
         house.records,
         house.settings.roles,
+        own_names,
         settings,
     )
-    return Stories(playing, Table(logs, house.records.sessions, Presets(), settings, runs))
+    table = Table(logs, house.records.sessions, Presets(), own_names, settings, runs)
+    return Stories(playing, Speaking(logs, playing), table)
+
+
+def _on_or_off(house: House, given: str) -> str:
+    from bot.works.settings.checks import choice
+
+    return choice(OWN_NAMES, given, (ON, OFF))
 
 
 async def _branch(house: House, typed: Typed) -> list[str]:
@@ -232,6 +251,17 @@ KIND = Kind(
     VERBS,
     make,
     completes={"branch": _branch, "story": _story},
+    settings=(
+        Setting(
+            OWN_NAMES,
+            "verbs.setting_own_names",
+            ("channel", "space"),
+            check=_on_or_off,
+            default=lambda house: OFF,
+            values=lambda house: (ON, OFF),
+            platforms=("discord", "slack"),
+        ),
+    ),
     suggests=("slack_home.prompt_story",),
     reworded=_reworded,
     section=StoryConfig,

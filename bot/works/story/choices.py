@@ -6,14 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bot.events import Changed, Choice, Choices, Event, Link, Stage, Text
+from bot.events import Changed, Choice, Choices, Event, Link, Speaker, Stage, Text
 from bot.words import Words
-from bot.works.story.log import Turn
+from bot.works.story.log import SCENE, Turn
 from bot.works.story.logs import Away
 from storage.stories import ALIAS
 
-SCENE = "scene"
-"""The stage of a turn's scene."""
 LABEL_CHARS = 75
 """Of a choice on its button (Discord's and Slack's limit is 80 and 75); the line that it stands for is whole."""
 CHOICE_CHARS = 300
@@ -29,6 +27,8 @@ class Before:
     text: str
     choices: list[str] = field(default_factory=list)
     taken: int | None = None
+    stage: str = SCENE
+    speaker: Speaker | None = None
 
     def greyed(self, say: Words) -> Changed:
         """Its message from now on."""
@@ -37,7 +37,7 @@ class Before:
             made = (*acts(self.choices), something_else(say))
             taken = len(made) - 1 if self.taken is None else self.taken
             contents = (*contents, Choices(say("story.what_now"), made, taken=taken))
-        return Changed(self.run, SCENE, self.title, contents, in_place=True)
+        return Changed(self.run, self.stage, self.title, contents, in_place=True, speaker=self.speaker)
 
 
 def read_choices(text: str, most: int) -> list[str]:

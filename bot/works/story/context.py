@@ -86,8 +86,11 @@ def briefly(story: Story, turn: Turn, *, answer: int) -> Prompt:
     premise = fence.data(str(story.settings.get("premise", "")))
     who = fence.data(turn.act.character or turn.act.name or "The hero")
     done = {"open": "", "continue": ""}.get(turn.act.mode, f"{who}: {fence.data(turn.act.text)}")
+    task = "Tell what happens next, in four sentences."
+    if speaker := fence.data(turn.act.speaker):
+        task = f"Write only what {speaker} answers, in two sentences."
     parts = [f"A story about this: {premise}", *map(fence.data, scenes), done]
-    said = "\n\n".join([*(part for part in parts if part), "Tell what happens next, in four sentences."])
+    said = "\n\n".join([*(part for part in parts if part), task])
     system = "You are a storyteller. You write short scenes of a story, in plain prose."
     return Prompt(system, (_user(said),), max_tokens=min(answer, 200), temperature=0.8)
 
@@ -156,6 +159,8 @@ def action(act: Act, intents: Sequence[tuple[str, str]] = ()) -> str:
     plays = f' plays="{_name(act.character)}"' if act.character else ""
     dice = "".join(f"\n<dice>{fence.data(line)}</dice>" for line in act.rolls)
     said = {"open": "The story begins.", "continue": "Go on."}.get(act.mode) or fence.data(act.text)
+    if act.speaker:
+        plays, said = f' speaker="{_name(act.speaker)}"', f"{fence.data(act.speaker)} replies."
     by = _name(act.name or "a player")
     return f'{wanted}<turn by="{by}"{plays} how="{act.mode}">\n{said}{dice}\n</turn>'
 
@@ -182,7 +187,7 @@ def _sheet(name: str, sheet: dict[str, object]) -> str:
     shown = [
         f"{key}: {value}"
         for key, value in sheet.items()
-        if value and key not in ("style", "player", "picture")
+        if value and key not in ("style", "player", "picture", "muted")
     ]
     lines = "\n".join(fence.data(str(line)) for line in shown)
     return f'<character name="{_name(name)}">\n{lines}\n</character>'
@@ -198,10 +203,14 @@ def _styles(story: Story) -> str:
 
 
 def _focus(story: Story) -> str:
-    """What stays the same for a while: how characters deal with each other, what is pinned, the author's note."""
+    """What stays the same for a while: how characters deal with each other, who is to keep quiet, what is pinned, the
+    author's note.
+    """
     parts = []
     if relations := [str(line) for preset in story.presets.values() for line in preset["lines"]]:
         parts += ["<relations>", *map(fence.data, relations), "</relations>"]
+    if muted := [_name(name) for name, sheet in story.cast.items() if sheet.get("muted")]:
+        parts.append(f"<silent>{', '.join(muted)}</silent>")
     if story.memories:
         parts += ["<memories>", *(f"- {fence.data(text)}" for text in story.memories.values()), "</memories>"]
     if note := str(story.settings.get("note") or ""):

@@ -25,6 +25,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "text": "text",
         "name": "text?",
         "character": "text?",
+        "speaker": "text?",
         "rolls": "texts?",
         "dice": "texts?",
     },
@@ -53,7 +54,8 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """What a file holds of each kind of node's body (`bot.works.story.log.Kind`), and what of: "?" for what may be missing.
 
-Nothing else leaves the house. The run of an edited scene is left out: it says which message of a platform shows it.
+Nothing else leaves the house. The run and the stage of a scene are left out: they say which message of a platform
+shows it.
 """
 
 WITHIN: Final[Mapping[str, Mapping[str, str]]] = {

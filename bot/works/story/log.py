@@ -15,6 +15,9 @@ LENGTHS: Final = ("short", "medium", "long")
 VIEWS: Final = ("first", "second", "third")
 MODES: Final = ("free", "round-robin", "vote", "gm")
 
+SCENE: Final = "scene"
+"""The stage of a turn's scene, unless its run tells several turns."""
+
 Mode: TypeAlias = Literal["open", "act", "say", "continue"]
 """What a player does in a turn; a story opens with the turn "open"."""
 
@@ -23,8 +26,9 @@ Kind: TypeAlias = Literal[
 ]
 """What a node is, and what its body holds:
 
-act       a turn begins, or is worded anew (its `turn` is then another's): {mode, text, name, character?, rolls?}
-scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?}
+act       a turn begins, or is worded anew (its `turn` is then another's): {mode, text, name, character?, speaker?,
+          rolls?}
+scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?, run?, stage?}
 choices   what is offered under a scene: {scene, choices}
 flip      the version of the turn that counts: {scene} or {act}
 head      undo and redo: the story now ends with the node's `turn`, "" for before the first
@@ -79,7 +83,10 @@ class Branch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What a player did, in one wording. `rolls` are its dice, a line of data each; `character` is who was played."""
+    """What a player did, in one wording. `rolls` are its dice, a line of data each; `character` is who was played.
+
+    `speaker` is the character who alone replies in the scene, "" where the writer tells one.
+    """
 
     id: str
     author: str
@@ -87,6 +94,7 @@ class Act:
     mode: Mode
     text: str
     character: str = ""
+    speaker: str = ""
     rolls: tuple[str, ...] = ()
     withdrawn: bool = False
 
@@ -95,13 +103,14 @@ class Act:
 class Scene:
     """One version. `at` is the node up to which the story was told to its writer, None of one that a person wrote.
 
-    `run` is the run whose message shows it.
+    `run` is the run whose message shows it, as its `stage`.
     """
 
     id: str
     text: str
     run: str
     at: int | None = None
+    stage: str = SCENE
     stopped: bool = False
     edited: bool = False
     withdrawn: bool = False
@@ -130,6 +139,11 @@ class Turn:
     def shown_by(self) -> str:
         """The run whose message shows the scene, whichever version: that of the one written last; "" for none."""
         return self.scenes[-1].run if self.scenes else ""
+
+    @property
+    def stage(self) -> str:
+        """The stage of that run."""
+        return self.scenes[-1].stage if self.scenes else SCENE
 
     @property
     def versions(self) -> list[Scene]:
@@ -220,15 +234,19 @@ class Story:
             body["mode"],
             str(body.get("text", "")),
             str(body.get("character", "")),
+            str(body.get("speaker", "")),
             tuple(body.get("rolls", ())),
             withdrawn=not node.body,
         )
         if (turn := self.turns.get(node.turn)) is None:
-            turn = self.turns[node.turn] = Turn(node.turn, node.seq, intents=tuple(self.intents))
+            # What others want to do is taken up by a player's turn, and not by the reply of a character.
+            intents = () if act.speaker else tuple(self.intents)
+            turn = self.turns[node.turn] = Turn(node.turn, node.seq, intents=intents)
             del self.path[self.length :]
             self.path.append(node.turn)
             self.length += 1
-            self.intents.clear()
+            if not act.speaker:
+                self.intents.clear()
         turn.acts.append(act)
         if not act.withdrawn or not turn.act_shown:
             turn.act_shown = act.id
@@ -243,6 +261,7 @@ class Story:
                 str(body.get("text", "")),
                 str(body.get("run", node.run_id)),
                 body.get("at"),
+                str(body.get("stage", SCENE)),
                 bool(body.get("stopped")),
                 bool(body.get("edited")),
                 withdrawn=not node.body,

@@ -64,15 +64,16 @@ class Logs:
         self._folded: OrderedDict[tuple[str, str], _Folded] = OrderedDict()
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
-    async def here(self, place: Place, run: str = "") -> Played | None:
+    async def here(self, place: Place, run: str = "", node: str = "") -> Played | None:
         """What is played in this place; as it stood before this run appended to it, which a crash has it do again.
 
-        Raises StorageFault.
+        With `node`: before it appended that one. Raises StorageFault.
         """
         if (found := await self.stories.played(spot(place))) is None:
             return None
         row, played = found
         own = await self.stories.of_run(place.space, run) if run else []
+        own = [one for one in own if node in ("", one.id)]
         at = own[0].seq - 1 if own else None
         story = await self.story(place.space, row.id, played.branch_id, at)
         return Played(row, played.branch_id, story, played)

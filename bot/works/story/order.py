@@ -16,7 +16,7 @@ def mode_of(story: Story, settings: StoryConfig) -> str:
 
 def whose(story: Story) -> tuple[str, str] | None:
     """Whose turn it is where people take turns in a fixed order: an author's id and name; None while only one plays."""
-    acts = [turn.act for turn in story.told if turn.act.mode != "open" and turn.act.author]
+    acts = [act for turn in story.told if (act := turn.act).mode != "open" and act.author and not act.speaker]
     names = {act.author: act.name for act in acts}
     if len(names) < 2:
         return None
@@ -28,4 +28,9 @@ def whose(story: Story) -> tuple[str, str] | None:
 def passed(story: Story) -> int:
     """How many turns were passed on since the last one that was taken."""
     kept = story.settings.get("passed") or {}
-    return int(kept["count"]) if story.head is not None and kept.get("after") == story.head.id else 0
+    return int(kept["count"]) if (last := last_taken(story)) and kept.get("after") == last else 0
+
+
+def last_taken(story: Story) -> str:
+    """The last turn that a player took, "" for none: a character who replies takes none."""
+    return next((turn.id for turn in reversed(story.told) if not turn.act.speaker), "")

@@ -26,6 +26,7 @@ from bot.events import (
     Request,
     Run,
     Sorry,
+    Speaker,
     Stage,
     Text,
 )
@@ -33,10 +34,11 @@ from bot.holding import held, titled
 from bot.llm.base import room
 from bot.prompts import PromptText
 from bot.words import Words, words
-from bot.works.story import context, dice
-from bot.works.story.choices import SCENE, Before, label, read_choices, taken_away, ways
+from bot.works.story import cast, context, dice
+from bot.works.story.cast import Unnamed
+from bot.works.story.choices import Before, label, read_choices, taken_away, ways
 from bot.works.story.context import Frame
-from bot.works.story.log import Mode, Story
+from bot.works.story.log import SCENE, Mode, Story
 from bot.works.story.logs import Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.lorebook import LoreEntry, triggered
 from bot.works.story.order import mode_of, whose
@@ -47,8 +49,18 @@ if TYPE_CHECKING:
     from bot.prompts import Prompts
     from bot.works.story.config import StoryConfig
     from storage.records import Records
+    from storage.stories import Node
 
-PROMPTS = ("story", "story_opening", "story_scene", "story_choices", "story_question", "story_ideas")
+PROMPTS = (
+    "story",
+    "story_opening",
+    "story_scene",
+    "story_speak",
+    "story_cast",
+    "story_choices",
+    "story_question",
+    "story_ideas",
+)
 ANSWER_WORDS = 200
 """Of the game master's answer to a question, and of a list of ideas."""
 IDEAS = 5
@@ -62,6 +74,8 @@ class Taken:
 
     `stale` is the turn of a scene that is not the last one any more, on whose button somebody pressed: nothing is
     written then. `rolls` are the dice as people read them. `tokens` are those that the story may take in the prompt.
+    `speaker` is the character who replies, None for a scene; it is shown as the run's `stage`. `more`: others reply
+    after it.
     """
 
     story: str = ""
@@ -89,6 +103,9 @@ class Taken:
     stale: str = ""
     intent: bool = False
     away: Away | None = None
+    stage: str = SCENE
+    speaker: Speaker | None = None
+    more: bool = False
 
 
 class Playing:
@@ -101,16 +118,18 @@ class Playing:
         prompts: Prompts,
         records: Records,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
+        own_names: Callable[[Request], Awaitable[bool]],
         settings: StoryConfig,
     ) -> None:
-        """`roles`: whose models a place has chosen itself."""
+        """`roles`: whose models a place has chosen itself. `own_names`: whether characters speak under theirs there."""
         self._logs = logs
-        self._models = models
+        self.models = models
+        self._own_names = own_names
         self._prompts = prompts
         self._sessions = records.sessions
         self._votes = records.votes
         self._roles = roles
-        self._settings = settings
+        self.settings = settings
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -143,13 +162,13 @@ class Playing:
             yield Stage(SCENE, "")
             yield Text(say("story.intent"))
             return
-        async with aclosing(self._scene(run, taken, say)) as events:
+        async with aclosing(self.scene(run, taken, say)) as events:
             async for event in events:
                 yield event
 
     async def _start(self, request: Request) -> Taken:
         """Raises Sorry."""
-        limits, space = self._settings, request.place.space
+        limits, space = self.settings, request.place.space
         premise = request.text.strip()
         if not any(map(str.isalnum, premise)):
             raise Sorry("story.no_premise")
@@ -175,12 +194,12 @@ class Playing:
         played = Played(row, request.id, Story())
         at = await self._logs.append(played, *nodes, opening)
         story = await self._logs.story(space, row.id, row.id, at)
-        return await self._taken(request, Played(row, row.id, story), opening.id, at)
+        return await self.taken(request, Played(row, row.id, story), opening.id, at)
 
     async def _act(self, request: Request) -> Taken:
         """Raises Sorry, or TakenAway."""
         played = await self._logs.going_on(request)
-        story, text, limit = played.story, request.text.strip(), self._settings.turn_chars
+        story, text, limit = played.story, request.text.strip(), self.settings.turn_chars
         if request.verb != "continue" and not text:
             raise Sorry("story.no_turn")
         if len(text) > limit:
@@ -194,7 +213,7 @@ class Playing:
                 request.verb != "continue"
             ):  # in a terminal that line is typed, and no press of what was taken back
                 raise Sorry("story.gone")
-        if request.verb == "continue" and mode_of(story, self._settings) == "vote":
+        if request.verb == "continue" and mode_of(story, self.settings) == "vote":
             return await self._tally(request, played)
         mode: Mode = "continue" if request.verb == "continue" else "say" if request.verb == "say" else "act"
         self._may(request, story)
@@ -206,16 +225,21 @@ class Playing:
         if character := plays(story, request.author.name):
             body["character"] = character
         author = request.author.id
-        if mode_of(story, self._settings) == "gm" and story.settings.get("gm") not in (author, None):
+        if mode_of(story, self.settings) == "gm" and story.settings.get("gm") not in (author, None):
             intent = {"name": character or request.author.name, "text": text}
             await self._logs.append(played, node(request.id, "intent", "intent", intent, author=author))
             return Taken(intent=True)
         return await self._played(request, played, body)
 
     async def _played(self, request: Request, played: Played, body: dict[str, Any]) -> Taken:
-        """The turn is taken: from now on the story goes on from it."""
-        story, head, text = played.story, played.story.head, body["text"]
         act = node(request.id, "act", "act", body, author=request.author.id)
+        taken = await self.taken_up(request, played, act, body["text"])
+        return replace(taken, rolls=list(body.get("dice", ())))
+
+    async def taken_up(self, request: Request, played: Played, act: Node, text: str = "") -> Taken:
+        """The turn is taken: from now on the story goes on from it. `text` may be one of the choices before."""
+        story, head = played.story, played.story.head
+        own = await self._own_names(request)
         at = await self._logs.append(played, act)
         told = await self._logs.story(played.row.space, played.row.id, played.branch, at)
         before = None
@@ -224,10 +248,15 @@ class Playing:
             number = story.path.index(head.id) + 1
             title = words(request.locale)("story.scene", n=number)
             before = Before(
-                head.shown_by, title, scene.text, list(scene.choices), chosen[0] if chosen else None
+                head.shown_by,
+                title,
+                scene.text,
+                list(scene.choices),
+                chosen[0] if chosen else None,
+                head.stage,
+                cast.speaker(story, head.act.speaker, own=own),
             )
-        taken = await self._taken(request, replace(played, story=told), act.id, at)
-        return replace(taken, before=before, rolls=list(body.get("dice", ())))
+        return replace(await self.taken(request, replace(played, story=told), act.id, at), before=before)
 
     async def _tally(self, request: Request, played: Played) -> Taken:
         """The choice that most people want, as the table's turn; of several the first. Raises Sorry."""
@@ -263,25 +292,29 @@ class Playing:
             then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
             same = head.id in then.turns and then.turns[head.id].act_shown == head.act_shown
             at = at if same and head.act == then.turns[head.id].act else None
-        taken = await self._taken(request, played, head.id, at or played.story.seq)
+        taken = await self.taken(request, played, head.id, at or played.story.seq)
         scene = head.scene
         if scene is None or head.shown_by == request.id:
             return taken
         title = words(request.locale)("story.scene", n=taken.n)
-        return replace(taken, before=Before(head.shown_by, title, scene.text, list(scene.choices)))
+        shown, choices = head.shown_by, list(scene.choices)
+        before = Before(shown, title, scene.text, choices, stage=head.stage, speaker=taken.speaker)
+        return replace(taken, before=before)
 
     def _may(self, request: Request, story: Story) -> None:
         """Raises Sorry where it is somebody else's turn."""
-        if mode_of(story, self._settings) == "round-robin" and (waited := whose(story)) is not None:
+        if mode_of(story, self.settings) == "round-robin" and (waited := whose(story)) is not None:
             author, name = waited
             if author != request.author.id:
                 raise Sorry("story.not_your_turn", name=name)
 
-    async def _taken(self, request: Request, played: Played | None, turn: str, at: int) -> Taken:
+    async def taken(self, request: Request, played: Played | None, turn: str, at: int) -> Taken:
         """`played` is None for a task that is about no story; `turn` is then ""."""
-        story, limits = played.story if played is not None else Story(), self._settings
+        story, limits = played.story if played is not None else Story(), self.settings
+        speaks = story.turns[turn].act.speaker if turn else ""
+        own = bool(speaks) and await self._own_names(request)
         roles = await self._roles(request)
-        models = self._models.given(roles)
+        models = self.models.given(roles)
         writer = models.describe("writer")
         can = models.capabilities("writer") if writer is not None else None
         demo = can is not None and can.demo
@@ -306,7 +339,8 @@ class Playing:
             roles=roles,
             tokens=int(window * (limits.share - (limits.lore_share if story.lore else 0))) - answer,
             answer=answer,
-            words=wanted,
+            words=min(wanted, limits.short) if speaks else wanted,
+            speaker=cast.speaker(story, speaks, own=own),
             recent=limits.recent,
             batch=limits.batch,
             lore_depth=limits.lore_depth,
@@ -316,11 +350,11 @@ class Playing:
             votes=mode_of(story, limits) == "vote",
         )
 
-    async def _scene(self, run: Run, taken: Taken, say: Words) -> AsyncGenerator[Event, None]:
+    async def scene(self, run: Run, taken: Taken, say: Words) -> AsyncGenerator[Event, None]:
         """The scene as it is written, and what can be done after it."""
         space = run.request.place.space
         asked = await self._asked(space, taken)
-        yield Stage(SCENE, say("story.scene", n=taken.n))
+        yield Stage(taken.stage, say("story.scene", n=taken.n), taken.speaker)
         for line in taken.rolls:
             yield Text(f"🎲 {line}\n\n")
         if taken.demo and taken.opening:
@@ -328,16 +362,20 @@ class Playing:
         if taken.writer is None:
             yield Notice(say("story.no_writer"))
             return
-        models, shown = self._models.given(taken.roles), list[str]()
+        models, shown = self.models.given(taken.roles), list[str]()
+        reply = Unnamed(taken.speaker.name if taken.speaker is not None else "")
         ended: Completion | None = None
         try:
-            async with aclosing(models.stream(run, "writer", "scene", asked)) as pieces:
+            async with aclosing(models.stream(run, "writer", taken.stage, asked)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Completion):
                         ended = piece
-                    else:
-                        shown.append(piece)
-                        yield Text(piece)
+                    elif said := reply.feed(piece):
+                        shown.append(said)
+                        yield Text(said)
+            if said := reply.feed("", last=True):
+                shown.append(said)
+                yield Text(said)
         except Sorry as error:
             yield Notice(say(error.key, **error.values))
         finally:
@@ -353,6 +391,8 @@ class Playing:
             yield Notice(say(f"story.finish_{ended.finish}"))
         elif text in (message.text for message in asked.messages[-4:]):
             yield Notice(say("story.repeated"))
+        if taken.more:
+            return
         offered: list[str] = []
         if text and ended is not None and (ended.finish == "end" or taken.demo) and taken.choices:
             offered = await run.step("choices", lambda: self._choices(run, taken, asked, text), list[str])
@@ -373,9 +413,11 @@ class Playing:
 
     async def _keep(self, run: Run, taken: Taken, text: str, *, stopped: bool) -> None:
         body: dict[str, Any] = {"text": text, "at": taken.at}
+        if taken.stage != SCENE:
+            body["stage"] = taken.stage
         if stopped:
             body["stopped"] = True
-        kept = node(run.id, "scene", "scene", body, turn=taken.turn)
+        kept = node(run.id, taken.stage, "scene", body, turn=taken.turn)
         await self._logs.stories.append(run.request.place.space, taken.story, taken.branch, [kept])
 
     async def _choices(self, run: Run, taken: Taken, asked: Prompt, scene: str) -> list[str]:
@@ -386,14 +428,14 @@ class Playing:
         # In words and not by a schema: on some services another form of answer would empty the cache.
         later = context.then(asked, scene, task, answer=min(room(25 * taken.choices, None), taken.answer))
         try:
-            models = self._models.given(taken.roles)
+            models = self.models.given(taken.roles)
             told = await models.ask(run, "writer", "choices", later, within=taken.seconds)
         except Sorry as error:
             _log.info("no choices for %s: %s", run.id, error)
             return []
         choices = read_choices(told.text, taken.choices)
         if choices:
-            body = {"scene": f"{run.id}/scene", "choices": choices}
+            body = {"scene": f"{run.id}/{taken.stage}", "choices": choices}
             kept = node(run.id, "choices", "choices", body, turn=taken.turn)
             await self._logs.stories.append(run.request.place.space, taken.story, taken.branch, [kept])
         return choices
@@ -406,7 +448,7 @@ class Playing:
             played = await self._logs.played(request)
             if played.story.head is None:
                 raise Sorry("story.nothing_yet")
-            return await self._taken(request, played, played.story.head.id, played.story.seq)
+            return await self.taken(request, played, played.story.head.id, played.story.seq)
 
         taken = await run.step("turn", question, Taken)
         yield Stage("answer", say("story.out_of_story"))
@@ -416,7 +458,7 @@ class Playing:
         story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
         frame = framed(taken, "story_question", question=fence.data(request.text))
         frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
-        models = self._models.given(taken.roles)
+        models = self.models.given(taken.roles)
         async with aclosing(models.stream(run, "writer", "answer", context.prompt(story, frame))) as pieces:
             async for piece in pieces:
                 if isinstance(piece, str):
@@ -428,8 +470,8 @@ class Playing:
 
         async def begun() -> Taken:
             if (played := await self._logs.here(request.place)) is None or played.story.head is None:
-                return await self._taken(request, None, "", 0)
-            return await self._taken(request, played, played.story.head.id, played.story.seq)
+                return await self.taken(request, None, "", 0)
+            return await self.taken(request, played, played.story.head.id, played.story.seq)
 
         taken = await run.step("turn", begun, Taken)
         yield Stage("ideas", say("story.ideas"))
@@ -439,12 +481,12 @@ class Playing:
         story = Story()
         if taken.story:
             story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
-        frame = framed(taken, "story_ideas", about=fence.data(request.text[: self._settings.premise_chars]))
+        frame = framed(taken, "story_ideas", about=fence.data(request.text[: self.settings.premise_chars]))
         frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
 
         async def thought_of() -> list[str]:
             asked = context.prompt(story, frame)
-            answer = await self._models.given(taken.roles).ask(run, "writer", "ideas", asked)
+            answer = await self.models.given(taken.roles).ask(run, "writer", "ideas", asked)
             ideas = read_choices(answer.text, IDEAS)
             if taken.story and ideas:
                 nodes = [
@@ -478,7 +520,7 @@ class Playing:
             head = played.story.head
             if head is None or head.scene is None:
                 raise Sorry("story.nothing_yet")
-            return await self._taken(request, played, head.id, head.scene.at or played.story.seq)
+            return await self.taken(request, played, head.id, head.scene.at or played.story.seq)
 
         taken = await run.step("turn", last, Taken)
         asked = await self._asked(request.place.space, taken)
@@ -516,7 +558,8 @@ def prompt(story: Story, taken: Taken, lore: Sequence[str] = ()) -> Prompt:
     turn = story.turns[taken.turn]
     if taken.demo:
         return context.briefly(story, turn, answer=taken.answer)
-    frame = framed(taken, "story_opening" if taken.opening else "story_scene", words=str(taken.words))
+    task = "story_speak" if turn.act.speaker else "story_opening" if taken.opening else "story_scene"
+    frame = framed(taken, task, words=str(taken.words))
     frame = replace(frame, lore=tuple(lore))
     return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
 

@@ -6,7 +6,7 @@ Asks no model. Each verb appends to the log, or only reads it, and says in a sen
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.events import (
@@ -19,16 +19,19 @@ from bot.events import (
     Request,
     Run,
     Sorry,
+    Speaker,
     Stage,
     Status,
     Text,
 )
 from bot.holding import held
 from bot.words import Words, words
-from bot.works.story.choices import SCENE, taken_away, ways
-from bot.works.story.log import MODES, Story, Turn
+from bot.works.story import cast
+from bot.works.story.cast import CAST, NAME_CHARS
+from bot.works.story.choices import taken_away, ways
+from bot.works.story.log import MODES, SCENE, Story, Turn
 from bot.works.story.logs import WRITTEN, Away, Logs, Played, TakenAway, node, spot
-from bot.works.story.order import mode_of, passed, whose
+from bot.works.story.order import last_taken, mode_of, passed, whose
 from bot.works.story.tree import Branches, lines
 from storage.stories import Spot
 
@@ -39,10 +42,8 @@ if TYPE_CHECKING:
     from storage.sessions import Sessions
     from storage.stories import StoryRow
 
-NAME_CHARS = 80
 MEMORY_CHARS = 1_000
 MEMORIES = 50
-CAST = 40
 LORE = 10_000
 LORE_CHARS = 8_000
 LISTED = 40
@@ -58,6 +59,8 @@ class Shown:
     n: int
     text: str
     choices: list[str] = field(default_factory=list)
+    stage: str = SCENE
+    speaker: Speaker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,17 @@ class Done:
 
 class Table:
     def __init__(
-        self, logs: Logs, sessions: Sessions, presets: Presets, settings: StoryConfig, runs: Runs
+        self,
+        logs: Logs,
+        sessions: Sessions,
+        presets: Presets,
+        own_names: Callable[[Request], Awaitable[bool]],
+        settings: StoryConfig,
+        runs: Runs,
     ) -> None:
+        """`own_names`: whether characters speak under theirs where the request comes from."""
         self._logs = logs
+        self._own_names = own_names
         self._runs = runs
         self._presets = presets
         self._settings = settings
@@ -138,11 +149,12 @@ class Table:
             played = await self._logs.here(request.place)
             turn = played.story.turns.get(scene.turn) if played is not None else None
             contents: tuple[Text | Choices, ...] = (Text(scene.text), *ways(scene.choices, turn, say))
-            yield Changed(scene.run, SCENE, say("story.scene", n=scene.n), contents)
+            title = say("story.scene", n=scene.n)
+            yield Changed(scene.run, scene.stage, title, contents, speaker=scene.speaker)
 
     async def _settled(self, spot: Spot) -> None:
         place = Place(spot.platform, spot.space, spot.channel, spot.thread)
-        await self._runs.settled(place, "story", WRITTEN)
+        await self._runs.settled(place, "story", (*WRITTEN, "cast"))
 
     async def _play(self, request: Request, story: str, branch: str) -> list[Spot]:
         """Play it here: where it was played until now."""
@@ -170,6 +182,18 @@ class Table:
             alt = say("story.branches_picture", n=len(found.rows))
             yield Picture("branches.png", await picture(found), alt)
 
+    async def _speaker(self, request: Request, story: Story, turn: Turn) -> Speaker | None:
+        speaks = turn.act.speaker
+        return cast.speaker(story, speaks, own=bool(speaks) and await self._own_names(request))
+
+    async def _shown(self, request: Request, story: Story, turn: Turn) -> Shown | None:
+        """The turn's message with the version that counts; None where nothing was written."""
+        if (scene := turn.scene) is None:
+            return None
+        speaks, number = await self._speaker(request, story, turn), story.path.index(turn.id) + 1
+        choices = list(scene.choices)
+        return Shown(turn.shown_by, turn.id, number, scene.text, choices, turn.stage, speaks)
+
     async def _undo(self, request: Request, say: Words) -> Done:
         played = await self._logs.going_on(request)
         story = played.story
@@ -189,13 +213,15 @@ class Table:
         number = played.story.length + 1
         head = node(request.id, "head", "head", {}, turn=after.id, author=request.author.id)
         await self._logs.append(played, head)
-        return Done("story.redone", {"n": number}, scene=_shown(after, number))
+        return Done("story.redone", {"n": number}, scene=await self._shown(request, played.story, after))
 
     async def _flip(self, request: Request, say: Words) -> Done:
         played = await self._logs.going_on(request)
         turn = played.story.head
         if request.answers:  # a button under some scene
-            turn = next((one for one in played.story.told if _of(one, request.answers)), turn)
+            # Of several that one run has told, the last one's message has the buttons.
+            told = reversed(played.story.told)
+            turn = next((one for one in told if _of(one, request.answers)), turn)
         if turn is None or turn.scene is None:
             raise Sorry("story.nothing_yet")
         versions, now = turn.versions, turn.versions.index(turn.scene)
@@ -211,7 +237,9 @@ class Table:
         await self._logs.append(
             played, node(request.id, "flip", "flip", body, turn=turn.id, author=request.author.id)
         )
-        shown = Shown(turn.shown_by, turn.id, number, scene.text, list(scene.choices))
+        shown = await self._shown(request, played.story, turn)
+        if shown is not None:
+            shown = replace(shown, text=scene.text, choices=list(scene.choices))
         return Done("story.flipped", {"at": wanted + 1, "count": len(versions), "n": number}, scene=shown)
 
     async def _edit(self, request: Request, say: Words) -> Done:
@@ -222,12 +250,16 @@ class Table:
             raise Sorry("story.nothing_yet")
         if not text:
             raise Sorry("story.no_turn")
-        run = turn.shown_by
+        run, stage = turn.shown_by, turn.stage
         body: dict[str, Any] = {"text": text, "edited": True, "run": run or request.id}
+        if stage != SCENE:
+            body["stage"] = stage
         author = request.author.id
         await self._logs.append(played, node(request.id, "scene", "scene", body, turn=turn.id, author=author))
         number = played.story.path.index(turn.id) + 1
-        return Done("story.edited", {"n": number}, scene=Shown(run, turn.id, number, text) if run else None)
+        speaks = await self._speaker(request, played.story, turn)
+        shown = Shown(run, turn.id, number, text, stage=stage, speaker=speaks) if run else None
+        return Done("story.edited", {"n": number}, scene=shown)
 
     async def _fork(self, request: Request, say: Words) -> Done:
         played = await self._logs.played(request)
@@ -269,30 +301,42 @@ class Table:
 
     async def _cast(self, request: Request, say: Words) -> Done:
         played = await self._logs.going_on(request)
-        cast, options = played.story.cast, request.options
+        sheets, options = played.story.cast, request.options
+        word, typed = cast.typed(request.text, options)
+        if word in ("mute", "unmute"):
+            return await self._mute(request, played, typed, muted=word == "mute")
         name, _, about = request.text.partition(":")
         name = " ".join(name.split())[:NAME_CHARS]
         if not name:
-            return Done(
-                text=_cast_lines(played.story, say), title=say("story.cast", n=len(cast)), form="/story cast"
-            )
-        known = next((one for one in cast if one.casefold() == name.casefold()), name)
+            text = f"{cast.lines(played.story, say)}\n\n{say('story.cast_words')}"
+            return Done(text=text, title=say("story.cast", n=len(sheets)), form="/story cast")
+        known = cast.called(played.story, name) or name
         if options.get("remove"):
-            if known not in cast:
+            if known not in sheets:
                 raise Sorry("story.no_character", name=name)
             sheet = None
         else:
-            if known not in cast and len(cast) >= CAST:
+            if known not in sheets and len(sheets) >= CAST:
                 raise Sorry("story.many_characters", limit=CAST)
-            sheet = dict(cast.get(known, {}))
+            sheet = dict(sheets.get(known, {}))
             given = {
                 "about": (about.strip() or str(options.get("about") or ""))[:4_000],
-                **{key: options.get(key) for key in ("style", "player", "picture")},
+                **{key: options.get(key) for key in ("style", "player")},
             }
             sheet |= {key: value for key, value in given.items() if value}
+            if address := options.get("picture"):
+                sheet["picture"] = cast.picture(str(address))
         body = {"name": known, "sheet": sheet}
         await self._logs.append(played, node(request.id, "cast", "cast", body, author=request.author.id))
         return Done("story.left" if sheet is None else "story.joined", {"name": known})
+
+    async def _mute(self, request: Request, played: Played, name: str, *, muted: bool) -> Done:
+        """The writer is told to leave the character quiet, or no longer."""
+        known = cast.may_speak(played.story, name)
+        sheet = {key: value for key, value in played.story.cast[known].items() if key != "muted"}
+        body = {"name": known, "sheet": sheet | ({"muted": "yes"} if muted else {})}
+        await self._logs.append(played, node(request.id, "cast", "cast", body, author=request.author.id))
+        return Done("story.muted" if muted else "story.unmuted", {"name": known})
 
     async def _direct(self, request: Request, say: Words) -> Done:
         played = await self._logs.going_on(request)
@@ -402,7 +446,7 @@ class Table:
         waited = whose(played.story)
         if waited is None or played.story.head is None:
             raise Sorry("story.nobody_waits")
-        body = {"passed": {"after": played.story.head.id, "count": passed(played.story) + 1}}
+        body = {"passed": {"after": last_taken(played.story), "count": passed(played.story) + 1}}
         await self._logs.append(played, node(request.id, "set", "set", body, author=request.author.id))
         now = await self._logs.here(request.place)
         following = whose(now.story) if now is not None else None
@@ -427,7 +471,7 @@ class Table:
             ),
         ]
         if story.cast:
-            about.append(_cast_lines(story, say))
+            about.append(cast.lines(story, say))
         if story.ideas:
             kept = [f"- {idea}" for idea in list(story.ideas.values())[-IDEAS_SHOWN:]]
             about.append("\n".join([f"**{say('story.ideas')}:**", *kept]))
@@ -467,21 +511,3 @@ def _last(played: Played) -> str:
 
 def _of(turn: Turn, run: str) -> bool:
     return any(scene.run == run for scene in turn.scenes)
-
-
-def _shown(turn: Turn, number: int) -> Shown | None:
-    scene = turn.scene
-    if scene is None:
-        return None
-    return Shown(turn.shown_by, turn.id, number, scene.text, list(scene.choices))
-
-
-def _cast_lines(story: Story, say: Words) -> str:
-    if not story.cast:
-        return say("story.no_cast")
-    lines = []
-    for name, sheet in story.cast.items():
-        about = str(sheet.get("about") or "")
-        player = f" ({say('story.played_by', name=str(sheet['player']))})" if sheet.get("player") else ""
-        lines.append(f"- **{name}**{player}{': ' + about if about else ''}")
-    return "\n".join(lines)

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 
 from bot.events import Event, Run, Stage, Text
 from bot.words import words
+from bot.works.story import cast
 from bot.works.story.logs import WRITTEN
 
 if TYPE_CHECKING:
     from bot.works.story.playing import Playing
+    from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
 
 
 class Stories:
     """Stories that a table plays."""
 
-    def __init__(self, playing: Playing, table: Table) -> None:
+    def __init__(self, playing: Playing, speaking: Speaking, table: Table) -> None:
         self._playing = playing
+        self._speaking = speaking
         self._table = table
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -35,6 +38,10 @@ class Stories:
             "prompt": self._playing.prompt,
             "branches": self._table.branches,
         }
+        if verb == "cast" and run.request.options.get("write"):
+            run_of["cast"] = self._speaking.invent
+        elif verb == "cast" and cast.typed(text, run.request.options)[0] in ("speak", "all"):
+            run_of["cast"] = self._speaking.run
         events = run_of.get(verb, self._table.run)(run)
         async with aclosing(events):
             async for event in events:

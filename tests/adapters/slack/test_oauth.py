@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from bot.adapters.slack.installed.http import install_page
-from bot.adapters.slack.installed.manifest import BOT_SCOPES
+from bot.adapters.slack.installed.manifest import ASKED_SCOPES
 from bot.adapters.slack.received.setup import revoked
 from bot.adapters.surface import PlaceClosed
 from bot.events import Event, Run, Text
@@ -58,7 +58,7 @@ async def test_two_workspaces_install_the_app_and_each_is_answered_in_its_own(
         page = await installed(slack, bot, ana)
         assert "Sutradhar is installed" in page
         await installed(slack, bot, bia)
-        assert other.scopes == set(BOT_SCOPES)
+        assert other.scopes == set(ASKED_SCOPES)
         for channel, who in ((first, ana), (second, bia)):
             assert "Well met" in await said(slack, who, channel)
         posted = {one.args["channel"]: one.team for one in slack.calls if one.method == "chat.postMessage"}

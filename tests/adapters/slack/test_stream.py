@@ -162,7 +162,7 @@ async def test_where_streams_are_refused_no_other_is_tried(bench: Desk) -> None:
     root = await bench.root()
     one = One(bench, root)
     await one.show(GROWING[0])
-    assert await one.streams.begin(GROWING[0]) is None
+    assert await one.streams.begin(GROWING[0], {}) is None
     assert one.called("chat.startStream") == 1
 
 

@@ -217,7 +217,7 @@ async def test_a_story_that_was_played_goes_on_elsewhere(tmp_path: Path) -> None
         whole = await stories.whole("local", row.id)
         assert whole is not None
         for node in whole[2]:
-            known = {*FIELDS[node.kind], *({"run"} if node.kind == "scene" else ())}
+            known = {*FIELDS[node.kind], *({"run", "stage"} if node.kind == "scene" else ())}
             assert not set(json.loads(node.body)) - known, "a field that no export would hold"
     here, there = bare(tmp_path / "data"), tmp_path / "there"
     there.mkdir()

@@ -20,6 +20,7 @@ from discord.ext import commands
 from yarl import URL
 
 from bot.adapters.discord.installed.traffic import HANGS_S, PACE, GlobalLimit, InvalidRequests
+from bot.adapters.discord.shown.webhooks import Webhooks
 from bot.adapters.offered import Counts
 from bot.adapters.writer import Writers
 from bot.events import Sorry
@@ -155,6 +156,7 @@ class Client(commands.AutoShardedBot):
         self.settings = config.discord
         self.writers = Writers(PACE)
         self.counts = Counts(self.writers)
+        self.webhooks = Webhooks(self)
         self.refused = InvalidRequests()
         self._on_first_ready = on_first_ready
         self._plan: Plan | None = None

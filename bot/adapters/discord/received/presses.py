@@ -101,7 +101,8 @@ class Press:
         if message is None or not shown:
             return
         with in_our_words(), suppress(discord.ClientException, ValueError):
-            if here.member and not message.flags.ephemeral:
+            own = message.webhook_id is None  # what a webhook has posted, the press alone can change
+            if own and here.member and not message.flags.ephemeral:
                 # Who may not read what was written has what came with the press.
                 with suppress(discord.Forbidden):
                     message = await message.fetch()

@@ -42,6 +42,7 @@ from storage.faults import StorageFault
 if TYPE_CHECKING:
     from bot.adapters.discord.installed.client import Client
     from bot.adapters.discord.received.placing import Origin
+    from bot.adapters.discord.shown.webhooks import Webhooks
     from bot.adapters.discord.text.page import Page
     from bot.adapters.home import Amend
     from bot.adapters.stage_content import PageContext, StageContent
@@ -77,12 +78,14 @@ class DiscordHome:
         threads: Threads,
         free_chat: Callable[[Place], Awaitable[bool]],
         inbox: Inbox | None = None,
+        webhooks: Webhooks | None = None,
     ) -> None:
         """`free_chat`: whether plain text is for the bot in a thread that says nothing of it.
 
-        `inbox`: where runs are looked up that links lead to.
+        `inbox`: where runs are looked up that links lead to. By `webhooks` speakers have names of their own.
         """
         self._inbox = inbox
+        self._webhooks = webhooks if origin.member else None
         self._client = client
         self._run = request.id
         self._place = request.place
@@ -101,12 +104,29 @@ class DiscordHome:
         self._overflow = Overflow(client, request, origin, outbox, self.response)
         self._archive: list[tuple[int, str]] = []
         self.private = origin.private
-        here = Channel(client, origin.channel, origin.guild, reply_to=origin.message)
+        here = self._at(origin.channel, reply_to=origin.message)
         self.surface: Surface[Page] = self.response if origin.home == "response" and self.response else here
         self.lost: list[Surface[Page]] = []
         self.style = MessageStyle.LAYOUT
         self.messages: set[str] = set()
         self.hint = ""
+
+    def _at(self, channel: int, *, reply_to: int | None = None) -> Channel:
+        """A channel or thread, where speakers have names of their own if the bot is a member of the server."""
+        return Channel(
+            self._client,
+            channel,
+            self._origin.guild,
+            reply_to=reply_to,
+            webhooks=self._webhooks,
+            without=partial(self._without_name, channel),
+        )
+
+    def _without_name(self, channel: int, why: str) -> None:
+        """Say why a name stands in bold: once in a channel."""
+        if self._webhooks is not None and self._webhooks.tells(channel):
+            permission = self._say("discord_doctor.perm_manage_webhooks")
+            self.tell(self._say(f"own_name.{why}", permission=permission))
 
     async def open(self) -> None:
         if self._origin.home == "thread":
@@ -129,7 +149,7 @@ class DiscordHome:
         """Where the conversation is by now. What is private never stands where others read along."""
         if not self._origin.private:
             if (real := await self._real(self._place)) is not None:
-                self.surface = Channel(self._client, real, self._origin.guild)
+                self.surface = self._at(real)
             return
         try:
             self.surface = await with_retries(partial(direct, self._client, self._origin.user))
@@ -155,7 +175,7 @@ class DiscordHome:
                 place = self._place
                 await self._threads.bind(place.space, place.channel, place.thread, str(here))
             await self._outbox.sent(space, run, THREAD, str(here), why)
-        self.surface = Channel(self._client, here, self._origin.guild)
+        self.surface = self._at(here)
         if not why:
             self._beside.do(with_retries(partial(opening.point, here)))
             self._later.do(self._invite(opening, here))
@@ -198,7 +218,7 @@ class DiscordHome:
         if not closed.expired or not origin.member or origin.home != "response":
             return False
         if not origin.private:  # by its id, the bot may edit it still
-            self.surface = Channel(self._client, origin.channel, origin.guild)
+            self.surface = self._at(origin.channel)
             return True
         try:
             between_us = await direct(self._client, origin.user)
@@ -293,6 +313,8 @@ def view_of(client: Client, _run: str, request: Request, outbox: Outbox) -> Comp
     """How a run is shown; made again from the stored request after a crash."""
     records, origin = client.app.records, origin_of(request.origin)
     free_chat = client.app.free_chat
-    home = DiscordHome(client, request, origin, outbox, records.threads, free_chat, records.inbox)
-    in_discord = dialect(origin, request.locale)
-    return Composer(request, outbox, records.offers, home, client.writers, in_discord, records.votes)
+    home = DiscordHome(
+        client, request, origin, outbox, records.threads, free_chat, records.inbox, client.webhooks
+    )
+    spoken = dialect(origin, request.locale)
+    return Composer(request, outbox, records.offers, home, client.writers, spoken, records.votes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import io
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -19,8 +19,9 @@ import aiohttp
 import discord
 
 from bot.adapters.discord.installed.traffic import HANGS_S, UPLOAD_S
-from bot.adapters.discord.text.page import put_out
+from bot.adapters.discord.text.page import put_out, username
 from bot.adapters.surface import (
+    OWN,
     Gone,
     MessageRef,
     MessageStyle,
@@ -28,11 +29,14 @@ from bot.adapters.surface import (
     PlaceClosed,
     Refused,
     Unavailable,
+    bare,
 )
 
 if TYPE_CHECKING:
     from bot.adapters.discord.received.placing import Origin
+    from bot.adapters.discord.shown.webhooks import Webhooks
     from bot.adapters.discord.text.page import Page
+    from bot.events import Speaker
 
 CLOCKS_APART = timedelta(minutes=1)
 """How far our clock and Discord's may differ when we look for what we sent."""
@@ -127,14 +131,25 @@ class Channel:
         guild: int | None = None,
         *,
         reply_to: int | None = None,
+        webhooks: Webhooks | None = None,
+        without: Callable[[str], None] = lambda why: None,
     ) -> None:
-        """`reply_to`: the message there that the first new one answers."""
+        """`reply_to`: the message there that the first new one answers.
+
+        By `webhooks` speakers have names of their own; `without` hears why one has none, as a key below "own_name".
+        """
         self._client = client
+        self._webhooks = webhooks if guild is not None else None
+        self._without = without
         self._reply_to = reply_to
         self.key = channel
         self._channel = client.get_partial_messageable(channel, guild_id=guild)
 
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
+        if page.speaker is not None and page.speaker.own and self._webhooks is not None:
+            posted = await self._post_as(self._webhooks, page.speaker, page.nameless, ref, style)
+            if posted is not None:
+                return posted
         with in_our_words():
             try:
                 return await self._post(page, ref, style)
@@ -162,14 +177,83 @@ class Channel:
         self._reply_to = None
         return str(message.id)
 
+    async def _post_as(
+        self, webhooks: Webhooks, speaker: Speaker, page: Page, mark: MessageRef, form: MessageStyle
+    ) -> str | None:
+        """Post under the speaker's name: the message's id; None where that cannot be.
+
+        No nonce makes a second one the same: after Unavailable whoever posts again looks first (`find`).
+        """
+        webhook, name = await webhooks.of(self.key), username(speaker.name)
+        if not isinstance(webhook, discord.Webhook):
+            self._without(webhook.why)
+            return None
+        if not name:
+            return None
+        said: dict[str, Any] = sent_as(page, mark, form) | self._in_thread(webhook)
+        if files := attached(page, form):
+            said["files"] = files
+        if speaker.picture:
+            said["avatar_url"] = speaker.picture
+        none = discord.AllowedMentions.none()
+        try:
+            with in_our_words():
+                # Beyond this the library would still wait for a limit to end.
+                async with asyncio.timeout(UPLOAD_S if files else HANGS_S):
+                    message = await webhook.send(**said, username=name, wait=True, allowed_mentions=none)
+        except Refused:  # its name, perhaps; if it is the page, the bot's own message will be refused, too
+            return None
+        except PlaceClosed as shut:
+            if not shut.expired:
+                raise
+            self._without(webhooks.lost(self.key, "deleted").why)
+            return None
+        except Unavailable:
+            webhooks.lost(self.key, "limited")
+            raise
+        return f"{OWN}{webhook.id}:{message.id}"
+
+    async def _as_posted(self, message: str, call: Callable[[discord.Webhook], Awaitable[object]]) -> None:
+        """Have the webhook of a message do this. Raises NotEditable where it is gone, and what discord.py does."""
+        assert self._webhooks is not None
+        async with asyncio.timeout(UPLOAD_S):
+            webhook = await self._webhooks.known(self.key, int(message.split(":")[1]))
+            if webhook is not None:
+                try:
+                    await call(webhook)
+                except discord.HTTPException as fault:
+                    if fault.code not in _EXPIRED:
+                        raise
+                else:
+                    return
+        self._webhooks.lost(self.key, "deleted")
+        raise NotEditable
+
+    def _in_thread(self, webhook: discord.Webhook) -> dict[str, Any]:
+        return {} if webhook.channel_id == self.key else {"thread": discord.Object(self.key)}
+
+    def renames(self, message: str, page: Page) -> bool:
+        if self._webhooks is None or page.speaker is None or message.startswith(OWN):
+            return False
+        return page.speaker.own and not self._webhooks.hopeless(self.key)
+
     async def edit(
         self, message: str, page: Page, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
+        none = discord.AllowedMentions.none()
+
         async def edit() -> None:
+            if message.startswith(OWN):
+                changed = changes(page.nameless, ref, style, files=files, reset=reset)
+                await self._as_posted(
+                    message,
+                    lambda webhook: webhook.edit_message(
+                        int(bare(message)), **changed, **self._in_thread(webhook), allowed_mentions=none
+                    ),
+                )
+                return
             changed = changes(page, ref, style, files=files, reset=reset)
-            await self._channel.get_partial_message(int(message)).edit(
-                **changed, allowed_mentions=discord.AllowedMentions.none()
-            )
+            await self._channel.get_partial_message(int(message)).edit(**changed, allowed_mentions=none)
 
         with in_our_words():
             try:
@@ -189,36 +273,62 @@ class Channel:
     async def put_out(self, message: str, run: str, note: str) -> None:
         """End a message that a crash cut off. Raises Unavailable, and the faults of a surface."""
         with in_our_words():
-            there = await self._channel.fetch_message(int(message))
-            await there.edit(**put_out(there, run, note), allowed_mentions=discord.AllowedMentions.none())
+            none = discord.AllowedMentions.none()
+            there = await self._channel.fetch_message(int(bare(message)))
+            said = put_out(there, run, note)
+            if message.startswith(OWN):
+                await self._as_posted(
+                    message,
+                    lambda webhook: webhook.edit_message(
+                        there.id, **said, **self._in_thread(webhook), allowed_mentions=none
+                    ),
+                )
+            else:
+                await there.edit(**said, allowed_mentions=none)
 
     async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
-        me = self._client.user
-        likely = None
+        me, likely = self._client.user, None
+        ids_known = {bare(one) for one in known}
         try:
             with in_our_words():
                 history = self._channel.history(
                     limit=LOOK_BACK, after=since - CLOCKS_APART, oldest_first=True
                 )
                 async for message in history:
-                    if me is None or message.author.id != me.id or str(message.id) in known:
+                    id = self._id(message)
+                    if me is None or not id or str(message.id) in ids_known:
                         continue
                     ids, custom_ids = named(message.components)
                     if component(ref) in ids:
-                        return str(message.id)
+                        return id
                     if (
                         likely is None
                         and max(ids, default=0) < 1 << 30
                         and any(ref.run in one for one in custom_ids)
                     ):
-                        likely = str(message.id)
+                        likely = id
         except (PlaceClosed, Gone, Refused):  # then it is posted, if need be twice
             return None
         return likely
 
+    def _id(self, message: discord.Message) -> str:
+        """As `post` gives it; "" for somebody else's message."""
+        me = self._client.user
+        if me is not None and message.author.id == me.id:
+            return str(message.id)
+        ours = message.webhook_id is not None and message.application_id == self._client.application_id
+        return f"{OWN}{message.webhook_id}:{message.id}" if ours else ""
+
     async def delete(self, message: str) -> None:
+        if message.startswith(OWN) and self._webhooks is not None:
+            with in_our_words(), suppress(NotEditable):  # where it is gone, whoever may manage messages can
+                await self._as_posted(
+                    message,
+                    lambda webhook: webhook.delete_message(int(bare(message)), **self._in_thread(webhook)),
+                )
+                return
         with in_our_words():
-            await self._channel.get_partial_message(int(message)).delete()
+            await self._channel.get_partial_message(int(bare(message))).delete()
 
 
 async def direct(client: discord.Client, user_id: int) -> Channel:
@@ -327,6 +437,10 @@ class Response:
                 _id(message), **changed, allowed_mentions=discord.AllowedMentions.none()
             )
         return edited.id
+
+    def renames(self, message: str, page: Page) -> bool:
+        """No: what answers an interaction is the application's."""
+        return False
 
     async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
         """Nothing: the response is edited again, and a follow-up for one person stands in no history."""

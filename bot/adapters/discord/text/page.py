@@ -6,8 +6,9 @@ that it works after a restart, too, and nothing is kept in memory for a message.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -15,6 +16,8 @@ import discord
 from discord import ui
 
 from bot.adapters.buttons_row import PER_ROW, Button, custom_id
+from bot.adapters.markdown import clean, without_line
+from bot.events import Speaker
 
 TEXT = 4_000
 """Over all text displays of a message (discord-api-docs, pull request 8562; discord.py does not check it).
@@ -29,6 +32,11 @@ ALT = 256
 """Of a picture's description, as discord.py documents it."""
 
 ANSWER, WORKING, FAILED, STOPPED = 0x61AFEF, 0xE5C07B, 0xE06C75, 0x8B919E
+
+USERNAME = 80
+"""Of the name under which a webhook posts (Discord's documentation, "Create Webhook")."""
+_REFUSED = re.compile(r"(disc)(ord)|(cly)(de)", re.IGNORECASE)
+_RESERVED = ("everyone", "here")
 
 CURSOR = "▍"
 """Behind a text that grows."""
@@ -62,11 +70,26 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`plain` says the same without layout, at most 2,000 characters; quotations may have to stay out."""
+    """`plain` says the same without layout, at most 2,000 characters; quotations may have to stay out.
+
+    `speaker` says it; `name` is the line of the text that tells so, "" where it stands on a page before.
+    """
 
     cards: tuple[Card, ...]
     plain: str
+    speaker: Speaker | None = None
+    name: str = ""
     wordless = False
+
+    @property
+    def nameless(self) -> Page:
+        """The same for where the name stands above it anyway."""
+        if not self.name:
+            return self
+        card, *cards = self.cards
+        parts = [without_line(part, self.name) if isinstance(part, str) else part for part in card.parts[:1]]
+        first = replace(card, parts=(*parts, *card.parts[1:]))
+        return replace(self, cards=(first, *cards), plain=without_line(self.plain, self.name), name="")
 
     def layout(self) -> ui.LayoutView:
         view = ui.LayoutView(timeout=None)
@@ -118,7 +141,20 @@ class Page:
         for _, data in self.files:
             made.update(blake2b(data).digest())
         made.update(self.plain.encode())
+        if self.speaker is not None:
+            made.update(repr(self.speaker).encode(errors="replace"))
         return made.hexdigest()
+
+
+def username(name: str) -> str:
+    """The name as Discord takes it for a webhook's message; "" where nothing is left of it.
+
+    At most 80 characters; neither "discord" nor "clyde" in it, no name of a mention.
+    """
+    said = " ".join(clean(name).replace("```", "").replace("@", "").replace("#", "").replace(":", "").split())
+    said = _REFUSED.sub(lambda found: "-".join(part for part in found.groups() if part), said)
+    said = said[:USERNAME].strip()
+    return f"{said}." if said.casefold() in _RESERVED else said
 
 
 def _items(parts: Sequence[Part]) -> list[ui.Item[Any]]:

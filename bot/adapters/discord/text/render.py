@@ -54,6 +54,8 @@ FILE_BYTES = 10 * 1024 * 1024
 
 REQUEST_BYTES = 24 * 1024 * 1024
 
+NAME = 80
+"""Of a speaker's name."""
 LINE = 120
 """Characters of an earlier stage's line."""
 SHORT = 400
@@ -102,7 +104,20 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     for files in batches[:-1]:
         alts = FOOTER.as_fit([f"-# {literal(one.alt, ALT)}" for one in files if one.alt], BODY)
         full_pages.append(Page((Card(tuple(files), ANSWER),), "\n".join(alts)))
-    return [*full_pages, last]
+    return _spoken([*full_pages, last], stage)
+
+
+def _name(stage: StageContent) -> str:
+    """The line that says who speaks, "" where that is the bot."""
+    named = literal(clean(stage.speaker.name), NAME) if stage.speaker is not None else ""
+    return f"**{named}**" if named else ""
+
+
+def _spoken(made: list[Page], stage: StageContent) -> list[Page]:
+    """The pages of a stage, as its speaker's."""
+    if not (name := _name(stage)):
+        return made
+    return [replace(one, speaker=stage.speaker, name="" if n else name) for n, one in enumerate(made)]
 
 
 def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Page:
@@ -121,6 +136,8 @@ def asked(origin_asked: str, author_id: int, link: int | None, say: Words) -> Pa
 def _body(stage: StageContent, growing: bool) -> list[str]:
     """The title and the text, a string a message."""
     found = pieces(stage.text, BODY)
+    if name := _name(stage):
+        found.insert(0, Piece(name, "\n", leads=True))
     title = literal(clean(stage.title), 200)
     if title:
         found.insert(0, Piece(f"### {title}", "\n", leads=True))
@@ -246,7 +263,7 @@ def whole_file(stages: Sequence[StageContent], context: PageContext) -> Attachme
     """All that the stages say, with what their sources are."""
     parts = []
     for one in stages:
-        parts += [f"# {one.title}" if one.title else "", one.text, *one.notices, one.failed]
+        parts += [f"# {one.title}" if one.title else "", _name(one), one.text, *one.notices, one.failed]
     cited = {source.n: source for one in stages for source in one.citations}
     sources = [_source(cited[n], context.say) for n in sorted(cited)]
     text = "\n\n".join(part.strip() for part in [*parts, "\n".join(sources)] if part.strip())

@@ -16,7 +16,7 @@ import aiohttp
 from bot.adapters.slack.installed.clients import Clients
 from bot.adapters.slack.installed.faults import as_sorry
 from bot.adapters.slack.installed.http import HEALTH
-from bot.adapters.slack.installed.manifest import BOT_SCOPES, OPTIONAL_SCOPES
+from bot.adapters.slack.installed.manifest import BOT_SCOPES, CUSTOMIZE, PUBLIC
 from bot.events import Sorry
 from bot.words import Words
 
@@ -94,8 +94,9 @@ def _scopes(granted: str, say: Words) -> list[Found]:
     if lacking := [one for one in BOT_SCOPES if one not in held]:
         return [(False, say("slack_doctor.scopes_lack", scopes=", ".join(lacking)))]
     found: list[Found] = [(True, say("slack_doctor.scopes", n=len(BOT_SCOPES)))]
-    if without := [one for one in OPTIONAL_SCOPES if one not in held]:
-        found.append((None, say("slack_doctor.scopes_optional", scopes=", ".join(without))))
+    for key, scope in (("scope_public", PUBLIC), ("scope_customize", CUSTOMIZE)):
+        if scope not in held:
+            found.append((None, say(f"slack_doctor.{key}", scope=scope)))
     return found
 
 

@@ -40,6 +40,7 @@ NOWHERE = frozenset(
     {"account_inactive", "invalid_auth", "not_authed", "not_installed", "token_expired", "token_revoked"}
 )
 """The bot can write nothing in the whole workspace."""
+NO_SCOPE = "missing_scope"
 _SHUT = (
     NOT_IN_CHANNEL
     | NOWHERE
@@ -52,7 +53,7 @@ _SHUT = (
         "is_archived",
         "is_inactive",
         "messages_tab_disabled",
-        "missing_scope",
+        NO_SCOPE,
         "no_permission",
         "not_allowed_token_type",
         "not_authorized",

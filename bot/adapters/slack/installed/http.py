@@ -21,7 +21,7 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.oauth.installation_store import Installation
 
-from bot.adapters.slack.installed.manifest import BOT_SCOPES
+from bot.adapters.slack.installed.manifest import ASKED_SCOPES
 from bot.adapters.slack.installed.workspaces import LIBRARY, NAME, STATE_S, Store
 from bot.events import Sorry
 from bot.words import Words, words
@@ -155,7 +155,7 @@ class Flow(AsyncOAuthFlow):
             settings=AsyncOAuthSettings(
                 client_id=credentials[0],
                 client_secret=credentials[1],
-                scopes=list(BOT_SCOPES),
+                scopes=list(ASKED_SCOPES),
                 user_scopes=[],
                 install_path=INSTALL,
                 redirect_uri_path=REDIRECT,

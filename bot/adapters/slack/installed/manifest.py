@@ -25,8 +25,13 @@ BOT_SCOPES: Final = (
 )
 """Without any one of these something does not work."""
 
-OPTIONAL_SCOPES: Final = ("chat:write.public",)
-"""With these it answers also in channels that it was not invited to."""
+CUSTOMIZE: Final = "chat:write.customize"
+"""With it characters speak under their own names, where that is switched on."""
+PUBLIC: Final = "chat:write.public"
+"""With it the bot answers also in channels that it was not invited to."""
+OPTIONAL_SCOPES: Final = (PUBLIC, CUSTOMIZE)
+ASKED_SCOPES: Final = tuple(sorted((*BOT_SCOPES, CUSTOMIZE)))
+"""Those that a workspace is asked for."""
 
 EVENTS: Final = (
     "agent_session_stopped",

@@ -40,6 +40,8 @@ NAME: Final = "Sutradhar"
 """What the bot is called where only its ids are known."""
 STATE_S: Final = 600
 """How long somebody may take to agree to an installation."""
+NAMELESS_S: Final = 600.0
+"""So long no other name is tried in a workspace that has refused one."""
 LIBRARY: Final = logging.getLogger("slack_sdk.oauth")
 PREFIX: Final = "SLACK_"
 """Of variables that Bolt reads by itself; by a client's id and secret it would begin to keep installations in files."""
@@ -98,6 +100,7 @@ class Workspaces:
         self._installations = installations
         self._found: dict[tuple[str, str], tuple[float, Installed]] = {}
         self._users: dict[tuple[str, str], str] = {}
+        self._nameless: dict[str, float] = {}
 
     @property
     def own(self) -> Installed | None:
@@ -144,6 +147,16 @@ class Workspaces:
             raise PlaceClosed("not_installed")
         user = self._users.get((team, enterprise), found.user) if found.org else found.user
         return Me(user, found.bot, team, found.name)
+
+    def names(self, space: str) -> bool:
+        """Whether messages may be posted there under other names, as far as is known."""
+        return time.monotonic() >= self._nameless.get(space, 0.0)
+
+    def nameless(self, space: str) -> bool:
+        """Note that they may not: for a while none is tried. Whether that is news since the start."""
+        new = space not in self._nameless
+        self._nameless[space] = time.monotonic() + NAMELESS_S
+        return new
 
     def note(self, team: str, enterprise: str, user: str) -> None:
         """An event says what the bot of an organisation's installation is called in this workspace."""

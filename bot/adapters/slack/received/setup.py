@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from bot.adapters import checklist
 from bot.adapters.checklist import Check
 from bot.adapters.slack.installed.faults import as_surface_faults
-from bot.adapters.slack.installed.manifest import BOT_SCOPES, OPTIONAL_SCOPES
+from bot.adapters.slack.installed.manifest import BOT_SCOPES, PUBLIC
 from bot.adapters.slack.placing import PLATFORM, Spot, origin_of, spot_of_event, text_of
 from bot.adapters.slack.received.intake import unattended
 from bot.adapters.slack.text.mrkdwn import mrkdwn
@@ -143,7 +143,7 @@ async def _channel(
         inside = False
     if inside:
         return Check(True, say("slack_welcome.check_channel"))
-    public = scopes is not None and OPTIONAL_SCOPES[0] in scopes
+    public = scopes is not None and PUBLIC in scopes
     key = "check_channel_public" if public else "check_channel_not"
     return Check(None if public else False, say(f"slack_welcome.{key}", bot=bot))
 

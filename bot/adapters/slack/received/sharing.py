@@ -20,7 +20,7 @@ from bot.adapters.slack.placing import Body, Spot, message_of, origin_of
 from bot.adapters.slack.shown.ephemeral import EPHEMERAL
 from bot.adapters.slack.text.mrkdwn import literal, mrkdwn
 from bot.adapters.slack.text.page import BLOCKS, TEXT, Block, small
-from bot.adapters.surface import Gone, PlaceClosed, Refused
+from bot.adapters.surface import Gone, PlaceClosed, Refused, bare
 from bot.events import Request
 from bot.words import LOCALES, words
 
@@ -124,7 +124,7 @@ async def _before(
     outbox = intake.app.records.outbox
     keys = [stage, *(f"{stage}#{n}" for n in range(2, min(int(last), PARTS)))]
     rows = [await outbox.get(here.space, past.id, key) for key in keys]
-    known = [row.message_id for row in rows if row is not None and row.message_id]
+    known = [bare(row.message_id) for row in rows if row is not None and row.message_id]
     if not known or not here.thread:
         return []
     window: dict[str, Any] = {"oldest": known[0], "latest": str(pressed.get("ts")), "inclusive": True}

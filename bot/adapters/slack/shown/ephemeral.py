@@ -154,6 +154,10 @@ class Response:
     ) -> None:
         _log.info("what a message says by now is left out: it can't be changed")
 
+    def renames(self, message: str, page: Page) -> bool:
+        """No: nothing here can be changed."""
+        return False
+
     async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
         """Nothing: Slack does not say which messages they are."""
         return None

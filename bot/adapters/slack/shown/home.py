@@ -18,6 +18,7 @@ from bot.adapters.composer import Composer
 from bot.adapters.home import SideTasks, first_message, with_retries
 from bot.adapters.slack import placing
 from bot.adapters.slack.installed.faults import NOT_IN_CHANNEL, NOWHERE
+from bot.adapters.slack.installed.manifest import CUSTOMIZE
 from bot.adapters.slack.installed.workspaces import Workspace, Workspaces
 from bot.adapters.slack.shown.ephemeral import EphemeralReply, Response, young
 from bot.adapters.slack.shown.root_message import ASKED, PLAN, Plan, Planned, RootMessage
@@ -200,11 +201,17 @@ class SlackHome:
             streams=streams,
             never_streamed=(ASKED, PLAN),
             without_file=self._without_file,
+            without_name=self._without_name,
         )
 
     def _without_file(self, name: str, fault: Exception) -> None:
         _log.warning("run %s: a file was not sent: %s", self._run, fault)
         self.tell(self._say("slack_thread.no_file", name=name))
+
+    def _without_name(self) -> None:
+        """Say why a name stands in bold: once in a workspace."""
+        if self._workspace.workspaces.nameless(self._workspace.space):
+            self.tell(self._say("own_name.no_scope", scope=CUSTOMIZE))
 
     def _begin_session(self, channel: str, thread: str) -> None:
         """What Slack itself shows while the agent works, and offers where a conversation begins."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bot.adapters.home import with_retries
 from bot.adapters.markdown import clean
 from bot.adapters.slack.installed.clients import room
-from bot.adapters.slack.installed.faults import Unsure
+from bot.adapters.slack.installed.faults import NO_SCOPE, Unsure
 from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.surface import Gone, NotEditable, PlaceClosed, Refused, SurfaceFault, Unavailable
 from bot.adapters.writer import Clock, LoopClock, Rank, urgency
@@ -70,8 +70,11 @@ class Streams:
     _live: dict[str, _Stream] = field(default_factory=dict)
     _refused: bool = False
 
-    async def begin(self, page: Page) -> str | None:
-        """The new message; None where it has to be posted instead. Raises Unsure."""
+    async def begin(self, page: Page, named: Mapping[str, Any]) -> str | None:
+        """The new message; None where it has to be posted instead. Raises Unsure.
+
+        `named`: under which name and picture, if not the bot's. Raises PlaceClosed where that may not be.
+        """
         if self._refused or not page.body.strip():
             return None
         team, user = self.recipient
@@ -86,17 +89,16 @@ class Streams:
                     markdown_text=page.body,
                     recipient_team_id=team,
                     recipient_user_id=user,
+                    **named,
                 )
         except Unsure:
             raise
         except Unavailable:
             return None
-        except (
-            Gone,
-            NotEditable,
-            Refused,
-            PlaceClosed,
-        ) as fault:  # if it is not the stream, a post says what
+        except (Gone, NotEditable, Refused, PlaceClosed) as fault:
+            if named and isinstance(fault, PlaceClosed) and fault.code == NO_SCOPE:
+                raise
+            # A post will say what is wrong, if it is not the stream.
             _log.info("no stream could be begun: %s", fault)
             self._refused = True
             return None

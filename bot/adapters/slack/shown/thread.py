@@ -6,6 +6,7 @@ stage. Files: https://docs.slack.dev/messaging/working-with-files
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,10 +16,12 @@ import aiohttp
 
 from bot.adapters.buttons_row import custom_id
 from bot.adapters.slack.installed.clients import room
-from bot.adapters.slack.installed.faults import Conflict, Unsure
+from bot.adapters.slack.installed.faults import NO_SCOPE, Conflict, Unsure
 from bot.adapters.slack.shown.stream import Streams
+from bot.adapters.slack.text.mrkdwn import plain
 from bot.adapters.slack.text.page import BLOCKS, SMALL, TEXT, Page, section, small, without_button
 from bot.adapters.surface import (
+    OWN,
     Gone,
     MessageRef,
     MessageStyle,
@@ -27,10 +30,12 @@ from bot.adapters.surface import (
     PlaceClosed,
     Refused,
     Unavailable,
+    bare,
 )
 
 if TYPE_CHECKING:
     from bot.adapters.slack.installed.workspaces import Workspace
+    from bot.events import Speaker
 
 EVENT = "sutradhar"
 """The event_type of our messages' metadata."""
@@ -45,13 +50,24 @@ FILE = "file:"
 UPLOAD_S = 120.0
 ALT = 1_000
 """Characters of what is said of a picture to who cannot see it (its documentation, "files.getUploadURLExternal")."""
+USERNAME = 80
+"""Characters of the name that a message is posted under."""
 _ENDED = {"pending": "error", "in_progress": "error"}
 """What becomes of a plan's open stages."""
+
+
+_log = logging.getLogger(__name__)
 
 
 def metadata(ref: MessageRef) -> dict[str, Any]:
     payload = {"run": ref.run, "key": ref.key, "turn": ref.turn}
     return {"event_type": EVENT, "event_payload": payload}
+
+
+def named(speaker: Speaker) -> dict[str, str]:
+    """The name and picture of a message, for chat.postMessage and chat.startStream."""
+    name = plain(speaker.name, USERNAME)
+    return {"username": name or "…"} | ({"icon_url": speaker.picture} if speaker.picture else {})
 
 
 def sent_as(page: Page, style: MessageStyle) -> dict[str, Any]:
@@ -77,12 +93,14 @@ class Thread:
         streams: Streams | None = None,
         never_streamed: Collection[str] = (),
         without_file: Callable[[str, Exception], None] = lambda name, fault: None,
+        without_name: Callable[[], None] = lambda: None,
     ) -> None:
         """`never_streamed` are the marks' keys of messages that always bear their metadata.
 
-        `without_file` is told which file Slack does not take, and why.
+        `without_file` is told which file Slack does not take, and why; `without_name`, that no speaker has a name here.
         """
         self._workspace = workspace
+        self._without_name = without_name
         self._without_file = without_file
         self.channel = channel
         self.thread = thread
@@ -94,7 +112,30 @@ class Thread:
     def key(self) -> Hashable:
         return (self._workspace.space, self.channel)
 
+    def _own(self, page: Page) -> Speaker | None:
+        """Under whose name the page may be posted, None for the bot's."""
+        speaker = page.speaker if page.file is None else None
+        workspace = self._workspace
+        return speaker if speaker and speaker.own and workspace.workspaces.names(workspace.space) else None
+
+    def renames(self, message: str, page: Page) -> bool:
+        return not message.startswith((OWN, FILE)) and self._own(page) is not None
+
     async def post(self, page: Page, ref: MessageRef, style: MessageStyle) -> str:
+        if (speaker := self._own(page)) is not None:
+            try:
+                return OWN + await self._post(page.nameless, ref, style, named(speaker))
+            except PlaceClosed as shut:
+                if shut.code != NO_SCOPE:
+                    raise
+                self._without_name()
+            except (
+                Refused
+            ) as refused:  # its picture, perhaps; if it is the page, it will be refused once more
+                _log.info("a message goes out under the bot's own name: %s", refused)
+        return await self._post(page, ref, style, {})
+
+    async def _post(self, page: Page, ref: MessageRef, style: MessageStyle, own: Mapping[str, Any]) -> str:
         if page.file is not None and style is not MessageStyle.BARE:
             try:
                 return await self._uploads.post(page, ref)
@@ -102,7 +143,7 @@ class Thread:
                 self._without_file(page.file[0], fault)
                 style = MessageStyle.BARE
         if style is MessageStyle.LAYOUT and page.growing and self._streams is not None:
-            begun = await self._streams.begin(page)
+            begun = await self._streams.begin(page, own)
             if begun is not None:
                 return begun
         async with self._workspace.calling() as client:
@@ -115,6 +156,7 @@ class Thread:
                 unfurl_links=False,
                 unfurl_media=False,
                 **sent_as(page, style),
+                **own,
             )
         # A person's own conversation has another id than the person, by which no file can be sent.
         self.channel = self._uploads.channel = str(posted["channel"])
@@ -127,6 +169,8 @@ class Thread:
             if files:
                 await self._uploads.same(message, page)
             return
+        if message.startswith(OWN):
+            message, page = bare(message), page.nameless
         if style is MessageStyle.LAYOUT and self._streams is not None:
             if await self._streams.write(message, page, metadata(ref)):
                 return
@@ -159,6 +203,7 @@ class Thread:
         """End a message that a crash cut off; `note` is mrkdwn. Raises Unavailable, and the faults of a surface."""
         if message.startswith(FILE):
             return
+        message = bare(message)
         await self._end(message)
         for one in await self._read(message, message):
             if one.get("ts") == message:
@@ -178,19 +223,21 @@ class Thread:
             one
             for one in messages
             if (me.user == one.get("user") or me.bot == one.get("bot_id"))
-            and one.get("ts") not in (*known, self.thread)
+            and one.get("ts") not in (*map(bare, known), self.thread)
             and not one.get("hidden")
         ]
         self._uploads.remember(ref, ours, known)
         likely = None
         streamed = self._streams is not None and ref.key not in self._never_streamed
         for one in ours:
+            # Those under the bot's own name have none of their own.
+            id = f"{OWN if one.get('username') else ''}{one['ts']}"
             said = one.get("metadata") or {}
             if said.get("event_type") == EVENT:
                 if said.get("event_payload") == metadata(ref)["event_payload"]:
-                    return str(one["ts"])
+                    return id
             elif streamed and likely is None and not said and not one.get("files"):
-                likely = str(one["ts"])
+                likely = id
         return likely
 
     async def _read(self, oldest: str, latest: str = "") -> list[Mapping[str, Any]]:
@@ -219,6 +266,7 @@ class Thread:
             if message.startswith(FILE):
                 await self._uploads.delete(message)
                 return
+            message = bare(message)
             if self._streams is not None and self._streams.live(message):
                 await self._streams.end(message)
             async with self._workspace.calling() as client:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Literal
 
 from bot.adapters.buttons_row import Button
+from bot.adapters.markdown import without_line
 from bot.adapters.slack.text.mrkdwn import plain
+from bot.events import Speaker
 from bot.words import Words
 
 Block = dict[str, Any]
@@ -45,6 +47,7 @@ class Page:
     `growing`: more of `body` may follow. `plain` says all of it without blocks, in mrkdwn, at most TEXT characters
     where that is possible at all. `buttons_plain` are the rows of buttons that stand under the plain text.
     `file`: the message is this file, called (name, content), and `body` is what is said of it.
+    `speaker` says it all; `names` are the lines of `body` and of `plain` that tell so, "" where a page before does.
     """
 
     body: str
@@ -54,11 +57,23 @@ class Page:
     buttons_plain: tuple[Block, ...] = ()
     growing: bool = False
     file: tuple[str, bytes] | None = None
+    speaker: Speaker | None = None
+    names: tuple[str, str] = ("", "")
 
     @property
     def wordless(self) -> bool:
-        """Whether there is nothing of its text yet, but for its title."""
-        return not self.body.strip() or (self.body.startswith("### ") and "\n" not in self.body)
+        """Whether there is nothing of its text yet, but for its title and its speaker's name."""
+        body = self.nameless.body
+        return body.strip() in ("", self.names[0]) or (body.startswith("### ") and "\n" not in body)
+
+    @property
+    def nameless(self) -> Page:
+        """The same for where the name stands above it anyway."""
+        in_body, in_plain = self.names
+        if not in_body:
+            return self
+        body, said = without_line(self.body, in_body), without_line(self.plain, in_plain)
+        return replace(self, body=body, plain=said, names=("", ""))
 
     @property
     def blocks(self) -> list[Block]:
@@ -75,6 +90,8 @@ class Page:
         """16 hexadecimal digits that are the same as long as the page is."""
         made = blake2b(digest_size=8)
         said = [self.body, self.passing, self.closing, self.plain, self.buttons_plain]
+        if self.speaker is not None:
+            said.append(repr(self.speaker))
         made.update(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass"))
         if self.file:
             made.update(self.file[0].encode() + blake2b(self.file[1]).digest())

@@ -41,6 +41,8 @@ from bot.words import Words
 SPARE = 12
 """Characters kept free of the limit, for line ends between the parts."""
 TITLE = 200
+NAME = 80
+"""Of a speaker's name."""
 SOURCES = 1_900
 PROMPT = 120
 ASKED = 2_400
@@ -82,6 +84,20 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     While the text grows, each page's body is the beginning of what it will be later, and only the last one changes.
     A page may end, and its text go on, in the middle of code: it is closed there, and opened again.
     """
+    made = _pages(stage, context)
+    if not (names := _names(stage))[0]:
+        return made
+    first, *others = (replace(one, speaker=stage.speaker) for one in made)
+    return [replace(first, names=names), *others]
+
+
+def _names(stage: StageContent) -> tuple[str, str]:
+    """The line that says who speaks, as Markdown and as mrkdwn; "" where that is the bot."""
+    named = words(shortened(stage.speaker.name, NAME, size)) if stage.speaker is not None else ""
+    return (f"**{named}**", converted(f"**{named}**")) if named else ("", "")
+
+
+def _pages(stage: StageContent, context: PageContext) -> list[Page]:
     growing = stage.growing and not context.ended
     *full, last = _texts(stage, growing)
     made = [Page(one.closed, plain=_full(one.closed)) for one in full]
@@ -123,8 +139,11 @@ def _texts(stage: StageContent, growing: bool) -> list[Filled]:
     title = words(shortened(" ".join(clean(stage.title).split()), TITLE, size))
     found = pieces(stage.text, whole=not growing)
     titled = [Piece(f"### {title}")] if title else []
+    name, _ = _names(stage)
+    if name:
+        titled.append(Piece(name, lead="\n", glued=True) if titled else Piece(name))
     if titled and found:
-        found[0] = replace(found[0], lead="\n", glued=True)
+        found[0] = replace(found[0], lead="\n\n" if name else "\n", glued=True)
     # What comes before a cut is what was shown of the text when it had come so far, but not the title alone.
     breaks = {len(titled) + max(1, _settled(stage.text[:at])) for at in stage.cuts}
     return fill([*titled, *found], breaks) or [Filled()]
@@ -163,7 +182,7 @@ def _last(
     body = text.text if growing else text.closed
     plain = converted(text.closed)
     # What there is of the text may be held back.
-    passing = FOOTER.passing(stage, context, wordless=Page(body).wordless)
+    passing = FOOTER.passing(stage, context, wordless=Page(body, names=_names(stage)).wordless)
     prompts = [one.prompt for one in offered]
     used = SPARE + size(plain) + _length([*notes, passing, *failed, *prompts])
     found = FOOTER.sources(stage.citations, stage.text, context.say)

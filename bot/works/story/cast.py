@@ -1,0 +1,192 @@
+"""The cast of a story: what is typed behind `cast`, who may speak, and characters as a model writes them. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from bot.events import OptionValue, Sorry, Speaker
+from bot.words import Words
+from bot.works.story.log import Story
+
+NAME_CHARS: Final = 80
+SHEET_CHARS: Final = 4_000
+STYLE_CHARS: Final = 1_000
+CAST: Final = 40
+PICTURE_CHARS: Final = 2_000
+"""Of an address; Discord and Slack take little more."""
+ROLES: Final = ("about", "style", "player", "picture", "remove")
+"""The options that say something of one character."""
+
+Word: TypeAlias = Literal["", "speak", "mute", "unmute", "all"]
+_WORDS: Final[Mapping[str, Word]] = {
+    "speak": "speak", "fala": "speak", "mute": "mute", "cala": "mute", "unmute": "unmute", "descala": "unmute",
+    "all": "all", "todos": "all",
+}  # fmt: skip
+_BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):])\s+")
+_NAMED = re.compile(r"^(\w[^:|]{0,59}?)\s*(?::|\s[-–—]\s)\s*(\S.*)$")
+_STYLE = re.compile(r"\b(?:style|dialogue|voice|talks?|speech|estilo|fala)\s*:\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """As a model has thought it up."""
+
+    name: str
+    about: str
+    style: str = ""
+
+    @property
+    def sheet(self) -> dict[str, str]:
+        return {"about": self.about} | ({"style": self.style} if self.style else {})
+
+
+def typed(text: str, options: Mapping[str, OptionValue]) -> tuple[Word, str]:
+    """The word that a line behind `cast` begins with, and the name that follows; "" where it is about a sheet.
+
+    What has a colon, or an option that says something of a character, is a sheet: so somebody may be called "Speak".
+    """
+    if ":" in text or any(options.get(name) for name in ROLES):
+        return "", text
+    first, _, name = " ".join(text.split()).partition(" ")
+    word = _WORDS.get(first.casefold(), "")
+    return ("", text) if not word or (word == "all" and name) else (word, name)
+
+
+def is_all(name: str) -> bool:
+    return _WORDS.get(name.casefold()) == "all"
+
+
+def called(story: Story, name: str) -> str:
+    """The character of this name, in whatever case; "" for none."""
+    return next((one for one in story.cast if one.casefold() == name.casefold()), "")
+
+
+def may_speak(story: Story, name: str) -> str:
+    """The character's name as the cast has it. Raises Sorry where there is none, or a player speaks for it."""
+    if not name:
+        raise Sorry("story.cast_whom", names=", ".join(story.cast) or "…")
+    if not (known := called(story, name)):
+        raise Sorry("story.no_character", name=name[:NAME_CHARS])
+    if player := story.cast[known].get("player"):
+        raise Sorry("story.played_character", name=known, player=str(player))
+    return known
+
+
+def free(story: Story) -> list[str]:
+    """Who may reply: neither muted nor played by anybody."""
+    return [name for name, sheet in story.cast.items() if not (sheet.get("muted") or sheet.get("player"))]
+
+
+def speaker(story: Story, name: str, *, own: bool) -> Speaker | None:
+    """The character as its words are shown, also one who has left the cast; None for the narrator."""
+    return Speaker(name, str(story.cast.get(name, {}).get("picture") or ""), own) if name else None
+
+
+def picture(given: str) -> str:
+    """The address of a character's picture. Raises Sorry."""
+    address = given.strip()
+    try:
+        parts = urlsplit(address)
+        host, user = parts.hostname, parts.username
+    except ValueError:
+        host, user, parts = None, None, urlsplit("")
+    plain = address.isascii() and address.isprintable() and not set(address) & set(' <>"|\\')
+    if parts.scheme != "https" or not host or user is not None or not plain or len(address) > PICTURE_CHARS:
+        raise Sorry("story.bad_picture", limit=PICTURE_CHARS)
+    return address
+
+
+def lines(story: Story, say: Words) -> str:
+    """The cast, a line each."""
+    if not story.cast:
+        return say("story.no_cast")
+    found = []
+    for name, sheet in story.cast.items():
+        about = str(sheet.get("about") or "")
+        player = f" ({say('story.played_by', name=str(sheet['player']))})" if sheet.get("player") else ""
+        muted = f" ({say('story.is_muted')})" if sheet.get("muted") else ""
+        found.append(f"- **{name}**{player}{muted}{': ' + about if about else ''}")
+    return "\n".join(found)
+
+
+class Unnamed:
+    """A reply as it streams, without the name that many models put in front of it."""
+
+    def __init__(self, name: str) -> None:
+        """Without a name all is passed on as it comes."""
+        before = rf"\s*[*_]*{re.escape(name)}[*_]*\s*:[*_]*\s*"
+        self._before = re.compile(before, re.IGNORECASE)
+        self._wait = len(name) + 8
+        self._held: str | None = "" if name else None
+
+    def feed(self, text: str, *, last: bool = False) -> str:
+        if self._held is None:
+            return text
+        self._held += text
+        if len(self._held) < self._wait and not last:
+            return ""
+        whole, self._held = self._held, None
+        found = self._before.match(whole)
+        return whole[found.end() :] if found else whole
+
+
+def read_characters(text: str, most: int) -> list[Character]:
+    """The characters out of what a model wrote, whether as lines, as a table or as JSON; each name once."""
+    rows = list(_from_json(text)) or list(_from_lines(text))
+    found: dict[str, Character] = {}
+    for name, about, style in rows:
+        name = " ".join(name.strip("*_`\"'“”# ").split())
+        about = " ".join(about.strip("*_ ").split())[:SHEET_CHARS]
+        style = " ".join(_STYLE.sub("", style, count=1).strip("*_ ").split())[:STYLE_CHARS]
+        if about and len(name) <= NAME_CHARS and any(map(str.isalnum, name)) and ":" not in name:
+            found.setdefault(name.casefold(), Character(name, about, style))
+    return list(found.values())[:most]
+
+
+def _from_json(text: str) -> Iterator[tuple[str, str, str]]:
+    decoder = json.JSONDecoder()
+    for start in (at for at in (text.find("["), text.find("{")) if at >= 0):
+        try:
+            tree, _ = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(tree, dict):
+            tree = next((part for part in tree.values() if isinstance(part, list)), [tree])
+        made = [_texts(one) for one in tree if isinstance(one, dict)]
+        if made := [one for one in made if one[0] and one[1]]:
+            yield from made
+            return
+
+
+def _texts(row: Mapping[Any, Any]) -> tuple[str, str, str]:
+    """A name, who that is, and how this one talks, by whatever names a model gives to these."""
+    texts = {str(key).casefold(): value for key, value in row.items() if isinstance(value, str)}
+
+    def first(*names: str) -> str:
+        return next((texts[name] for name in names if texts.get(name)), "")
+
+    about = first("about", "sheet", "description", "who", "summary", "descrição", "sobre")
+    style = first("style", "dialogue_style", "dialogue style", "dialogue", "voice", "talks", "estilo", "fala")
+    return first("name", "nome"), about, style
+
+
+def _from_lines(text: str) -> Iterator[tuple[str, str, str]]:
+    """Lines with bars, as they were asked for; without any, those that name somebody before a colon or a dash."""
+    told = [_BULLET.sub("", line).strip() for line in text.splitlines()]
+    barred = [[part.strip() for part in line.strip("|").split("|")] for line in told if "|" in line]
+    rows = [row for row in barred if len(row) > 1 and not set("".join(row)) <= set("-: ")]
+    if rows:
+        for name, about, *rest in rows:
+            if about.casefold() not in ("who", "about", "description", "quem", "descrição"):  # a table's head
+                yield name, about, rest[0] if rest else ""
+        return
+    for line in told:
+        if found := _NAMED.match(line.replace("**", "").replace("__", "")):
+            about, *styles = _STYLE.split(found[2], maxsplit=1)
+            if len(found[1].split()) <= 5 and about.strip():
+                yield found[1], about, styles[0] if styles else ""

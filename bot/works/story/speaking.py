@@ -1,0 +1,163 @@
+"""Characters: who replies alone, each in a turn and a message of its own; and those that the writer thinks up."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot import fence
+from bot.events import Event, Notice, Request, Run, Sorry, Stage, Text
+from bot.llm.base import room
+from bot.words import words
+from bot.works.story import cast, context
+from bot.works.story.cast import CAST, read_characters
+from bot.works.story.choices import taken_away
+from bot.works.story.log import SCENE
+from bot.works.story.logs import Away, TakenAway, node
+from bot.works.story.order import mode_of
+from bot.works.story.playing import Taken, framed
+
+if TYPE_CHECKING:
+    from bot.works.story.logs import Logs
+    from bot.works.story.playing import Playing
+
+MOST = 10
+"""Characters that are thought up at once."""
+WORDS = 60
+"""Of each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speakers:
+    """Who replies, in order; `away` where another thread plays the branch by now."""
+
+    names: list[str] = field(default_factory=list)
+    away: Away | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invented:
+    """Whom a run has put into the cast, each a line of Markdown; `known` were there already."""
+
+    lines: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+
+
+class Speaking:
+    def __init__(self, logs: Logs, playing: Playing) -> None:
+        self._logs = logs
+        self._playing = playing
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        """One character replies, or all that may, one after another. Stopped, those that are left say nothing."""
+        request, say = run.request, words(run.request.locale)
+        called = await run.step("speakers", lambda: self._speakers(request), Speakers)
+        if called.away is not None:
+            for event in taken_away(called.away, say):
+                yield event
+        names = called.names
+        for number, name in enumerate(names, 1):
+            stage = SCENE if number == 1 else f"{SCENE}-{number}"
+            reply = partial(self._reply, request, name, stage, last=number == len(names))
+            taken = await run.step(f"turn-{number}", reply, Taken)
+            async with aclosing(self._playing.scene(run, taken, say)) as events:
+                async for event in events:
+                    yield event
+            now = await self._logs.story(request.place.space, taken.story, taken.branch)
+            if all(scene.id != f"{run.id}/{stage}" for scene in now.turns[taken.turn].scenes):
+                return  # where one could not be written, the next ones would be asked for in vain
+
+    async def _speakers(self, request: Request) -> Speakers:
+        """Raises Sorry."""
+        try:
+            story = (await self._logs.going_on(request)).story
+        except TakenAway as error:
+            return Speakers(away=error.away)
+        if story.head is None:
+            raise Sorry("story.nothing_yet")
+        gm = story.settings.get("gm")
+        if mode_of(story, self._playing.settings) == "gm" and gm not in (request.author.id, None):
+            raise Sorry("story.gm_speaks")
+        word, name = cast.typed(request.text, request.options)
+        if word == "all" or (cast.is_all(name) and not cast.called(story, name)):
+            if not (names := cast.free(story)):
+                raise Sorry("story.nobody_speaks")
+            return Speakers(names)
+        known = cast.may_speak(story, name)
+        if story.cast[known].get("muted"):
+            raise Sorry("story.muted_character", name=known)
+        return Speakers([known])
+
+    async def _reply(self, request: Request, name: str, stage: str, *, last: bool) -> Taken:
+        """The turn in which the character replies. It is nobody's: nobody's words are in it."""
+        key = stage.replace(SCENE, "act")
+        played = await self._logs.here(request.place, request.id, f"{request.id}/{key}")
+        if played is None:
+            raise Sorry("story.none_here")
+        body = {"mode": "continue", "text": "", "name": "", "speaker": name}
+        taken = await self._playing.taken_up(request, played, node(request.id, key, "act", body))
+        return replace(taken, stage=stage, more=not last)
+
+    async def invent(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Have the writer think up characters; nobody who is there already is changed."""
+        request, say = run.request, words(run.request.locale)
+        wanted = request.options.get("write")
+        count = min(max(wanted, 1), MOST) if isinstance(wanted, int) else 1
+
+        async def begun() -> Taken:
+            try:
+                played = await self._logs.going_on(request)
+            except TakenAway as error:
+                return Taken(away=error.away)
+            if len(played.story.cast) + count > CAST:
+                raise Sorry("story.many_characters", limit=CAST)
+            return await self._playing.taken(request, played, "", played.story.seq)
+
+        taken = await run.step("turn", begun, Taken)
+        if taken.away is not None:
+            for event in taken_away(taken.away, say):
+                yield event
+            return
+        yield Stage("cast", say("story.invented"))
+        if taken.writer is None or taken.demo:
+            yield Notice(say("story.no_inventor"))
+            return
+        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        frame = framed(taken, "story_cast", count=str(count), about=fence.data(request.text[:2_000]))
+        asked = context.prompt(story, replace(frame, answer=min(room(WORDS * count, None), taken.answer)))
+
+        async def invented() -> Invented:
+            answer = await self._playing.models.given(taken.roles).ask(run, "writer", "cast", asked)
+            now = await self._logs.story(request.place.space, taken.story, taken.branch)
+            # Of a run that a crash has repeated the first ones are there already.
+            own = {one.id for one in await self._logs.stories.of_run(request.place.space, run.id)}
+            found = read_characters(answer.text, count)
+            new = [
+                (n, one)
+                for n, one in enumerate(found)
+                if not cast.called(now, one.name) or f"{run.id}/cast-{n}" in own
+            ]
+            nodes = [
+                node(run.id, f"cast-{n}", "cast", {"name": one.name, "sheet": one.sheet}) for n, one in new
+            ]
+            if nodes:
+                await self._logs.stories.append(request.place.space, taken.story, taken.branch, nodes)
+            shown = [
+                f"- **{one.name}**: {one.about}{f' _{one.style}_' if one.style else ''}" for _, one in new
+            ]
+            there = {one.name for _, one in new}
+            return Invented(shown, [one.name for one in found if one.name not in there])
+
+        kept = await run.step("invented", invented, Invented)
+        if not kept.lines and not kept.known:
+            yield Text(say("story.none_invented"))
+            return
+        if kept.lines:
+            yield Text("\n".join(kept.lines))
+        if kept.known:
+            yield Notice(say("story.known_already", names=", ".join(kept.known)))
+        if kept.lines:
+            yield Notice(say("story.how_to_change"))

@@ -1,0 +1,337 @@
+"""The cast: who replies alone, who keeps quiet, whom the writer thinks up, and how their words are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.events import Sorry
+from bot.works.story import cast
+from bot.works.story.cast import Character, Unnamed, read_characters, typed
+from bot.works.story.context import prompt
+from tests.fakes.reply import Body, Reply
+from tests.works.story.tale import Tale
+from tests.works.story.test_context import FRAME
+from tests.works.story.test_playing import START, Writer, choices, last, playing, texts
+
+
+@pytest.fixture
+def writer() -> Writer:
+    return Writer()
+
+
+def replies(writer: Writer) -> list[Body]:
+    return [asked for asked in writer.asked if "only the reply" in last(asked)]
+
+
+def speakers(events: list[dict[str, object]]) -> list[object]:
+    """The names of those who speak, a stage each."""
+    return [
+        one["speaker"]["name"] if isinstance(one.get("speaker"), dict) else None  # type: ignore[index]
+        for one in events
+        if one["event"] == "stage"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "meant"),
+    [
+        ("speak Mira", {}, ("speak", "Mira")),
+        ("  SPEAK   the old  man ", {}, ("speak", "the old man")),
+        ("fala Mira", {}, ("speak", "Mira")),
+        ("mute Mira", {}, ("mute", "Mira")),
+        ("unmute Mira", {}, ("unmute", "Mira")),
+        ("all", {}, ("all", "")),
+        ("todos", {}, ("all", "")),
+        ("speak", {}, ("speak", "")),
+        ("Speak: a parrot", {}, ("", "Speak: a parrot")),
+        ("Speak Easy: a bar", {}, ("", "Speak Easy: a bar")),
+        ("all", {"remove": True}, ("", "all")),
+        ("Speak", {"style": "loud"}, ("", "Speak")),
+        ("All Hallows", {}, ("", "All Hallows")),
+        ("Mira", {}, ("", "Mira")),
+        ("", {}, ("", "")),
+    ],
+)
+def test_words_behind_cast_and_people_who_are_called_like_them(
+    line: str, options: dict[str, str | bool], meant: tuple[str, str]
+) -> None:
+    assert typed(line, options) == meant
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://example.org/mira.png",
+        "https://",
+        "https:///mira.png",
+        "https://ana:secret@example.org/mira.png",
+        "https://example.org/mi ra.png",
+        "https://example.org/\x07.png",
+        "https://exämple.org/mira.png",
+        'https://example.org/">.png',
+        "https://[::1/mira.png",
+        "javascript:alert(1)",
+        "mira.png",
+        "https://example.org/" + "a" * 2_000,
+    ],
+)
+def test_no_picture_but_an_https_address(address: str) -> None:
+    with pytest.raises(Sorry):
+        cast.picture(address)
+
+
+def test_a_picture() -> None:
+    assert cast.picture(" https://example.org/mira.png?size=64 ") == "https://example.org/mira.png?size=64"
+
+
+MIRA, BO = Character("Mira", "a diver who fears the dark", "dry"), Character("Bo", "keeps the lamp", "loud")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Mira | a diver who fears the dark | dry\nBo | keeps the lamp | loud",
+        "Here they are:\n\n- **Mira** | a diver who fears the dark | Style: dry\n2. Bo | keeps the lamp | loud\n",
+        "| Name | Who | Talks |\n|---|---|---|\n| Mira | a diver who fears the dark | dry |\n"
+        "| Bo | keeps the lamp | loud |",
+        "**Mira**: a diver who fears the dark. Style: dry\n**Bo** – keeps the lamp. Voice: loud",
+        '```json\n[{"name": "Mira", "description": "a diver who fears the dark", "style": "dry"},'
+        ' {"Name": "Bo", "about": "keeps the lamp", "voice": "loud"}]\n```',
+        'Sure! {"characters": [{"name": "Mira", "sheet": "a diver who fears the dark", "dialogue_style": "dry"},'
+        ' {"name": "Bo", "who": "keeps the lamp", "talks": "loud"}]} Enjoy!',
+        "Mira | a diver who fears the dark | dry\nBo | keeps the lamp | loud\nMIRA | again | loud\nCy | x | y",
+    ],
+)
+def test_characters_are_read_however_a_model_writes_them(told: str) -> None:
+    read = [
+        Character(one.name, one.about.rstrip("."), one.style.rstrip(".")) for one in read_characters(told, 2)
+    ]
+    assert read == [MIRA, BO]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "",
+        "   ",
+        "I would rather not.",
+        "{",
+        "[[[[",
+        "[1, 2]",
+        "|||",
+        "a|",
+        '[{"name": "Mira"}]',
+        "x" * 50_000,
+    ],
+)
+def test_nobody_is_read_out_of_garbage(told: str) -> None:
+    assert read_characters(told, 3) == []
+
+
+@pytest.mark.parametrize(
+    ("pieces", "said"),
+    [
+        (["Mi", "ra", ": “Put", " it down.”"], "“Put it down.”"),
+        (["**Mira:** “Put it down.”"], "“Put it down.”"),
+        (["Mira looks up."], "Mira looks up."),
+        (["“No”"], "“No”"),
+        (["Mira"], "Mira"),
+    ],
+)
+def test_the_name_in_front_of_a_reply_is_left_out(pieces: list[str], said: str) -> None:
+    reply = Unnamed("Mira")
+    assert "".join([*map(reply.feed, pieces), reply.feed("", last=True)]) == said
+
+
+def test_a_reply_is_told_as_its_speakers_and_takes_up_no_intent() -> None:
+    tale = Tale()
+    tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver"}})
+    tale.turn("I knock.", "Nobody answers.")
+    tale.add("intent", {"name": "Bo", "text": "run"})
+    reply = tale.add("act", {"mode": "continue", "text": "", "name": "", "speaker": "Mira"})
+    tale.add("scene", {"text": "“Leave it.”", "at": 5}, reply)
+    player = tale.turn("I knock again.", "A bell.")
+    told = tale.story
+    assert told.turns[reply].intents == ()
+    assert told.turns[player].intents == (("Bo", "run"),)
+    said = [message.text for message in prompt(told, FRAME).messages]
+    at = next(n for n, text in enumerate(said) if 'speaker="Mira"' in text)
+    assert "Mira replies." in said[at]
+    assert said[at + 1] == "“Leave it.”"
+
+
+def test_who_keeps_quiet_is_told_after_the_break_and_not_in_the_sheets() -> None:
+    tale = Tale()
+    tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver", "picture": "https://example.org/m.png"}})
+    tale.turn("I knock.", "Nobody answers.")
+    before = prompt(tale.story, FRAME)
+    tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver", "muted": "yes"}})
+    after = prompt(tale.story, FRAME)
+    assert after.messages[0] == before.messages[0], "the foundation stays the same byte for byte"
+    assert after.system == before.system
+    assert "<silent>Mira</silent>" in "\n".join(message.text for message in after.messages)
+
+
+async def test_a_character_replies_alone_from_the_same_beginning(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START + " --cast 'Mira: a diver; Bo: keeps the lamp'")
+        await talk.say("I open the door.")
+        scene = writer.scenes[-1]["messages"]
+        writer.next.append(Reply(pieces=["Mira: ", "“Put it down.”"]))
+        said = await talk.say("/story cast speak mira")
+        assert texts(said) == "“Put it down.”"
+        assert speakers(said) == ["Mira"]
+        assert choices(said)[0]["label"] == "Open the door."
+        asked = replies(writer)[-1]["messages"]
+        # All that the scene was told but for its last turn, and then the scene itself.
+        assert [one["content"] for one in asked[: len(scene) - 1]] == [one["content"] for one in scene[:-1]]
+        assert asked[0] == scene[0]
+        assert 'speaker="Mira"' in last(replies(writer)[-1])
+        await talk.say("I put it down.")
+        told = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+        assert "“Put it down.”" in told
+
+
+async def test_a_reply_has_versions_and_can_be_taken_back_like_any_scene(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START + " --cast 'Mira: a diver'")
+        writer.next += [Reply(pieces=["“One.”"]), Reply(pieces=["“Two.”"])]
+        await talk.say("/story cast speak Mira")
+        again = await talk.say("/story retry")
+        assert texts(again) == "“Two.”"
+        assert speakers(again) == ["Mira"]
+        first, second = replies(writer)
+        assert first["messages"] == second["messages"]
+        flipped = await talk.say("/story flip back")
+        changed = [one for one in flipped if one["event"] == "changed"]
+        assert [one["speaker"]["name"] for one in changed] == ["Mira"]
+        assert "“One.”" in str(changed)
+        edited = await talk.say("/story edit “Three.”")
+        assert [one["speaker"]["name"] for one in edited if one["event"] == "changed"] == ["Mira"]
+        await talk.say("/story undo")
+        await talk.say("I wait.")
+        assert "“" not in "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+
+
+async def test_everybody_who_may_replies_each_in_a_turn_of_its_own(tmp_path: Path, writer: Writer) -> None:
+    people = "Mira: a diver; Bo: keeps the lamp; Cy: a gull; Dee: a smuggler"
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(f"{START} --cast '{people}'")
+        await talk.say("/story cast Dee --player Ana")
+        await talk.say("/story cast mute Cy")
+        writer.next += [Reply(pieces=["“I am Mira.”"]), Reply(pieces=["“I am Bo.”"])]
+        said = await talk.say("/story cast all")
+        assert speakers(said) == ["Mira", "Bo"]
+        assert [one["title"] for one in said if one["event"] == "stage"] == ["Scene 2", "Scene 3"]
+        assert texts(said) == "“I am Mira.”“I am Bo.”"
+        assert len([one for one in said if one["event"] == "choices"]) == 2, "under the last reply alone"
+        heard = "\n".join(message["content"] for message in replies(writer)[1]["messages"])
+        assert "“I am Mira.”" in heard
+        assert "<silent>Cy</silent>" in heard
+        undone = await talk.say("/story undo")
+        assert "Scene 3 is taken back" in texts(undone)
+        back = await talk.say("/story redo")
+        assert "“I am Bo.”" in str([one for one in back if one["event"] == "changed"])
+        assert texts(await talk.say("/story retry")).startswith("This is what")
+        await talk.say("/story flip back")
+        assert "4 scenes" not in texts(await talk.say("/story show"))
+        assert "3 scenes" in texts(await talk.say("/story show"))
+
+
+async def test_where_one_reply_fails_the_next_are_not_asked_for(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START + " --cast 'Mira: a diver; Bo: keeps the lamp'")
+        writer.next += [Reply(pieces=["  "]), Reply(pieces=["“Bo.”"])]
+        said = await talk.say("/story cast all")
+        assert "written nothing" in str(said)
+        assert speakers(said) == ["Mira"]
+        assert len(replies(writer)) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("/story cast speak Nobody", "There is no Nobody in the cast"),
+        ("/story cast speak", "Say whom"),
+        ("/story cast mute", "Say whom"),
+        ("/story cast mute Nobody", "There is no Nobody"),
+        ("/story cast speak Dee", "Dee is played by Ana"),
+        ("/story cast mute Dee", "Dee is played by Ana"),
+        ("/story cast speak Mira", "Mira keeps quiet"),
+        ("/story cast all", "Nobody in the cast could reply"),
+        ("/story cast Bo --picture http://example.org/bo.png", "begins with https://"),
+        ("/story cast --write 10", "at most 40"),
+    ],
+)
+async def test_who_cannot_speak_is_said_in_a_sentence(
+    tmp_path: Path, writer: Writer, line: str, said: str
+) -> None:
+    crowd = "; ".join(f"N{n}" for n in range(38)) if "--write" in line else ""
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(f"{START} --cast 'Mira: a diver; Dee; {crowd}'")
+        await talk.say("/story cast Dee --player Ana")
+        await talk.say("/story cast mute Mira")
+        before = len(writer.asked)
+        events = await talk.say(line)
+        (failed,) = [event for event in events if event["event"] == "failed"]
+        assert said in failed["text"]
+        assert len(writer.asked) == before
+
+
+async def test_people_called_like_words_and_the_list_that_says_what_can_be_done(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("/story cast Speak: a parrot")
+        await talk.say("/story cast All: a god --picture https://example.org/all.png")
+        assert speakers(await talk.say("/story cast speak all")) == ["All"]
+        assert speakers(await talk.say("/story cast all")) == ["Speak", "All"]
+        await talk.say("/story cast mute Speak")
+        listed = texts(await talk.say("/story cast"))
+        assert "**Speak** (keeps quiet): a parrot" in listed
+        assert "/story cast speak Mira" in listed
+        await talk.say("/story cast unmute Speak")
+        assert "keeps quiet)" not in texts(await talk.say("/story cast"))
+        assert "has left" in texts(await talk.say("/story cast All --remove"))
+
+
+async def test_a_reply_takes_nobodys_turn(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START + " --cast 'Mira: a diver'")
+        await talk.say("/story mode round-robin")
+        await talk.say("I wait.")
+        await talk.say("/story cast speak Mira")
+        assert not [one for one in await talk.say("I wait on.") if one["event"] == "failed"]
+
+
+async def test_the_writer_thinks_up_a_cast(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START + " --cast 'Mira: a diver'")
+        people = "mira | another one | loud\nBo | keeps the lamp | loud\nCy | a gull |"
+        writer.next.append(Reply(pieces=[people]))
+        made = await talk.say("/story cast --write 3 two keepers and a bird")
+        assert "- **Bo**: keeps the lamp _loud_" in texts(made)
+        assert "Mira" not in texts(made)
+        assert "since they were in the cast before: mira" in str(made)
+        asked = last(writer.asked[-1])
+        assert "invent 3 characters" in asked
+        assert "two keepers and a bird" in asked
+        listed = texts(await talk.say("/story cast"))
+        assert "**Mira**: a diver" in listed
+        assert "**Cy**: a gull" in listed
+        await talk.say("I wait.")
+        foundation = "\n".join(message["content"] for message in writer.scenes[-1]["messages"])
+        assert '<style of="Bo">loud</style>' in foundation
+
+
+async def test_a_writer_that_thinks_up_nobody_changes_nothing(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        writer.next.append(Reply("I would rather not."))
+        assert "thought up nobody" in texts(await talk.say("/story cast --write 3"))
+        assert "Nobody is in the cast yet" in texts(await talk.say("/story cast"))
