@@ -22,8 +22,10 @@ KIND = '''"""Says again what was said."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.config.settings import within
 from bot.kind import Kind, Runs, Typed
 from bot.verb import Argument, Verb
 
@@ -42,6 +44,13 @@ VERBS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class EchoConfig:
+    """[echo] of config.toml."""
+
+    times: int = within(1, 1, 9)
+
+
 def make(house: House, runs: Runs) -> Work:
     from bot.works.echo.work import Echo
 
@@ -52,7 +61,7 @@ async def _greetings(house: House, typed: Typed) -> list[str]:
     return [one for one in ("hello", "hello again", "bye") if one.startswith(typed.prefix)]
 
 
-KIND = Kind("echo", VERBS, make, completes={"greeting": _greetings})
+KIND = Kind("echo", VERBS, make, completes={"greeting": _greetings}, section=EchoConfig)
 '''
 WORK = '''"""The work "echo"."""
 
@@ -181,6 +190,27 @@ def test_it_has_its_help_and_its_names_in_both_languages(tree: Path) -> None:
         " print(path_of(words('pt-BR'), verb('echo', 'say')))"
     )
     assert python(tree, "-c", named).strip() == "eco dizer"
+
+
+def test_what_is_set_in_config_toml_is_read_and_a_slip_is_told_with_its_line(
+    tree: Path, tmp_path: Path
+) -> None:
+    read = (
+        "import sys; from pathlib import Path; from bot.config import load; from bot.events import Sorry\n"
+        "from bot.words import words; from bot.works.echo import EchoConfig\n"
+        "try: print(load(Path(sys.argv[1]), environ={}).section(EchoConfig).times)\n"
+        "except Sorry as sorry: print(words('en')(sorry.key, **sorry.values))"
+    )
+    file = tmp_path / "config.toml"
+    said = []
+    for written in ("[budget]", "[echo]\ntimes = 3", "[echo]\n\ntims = 3", "[eco]"):
+        file.write_text(written, encoding="utf-8")
+        said.append(python(tree, "-c", read, str(file)).strip())
+    assert said[:2] == ["1", "3"]
+    assert f"{file}, line 3:" in said[2]
+    assert "times" in said[2]
+    assert f"{file}, line 1:" in said[3]
+    assert "[echo]" in said[3]
 
 
 @pytest.mark.slow
