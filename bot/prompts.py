@@ -9,7 +9,7 @@ import hashlib
 import logging
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,9 +144,11 @@ class Prompts:
         self._file = file
         self._settings = settings
 
-    async def of(self, space: str, name: str) -> PromptText:
-        """The prompt as it stands now in this space."""
-        return (await self.wording(space, name)).text
+    async def texts(self, space: str, names: Iterable[str]) -> dict[str, PromptText]:
+        """The prompts of these names as they stand now in this space, all of one moment."""
+        bundled = {name: self._file.get(name) for name in names}
+        own = await self._settings.under(space, OWN)
+        return {name: _wording(text, own.get(name)).text for name, text in bundled.items()}
 
     async def wording(self, space: str, name: str) -> Wording:
         """The prompt, and whose it is. Raises Sorry("prompts.unknown") for a name that the file does not have."""
@@ -164,7 +166,7 @@ class Prompts:
         What is not given stays as it is. Raises Sorry("prompts.…") for a wording with other placeholders
         than the file's, so that a broken prompt never reaches a model.
         """
-        now = await self.of(space, name)
+        now = (await self.wording(space, name)).text
         if len(given) > LONGEST:
             raise Sorry("prompts.long", length=len(given), limit=LONGEST)
         told = parts(given)

@@ -60,7 +60,7 @@ class Bench:
     answers: list[Any]
 
     async def inquiry(self, question: str, **changes: Any) -> Inquiry:
-        wordings = {name: await self.house.prompts.of("local", name) for name in PROMPTS}
+        wordings = await self.house.prompts.texts("local", PROMPTS)
         made = Inquiry(
             "local", "rules", question, "en", "en", k=2, helper=True, languages=("en",), prompts=wordings
         )

@@ -154,7 +154,7 @@ async def test_a_prompts_wording_comes_as_an_attachment(tmp_path: Path) -> None:
     async with running(tmp_path, recorder := Recorder(), attachments) as app:
         edit = adds("r1", attachments.file("rag.yml", "one"), work="prompts", verb="edit")
         assert await (await app.perform(edit)).wait() == "done"
-        assert (await app.house.prompts.of("guild", "rag")).system == "Speak {language}.\n"
+        assert (await app.house.prompts.wording("guild", "rag")).text.system == "Speak {language}.\n"
         gone = adds("r2", attachments.file("rag.yml", "gone"), work="prompts", verb="edit")
         assert await (await app.perform(gone)).wait() == "failed"
         strange = adds("r3", attachments.file("rag.exe", "one"), work="prompts", verb="edit")

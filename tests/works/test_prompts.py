@@ -64,9 +64,11 @@ async def test_a_space_words_a_prompt_its_own_way_and_no_other_space_sees_it(
     file.write_text(textwrap.indent(shown, "    "))  # as it comes from a terminal
     assert "Saved" in await say("edit", "rag", options={"file": str(file)})
     prompts = say.app.house.prompts
-    assert "Be grave" in (await prompts.of("here", "rag")).system
-    assert "Be grave" not in (await prompts.of("there", "rag")).system
-    assert (await prompts.of("here", "rag")).user == (await prompts.of("there", "rag")).user
+    assert "Be grave" in (await prompts.wording("here", "rag")).text.system
+    assert "Be grave" not in (await prompts.wording("there", "rag")).text.system
+    assert (await prompts.wording("here", "rag")).text.user == (
+        await prompts.wording("there", "rag")
+    ).text.user
     assert "this space's own" in await say("list")
     assert "this space's own" not in await say("list", space="there")
     assert "again as it came" in await say("reset", "rag")
@@ -85,9 +87,9 @@ async def test_a_prompt_that_would_break_is_not_kept(say: Space) -> None:
 
 
 async def test_plain_text_is_the_system_part_and_backslash_n_a_new_line(say: Space) -> None:
-    now = await say.app.house.prompts.of("here", "rag")
+    now = (await say.app.house.prompts.wording("here", "rag")).text
     await say("edit", "rag Be a pirate.\\nSpeak {language}.")
-    made = await say.app.house.prompts.of("here", "rag")
+    made = (await say.app.house.prompts.wording("here", "rag")).text
     assert (made.system, made.user) == ("Be a pirate.\nSpeak {language}.\n", now.user)
     assert made.version != now.version
 
@@ -113,7 +115,7 @@ async def test_a_path_of_the_server_is_read_in_the_terminal_only(say: Space, tmp
     assert [event for event in recorder.events["d1"] if isinstance(event, Failed)]
     request = replace(request, id="d2", files=(File("rag.yml", str(file), 10),))
     await (await say.app.perform(request)).wait()
-    assert (await say.app.house.prompts.of("local", "rag")).system == "Speak {language}.\n"
+    assert (await say.app.house.prompts.wording("local", "rag")).text.system == "Speak {language}.\n"
 
 
 async def test_a_file_that_cannot_be_read_is_named(say: Space, tmp_path: Path) -> None:
@@ -128,7 +130,7 @@ async def test_a_wording_whose_placeholders_have_gone_gives_way_to_the_file(
     database = say.app.house.records.database
     await KeptSettings(database).set("here", "prompt.rag", "system: An old one {gone}.\n", "ana")
     bundled = PromptFile(BUNDLED).get("rag")
-    assert await say.app.house.prompts.of("here", "rag") == bundled
+    assert (await say.app.house.prompts.wording("here", "rag")).text == bundled
     assert "out of date" in await say("list")
     assert "/prompts reset rag" in await say("show", "rag")
     assert "other placeholders" in caplog.text
@@ -154,7 +156,7 @@ def test_what_is_shown_can_be_given_back(tmp_path: Path, file: PromptFile, text:
             safe = text.replace("{", "(").rstrip() + "\n{language}\n"
             made = await prompts.edit("s", "rag", as_yaml(PromptText("rag", safe, user, "")), "a")
             assert (made.system, made.user) == (safe, user)
-            assert await prompts.of("s", "rag") == made
+            assert (await prompts.wording("s", "rag")).text == made
         finally:
             await db.close()
 

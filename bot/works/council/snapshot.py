@@ -102,7 +102,7 @@ class Snapshots:
             began=time.time(),
             research=categories,
             demo=demo,
-            prompts={name: await self._prompts.of(space, name) for name in told},
+            prompts=await self._prompts.texts(space, told),
             history=past,
             research_words=settings.research_words,
             attack_words=settings.attack_words,

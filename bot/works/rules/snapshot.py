@@ -155,7 +155,7 @@ class Snapshots:
             max_hops=self._settings.max_hops,
             helper=helps,
             languages=languages,
-            prompts={name: await self._prompts.of(space, name) for name in told},
+            prompts=await self._prompts.texts(space, told),
             history=[(one.question, one.answer) for one in past] if follows else [],
             earlier=await self._earlier.of(request) if first else "",
             roles=roles,
