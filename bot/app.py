@@ -27,7 +27,7 @@ from bot.runs.execution import VIEW_S, Execution
 from bot.runs.live import LiveRuns
 from bot.runs.order import Order
 from bot.runs.past import Past
-from bot.runs.requests import WATCH, event_id, line_of, ordered, request_from_json
+from bot.runs.requests import WATCH, child_id, line_of, ordered, request_from_json
 from storage.faults import StorageFault
 from storage.inbox import Inbox
 
@@ -222,6 +222,8 @@ class App:
         Sorry when the request is not allowed or could not be persisted: then nothing was begun.
         """
         verb = commands.verb(request.work, request.verb)
+        if verb.inner and not request.answers:  # nobody's to type; its work may offer it
+            raise Sorry("commands.unknown_verb_only", name=verb.path)
         if verb.admin and not request.author.admin:
             raise Sorry("app.admins", verb=verb.path)
         # A task of its own: whoever asked may be cut off half-way, and a run that is kept but never started
@@ -259,8 +261,7 @@ class App:
 
     async def _begin(self, child: Request, key: str) -> str:
         """Have a run's child done, as durably as if a person had asked for it; again the same does nothing."""
-        place = child.place
-        child = replace(child, id=event_id(place.platform, place.space, f"{child.parent}/{key}"))
+        child = replace(child, id=child_id(replace(child, id=child.parent), key))
         with in_words():
             if (seq := await self._arrivals.receive(child)) is not None:
                 await self._start_run(child, seq)

@@ -57,7 +57,8 @@ class Request:
     `origin` is the adapter's own note of where the answer goes; nobody else looks into it, and it is
     never logged. `line` is the line of its own, within its space, in which it waits; "" for the usual one of its place.
     `parent` is the run that has begun it (`Run.begin`); "" where a person, a schedule or a folder has.
-    `answers` is the run whose choice was pressed, "" where none was: of the same space.
+    `answers` is the run whose choice was pressed, or on whose message the verb was called, "" where none was: of the
+    same space.
     """
 
     id: str
@@ -252,7 +253,7 @@ class Changed:
     run: str
     stage: str
     title: str
-    contents: tuple[Text | Citation | Choices | Picture | Attachment | Notice, ...] = ()
+    contents: tuple[Text | Citation | Choices | Picture | Attachment | Link | Notice, ...] = ()
     in_place: bool = False
     speaker: Speaker | None = None
 
@@ -339,11 +340,20 @@ class Run(Protocol):
         text: str = "",
         options: Mapping[str, OptionValue] | None = None,
         line: str = "",
+        apart: str = "",
     ) -> str:
         """Have an `inner` verb of this work done by a run of its own: its id, made from this run's and `key`.
 
         It is as durable as this one, and begun once however often this one is replayed. It shows nothing unless it
         opens a stage, and nobody waits for it. Those of one `line` go one after another; "" waits for nobody.
+        With `apart` it begins a conversation of that title, where `apart` says.
+        """
+        ...
+
+    def apart(self, key: str, title: str) -> Place:
+        """The conversation of its own, in this run's channel, that `begin` would begin by this key and title.
+
+        Raises Sorry where there can be none.
         """
         ...
 

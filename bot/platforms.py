@@ -34,7 +34,9 @@ class Platform:
 
     `fetch` brings files that came with a request to this machine, `earlier` what was said in a thread before the bot
     was called into it. `origin` is the note (`Request.origin`) of an answer to nobody's message in a place, so that a
-    schedule can begin a run there. `speak` says words aloud where the request's place can hear them.
+    schedule can begin a run there. `apart` is where a conversation of its own, by this id and title, stands in the
+    channel of a request, with the origin of what begins it; None where there can be none. `speak` says words aloud
+    where the request's place can hear them.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Platform:
     fetch: Fetch | None = None
     earlier: Earlier | None = None
     origin: Callable[[Place], str] | None = None
+    apart: Callable[[Request, str, str], tuple[Place, str] | None] | None = None
     speak: Callable[[Request, Speak], Awaitable[None]] | None = None
 
 

@@ -59,6 +59,8 @@ class Verb:
     be changed where only the name is given.
     A verb with a `form` is asked for in a window where a platform has windows: its text and these options, as many as
     fit; elsewhere by its text alone. Sent without its text from where no window can open, it is answered by a button.
+    What has a `menu` (a key of the catalogue) is also in the menu of a message, under that name: its request then
+    `answers` the run whose message that is.
     `inner` ones are begun by another run of their work (`Run.begin`), and are in nobody's list.
     """
 
@@ -82,6 +84,7 @@ class Verb:
     argument: Argument | None = None
     options: tuple[Option, ...] = ()
     form: tuple[str, ...] = ()
+    menu: str = ""
 
     @property
     def path(self) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from discord import app_commands
 
 from bot.adapters.discord.installed.traffic import guard
-from bot.adapters.discord.received.commands import command, group, said
-from bot.commands import BARE, WORKS
+from bot.adapters.discord.received.commands import command, group, menu, said
+from bot.commands import BARE, TABLE, WORKS
 from cogs.own import FreeChat, Setup
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ async def load(client: Client) -> None:
     await client.add_cog(Setup(client))
     await client.add_cog(FreeChat(client))
     tree.add_command(app_commands.ContextMenu(name=said("edge.about"), callback=intake.about))
+    for row in TABLE:
+        if row.menu:
+            tree.add_command(menu(row, intake.on_message))
     guard(client)
     tree.error(intake.failed)
     client.add_listener(intake.finish, "on_interaction")

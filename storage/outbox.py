@@ -62,6 +62,14 @@ class Outbox:
         mine = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
         return await self._db.row(outbox.select().where(*mine), OutboxRow)
 
+    async def runs(self, space: str, message_id: str) -> list[str]:
+        """The runs that have a message of this id, which on some platforms is one only within its channel."""
+        from storage.tables import outbox as t
+
+        async with self._db.read() as connection:
+            query = t.select().where(t.c.space == space, t.c.message_id == message_id)
+            return list(dict.fromkeys(str(row.run_id) for row in await connection.execute(query)))
+
     async def stages(self, space: str, run: str) -> list[str]:
         """What messages of the run show, those that were claimed first at the beginning; parts of one are left out."""
         from storage.tables import outbox as t

@@ -40,6 +40,10 @@ async def nothing(child: Request, key: str) -> str:
     raise AssertionError("no run is begun here")
 
 
+def nowhere(parent: Request, key: str, title: str) -> tuple[Place, str]:
+    raise AssertionError("no conversation begins here")
+
+
 async def test_a_step_gives_its_value_back_as_the_type_it_was(tmp_path: Path) -> None:
     seen: list[object] = []
 
@@ -47,7 +51,7 @@ async def test_a_step_gives_its_value_back_as_the_type_it_was(tmp_path: Path) ->
         async def value() -> list[Place]:
             return [Place("a", "b", "c", "d")]
 
-        seen.append(await DurableRun(request(run_id), nothing).step("value", value, list[Place]))
+        seen.append(await DurableRun(request(run_id), nothing, nowhere).step("value", value, list[Place]))
         return "done"
 
     await run_once(tmp_path, "one", body)
@@ -58,7 +62,9 @@ async def test_a_stream_passes_pieces_on_and_ends_with_its_completion(tmp_path: 
     seen: list[str | Completion] = []
 
     async def body(run_id: str) -> str:
-        seen.extend([piece async for piece in DurableRun(request(run_id), nothing).stream("answer", answer)])
+        seen.extend(
+            [piece async for piece in DurableRun(request(run_id), nothing, nowhere).stream("answer", answer)]
+        )
         return "done"
 
     await run_once(tmp_path, "two", body)
@@ -73,7 +79,7 @@ async def test_a_step_that_is_sorry_is_sorry_again(tmp_path: Path) -> None:
             raise Sorry("rules.no_question", n=1, path=Path("x"))
 
         with pytest.raises(Sorry) as caught:
-            await DurableRun(request(run_id), nothing).step("no", no, int)
+            await DurableRun(request(run_id), nothing, nowhere).step("no", no, int)
         seen.append(caught.value)
         return "done"
 
@@ -93,7 +99,7 @@ async def main():
 
     async def body(run_id):
         place = Place("terminal", "local", "c", "t")
-        run = DurableRun(Request(run_id, place, Author("a", "A"), "rules", "ask"), None)
+        run = DurableRun(Request(run_id, place, Author("a", "A"), "rules", "ask"), None, None)
 
         async def paid():
             log.write(json.dumps("paid") + "\\n")

@@ -119,6 +119,7 @@ class Composer(Generic[AnyPage]):
         stages = [key for key in keys if key not in self._dialect.own_keys and not key.startswith(SHARED)]
         self._changes_last = stages[-1] == changed.stage
         self._ended, self._messages.in_place = "done", changed.in_place
+        self._home.over = True
         content = StageContent(changed.stage, changed.title, growing=False, speaker=changed.speaker)
         staged = self._messages.begin(content, row)
         groups = [group for group in changed.contents if isinstance(group, Choices)]

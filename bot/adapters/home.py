@@ -66,6 +66,8 @@ class Home(Protocol[AnyPage]):
     """The ids of all messages of the run."""
     tell: Callable[[str], None]
     """How the run hears of a sentence to stand beside its answer."""
+    over: bool
+    """Whether the run has ended, and only what it has shown is changed."""
     hint: str
     """A line on how to go on here, or ""."""
     private: bool

@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 from bot import commands
 from bot.adapters.markdown import clean, title
 from bot.command_line import Parsed, lacking_text, parse, value_of
-from bot.commands import FOLLOW_UP, NAME_FILES
+from bot.commands import FOLLOW_UP, NAME_FILES, ON_MESSAGE
 from bot.events import Author, File, OptionValue, Place, Request, Sorry
 from bot.faults import in_words
 from bot.prompts import as_yaml
@@ -311,6 +311,19 @@ class Intake:
         if row.argument is not None and row.argument.required and not (past.text or past.files):
             raise Sorry("edge.gone")  # whoever asked has taken it back
         return Asked(row, past.text, past.options, past.files, again=past)
+
+    async def of_message(self, here: Spot, row: Verb, message: str, channel: str) -> Asked:
+        """What somebody asks for who has called the verb on a message of that `channel` (see Place).
+
+        Raises Sorry where it is no run's, or for somebody else alone.
+        """
+        with in_words():
+            runs = await self.app.records.outbox.runs(here.space, message)
+        for run in runs:
+            past = await self.app.past(here.space, run)
+            if past is not None and past.place.channel == channel and not self._for_another(past, here):
+                return Asked(row, options={ON_MESSAGE: True}, answers=run)
+        raise Sorry("edge.no_answer")
 
     async def hidden(self, here: Spot, run: str) -> bool:
         """Whether what the run was asked, and what came of it, is for somebody else alone. Raises Sorry."""

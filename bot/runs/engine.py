@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from bot import tracing
-from bot.events import Completion, OptionValue, Request, Sorry
+from bot.events import Completion, OptionValue, Place, Request, Sorry
 from storage.db import SCRUB_MS, SCRUBS
 from storage.faults import StorageFault, fault_of
 
@@ -253,16 +253,21 @@ def _checkpoint(engine: SqlEngine) -> None:
 
 
 Begin: TypeAlias = Callable[[Request, str], Coroutine[None, None, str]]
+Apart: TypeAlias = Callable[[Request, str, str], tuple[Place, str]]
+"""A run's request, the key of what it begins, a title: where that is, and its origin. Raises Sorry."""
 
 
 class DurableRun:
     """`bot.events.Run` on the engine; made inside the engine's body, once per execution."""
 
-    def __init__(self, request: Request, begin: Begin) -> None:
-        """`begin` has a child of this run done, under a key: its id. Again the same does nothing."""
+    def __init__(self, request: Request, begin: Begin, apart: Apart) -> None:
+        """`begin` has a child of this run done, under a key: its id. Again the same does nothing. `apart` says where a
+        conversation of its own begins with it.
+        """
         self.id = request.id
         self.request = request
         self._begin = begin
+        self._apart = apart
 
     async def step(self, name: str, call: Callable[[], Awaitable[T]], of: type[T]) -> T:
         adapter: TypeAdapter[T] = _adapter(cast("Hashable", of))
@@ -325,17 +330,24 @@ class DurableRun:
         text: str = "",
         options: Mapping[str, OptionValue] | None = None,
         line: str = "",
+        apart: str = "",
     ) -> str:
         mine = self.request
         child = replace(
             mine, verb=verb, text=text, options=options or {}, files=(), line=line, parent=mine.id
         )
+        if apart:
+            place, origin = self._apart(mine, key, apart)
+            child = replace(child, place=place, origin=origin)
 
         async def begun() -> str:
             # Outside of this run's context: there it would be a step of it, and be ended with it.
             return await asyncio.create_task(self._begin(child, key), context=Context())
 
         return await self.step(f"begin:{key}", begun, str)
+
+    def apart(self, key: str, title: str) -> Place:
+        return self._apart(self.request, key, title)[0]
 
 
 async def _kept(name: str, body: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:

@@ -23,8 +23,10 @@ from bot.events import (
     Ended,
     Event,
     Failed,
+    Place,
     Request,
     Run,
+    Sorry,
     Speak,
     Stage,
     Status,
@@ -36,7 +38,7 @@ from bot.faults import failure
 from bot.patience import wait_a_while
 from bot.runs.engine import Begin, DurableRun
 from bot.runs.live import Live, LiveRuns
-from bot.runs.requests import ended_as, line_of, ordered, request_from_json
+from bot.runs.requests import child_id, ended_as, line_of, ordered, request_from_json
 from bot.words import words
 from storage.faults import StorageFault
 
@@ -187,7 +189,7 @@ class Execution:
                         await self._order.moved(line, one.seq)
                     await self._order.turn(line, one.seq)
                 await self._live.keep(request.id, "running")
-            row, run = verb(request.work, request.verb), DurableRun(request, self._begin)
+            row, run = verb(request.work, request.verb), DurableRun(request, self._begin, self._apart)
             lacks = row.lacks(request.text) and not request.parent
             async with aclosing(asking(run) if lacks else self._works[request.work].run(run)) as events:
                 async for event in events:
@@ -214,6 +216,14 @@ class Execution:
                 with suppress(OSError):  # nobody may be there to read it
                     await view.show(sentence)
         return status
+
+    def _apart(self, request: Request, key: str, title: str) -> tuple[Place, str]:
+        """See engine.Apart."""
+        apart = self._platforms[request.place.platform].apart
+        found = apart(request, child_id(request, key), title) if apart is not None else None
+        if found is None:
+            raise Sorry("app.no_thread")
+        return found
 
     async def _answered(self, one: Live, status: Ended, view: View) -> None:
         """What has been shown is all of the answer: let the next one go, and go on."""

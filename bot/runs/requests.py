@@ -23,6 +23,11 @@ def event_id(platform: str, space: str, event: str) -> str:
     return sha256("\0".join((platform, space, event)).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
+def child_id(parent: Request, key: str) -> str:
+    """The id of what a run begins under this key."""
+    return event_id(parent.place.platform, parent.place.space, f"{parent.id}/{key}")
+
+
 def request_to_json(request: Request) -> str:
     return json.dumps(asdict(request), ensure_ascii=False, separators=(",", ":"))
 

@@ -176,6 +176,7 @@ class PaperHome(Generic[AnyPage]):
         self.messages: set[str] = set()
         self.response = None
         self.hint = hint
+        self.over = False
         self.no_files = ""
         self.private = self.alone = False
         self.share = "page.share"

@@ -77,6 +77,8 @@ def shown(processes: list[Events], run: str) -> dict[str | None, Shown]:
             key = event["stage"]
             if key is None and event["event"] in ("status", "speak"):  # it waits in line; or for a voice
                 continue
+            if event["event"] == "changed":  # what was shown before is another now
+                continue
             if key not in here:
                 here.add(key)
                 assert event["event"] == "stage", event

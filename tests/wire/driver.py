@@ -69,6 +69,26 @@ class Driver(Protocol):
         """Press the newest button of that kind; what is said to this person alone for it."""
         ...
 
+    async def choose(self, who: str, talk: Any, label: str) -> Talk:
+        """Press the newest button with this label; what is said to this person alone for it, or the window it opens."""
+        ...
+
+    async def fill(self, who: str, talk: Any, opened: Any, text: str, **options: str) -> Talk:
+        """Send the window that a command or a press has opened in the conversation: where it is answered."""
+        ...
+
+    async def menu(self, who: str, talk: Any, text: str, name: str) -> Talk:
+        """Choose from the menu of the message with that text; what is said to this person alone for it."""
+        ...
+
+    async def edit(self, who: str, talk: Any, text: str, to: str) -> None:
+        """Put one's message with that text in other words."""
+        ...
+
+    def thread(self, which: Callable[[Talk], bool]) -> Talk:
+        """The only thread under the channel of which this is true, once there is one."""
+        ...
+
     async def delete(self, talk: Any, text: str) -> None:
         """Take back the message with that text."""
         ...

@@ -175,6 +175,40 @@ class OnDiscord:
         pressed = await self.discord.press(self.people[who], message, custom_id)
         return self.talk(pressed, talk.home(), private=True)
 
+    async def choose(self, who: str, talk: DiscordTalk, label: str) -> DiscordTalk:
+        def having() -> list[Any]:
+            return [one for one in talk.messages() if any(label == button.label for button in one.buttons)]
+
+        await self.until(lambda: bool(having()))
+        pressed = await self.discord.press(self.people[who], having()[-1], label)
+        return self.talk(pressed, talk.home(), private=True)
+
+    async def fill(
+        self, who: str, talk: DiscordTalk | None, opened: DiscordTalk, text: str, **options: str
+    ) -> DiscordTalk:
+        values = {"text": text} | {f"option:{name}": value for name, value in options.items()}
+        sent = await self.discord.submit(self.people[who], opened.asked, values)
+        return talk or self.talk(sent, opened.home())
+
+    def thread(self, which: Callable[[DiscordTalk], bool]) -> DiscordTalk:
+        def found() -> Any:
+            talks = {
+                one.id: DiscordTalk(lambda one=one: list(one.messages), lambda: None)  # type: ignore[misc]
+                for one in self.channels[0].threads
+            }
+            return next((one for one in self.channels[0].threads if which(talks[one.id])), None)
+
+        return DiscordTalk(lambda: list(there.messages) if (there := found()) else [], found)
+
+    async def menu(self, who: str, talk: DiscordTalk, text: str, name: str) -> DiscordTalk:
+        message = [one for one in talk.messages() if text in one.text][-1]
+        chosen = await self.discord.menu(self.people[who], message, name)
+        return self.talk(chosen, talk.home(), private=True)
+
+    async def edit(self, who: str, talk: DiscordTalk, text: str, to: str) -> None:
+        (message,) = [one for one in talk.messages() if text in one.text and not one.author.bot]
+        await self.discord.edit(message, f"{self.discord.world.bot.mention} {to}")
+
     async def delete(self, talk: DiscordTalk, text: str) -> None:
         (message,) = [one for one in talk.messages() if one.text == text]
         await self.discord.delete(message)

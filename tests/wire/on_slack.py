@@ -160,6 +160,52 @@ class OnSlack:
             await self.slack.stop_session(user, talk.root)
         return told
 
+    async def choose(self, who: str, talk: SlackTalk, label: str) -> SlackTalk:
+        def having() -> list[Message]:
+            labels = {
+                one.ts: [button.get("text", {}).get("text") for _, button in held(one.blocks)]
+                for one in talk.messages()
+            }
+            return [one for one in talk.messages() if label in labels[one.ts]]
+
+        user = self.tables[self.teams.index(talk.channel.team)][who]
+        await self.until(lambda: bool(having()))
+        told = self.told(user, talk.channel, talk.root)
+        await self.slack.press(user, having()[-1], label)
+        return told
+
+    async def fill(
+        self, who: str, talk: SlackTalk | None, opened: SlackTalk, text: str, **options: str
+    ) -> SlackTalk:
+        user = self.tables[self.teams.index(opened.channel.team)][who]
+        await self.until(lambda: any(one.user is user and one.open for one in self.slack.views))
+        (view,) = [one for one in self.slack.views if one.user is user and one.open]
+        begun = talk or self.next(opened.channel, text)
+        values = {"text:0": text} | {f"option:{name}": value for name, value in options.items()}
+        await self.slack.submit(user, view, {name: {"text": value} for name, value in values.items()})
+        return begun
+
+    def thread(self, which: Callable[[SlackTalk], bool]) -> SlackTalk:
+        channel = self.channels[0]
+
+        def root() -> Message | None:
+            roots = public(channel.messages)
+            return next((one for one in roots if which(self.under(lambda: one, channel))), None)  # noqa: B023
+
+        return self.under(root, channel)
+
+    async def menu(self, who: str, talk: SlackTalk, text: str, name: str) -> SlackTalk:
+        callback = {"Fork the story here": "story_fork"}[name]
+        user = self.tables[self.teams.index(talk.channel.team)][who]
+        message = [one for one in talk.messages() if text in one.shown][-1]
+        told = self.told(user, talk.channel, talk.root)
+        await self.slack.shortcut(user, callback, message)
+        return told
+
+    async def edit(self, who: str, talk: SlackTalk, text: str, to: str) -> None:
+        (message,) = [one for one in talk.messages() if text in one.shown and not one.user.bot]
+        await self.slack.edit(message, f"{talk.channel.team.bot.mention} {to}")
+
     async def delete(self, talk: SlackTalk, text: str) -> None:
         (message,) = [one for one in talk.messages() if one.shown == text]
         await self.slack.delete(message)

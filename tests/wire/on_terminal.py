@@ -28,6 +28,9 @@ STORIES = (
     "a 40 000 character answer",
     "a failing model",
     "a language of ones own and then everything deleted",
+    "a table plays a story",
+    "a scene that a kill 9 cuts off",
+    "a story that begins in a window",
 )
 LOOK_S = 0.01
 
@@ -92,7 +95,7 @@ class TerminalTalk:
         self._process = driver.process
         self._driver = driver
 
-    def _runs(self) -> list[str]:
+    def runs(self) -> list[str]:
         pairs = zip(self._driver.begun(), self._driver.lines, strict=False)
         return [run for run, (_, talk) in pairs if talk is self]
 
@@ -100,12 +103,12 @@ class TerminalTalk:
         ended = self._process.ended
         return [
             Post("bot", text, () if run in ended else ("stop",))
-            for run in self._runs()
+            for run in self.runs()
             for text in self._of(run)
         ]
 
     def said(self) -> list[str]:
-        return [text for run in self._runs() for text in self._of(run)]
+        return [text for run in self.runs() for text in self._of(run)]
 
     def _of(self, run: str) -> list[str]:
         """By stage; what stands beside the text (sources, notices, a failure) after it."""
@@ -156,14 +159,33 @@ class OnTerminal:
         return self._type(f"/{verb} {question}")
 
     async def command(self, who: str, line: str, *, talk: Any = None, **options: Any) -> TerminalTalk:
-        return self._type(f"/{as_typed(line, options)}")
+        return self._type(f"/{as_typed(line, options)}", talk)
 
     async def mention(self, who: str, talk: TerminalTalk, text: str) -> None:
         self._type(text, talk)
 
     async def press(self, who: str, talk: TerminalTalk, action: str) -> TerminalTalk:
+        if action == "choice":
+            groups = [one for run in talk.runs() for one in self._events(run) if one["event"] == "choices"]
+            return self._type(groups[-2]["choices"][0]["command"], talk)  # above what else can be done
         await self.until(lambda: any(action in post.actions for post in talk.posts()))
         return self._type(f"/{action}")
+
+    async def choose(self, who: str, talk: TerminalTalk, label: str) -> TerminalTalk:
+        """Type its line."""
+
+        def lines() -> list[str]:
+            groups = [one for run in talk.runs() for one in self._events(run) if one["event"] == "choices"]
+            return [one["command"] for group in groups for one in group["choices"] if one["label"] == label]
+
+        await self.until(lambda: bool(lines()))
+        return self._type(lines()[-1], talk)
+
+    async def fill(
+        self, who: str, talk: TerminalTalk | None, opened: TerminalTalk, text: str, **options: str
+    ) -> TerminalTalk:
+        """There is no window: the text is typed on the next line."""
+        return self._type(text, talk or opened)
 
     async def redeliver(self) -> None:
         """What was received and is not ended is taken up by the next process: nothing, here."""
@@ -196,6 +218,9 @@ class OnTerminal:
         self.lines.append((line, talk))
         self.process.type(line)
         return talk
+
+    def _events(self, run: str) -> Events:
+        return [one for events in self.process.told for one in events if one["run"] == run]
 
     def begun(self) -> list[str]:
         """The runs that have told something, in the order of the lines: one is over before the next begins."""

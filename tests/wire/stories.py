@@ -356,7 +356,95 @@ async def a_scene_that_a_kill_9_cuts_off(d: Driver) -> None:
     assert count(shown.said(), "2 scenes") == 1, "the turn was taken once"
 
 
-ON_BOTH = ("a cited answer", "stop", "kill 9 mid stream", "a table plays a story")
+@story
+async def a_story_that_begins_in_a_window(d: Driver) -> None:
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    opened = await d.command(ANA, "story start")
+    talk = await d.fill(ANA, None, opened, PREMISE, cast="Bo: a lamplighter", tone="eerie", view="third")
+    await d.rest(1)
+    assert count(talk.said(), "The lamp goes out at dusk.") == 1
+    await d.redeliver()
+    await d.command(BIA, "story cast", talk=talk)
+    await d.rest(2)
+    window = await d.choose(BIA, talk, "New character…")
+    await d.fill(BIA, talk, window, "Mira: a diver", style="dry")
+    await d.rest(3)
+    await d.command(ANA, "story cast", talk=talk)
+    await d.rest(4)
+    assert count(talk.said(), "Mira") >= 1, "she is in the cast"
+    assert count(talk.said(), "The lamp goes out at dusk.") == 1
+
+
+@story
+async def a_window_behind_a_mention(d: Driver) -> None:
+    """A typed command opens none there: a button does."""
+    talk = await d.direct(ANA, "/story start --tone eerie")
+    await d.rest(1)
+    window = await d.choose(ANA, talk, "Fill it in…")
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    await d.restart()
+    await d.fill(ANA, talk, window, PREMISE, genre="mystery")
+    await d.rest(2)
+    assert count(talk.said(), "The lamp goes out at dusk.") == 1
+    prompt = d.model.prompts[0]
+    assert "eerie" in prompt
+    assert "mystery" in prompt
+
+
+@story
+async def a_scene_is_forked_by_its_menu(d: Driver) -> None:
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.rest(1)
+    d.model.queue += [Reply("A gull answers from below."), CHOICES]
+    await d.mention(BIA, talk, "I call out three times.")
+    await d.rest(2)
+    await d.menu(BIA, talk, "The lamp goes out at dusk.", "Fork the story here")
+    await d.rest(3)
+    assert count(talk.said(), "it goes on behind scene 1") == 1
+    await d.redeliver()
+    refused = await d.menu(BIA, talk, "it goes on behind scene 1", "Fork the story here")
+    await d.rest(4)
+    assert count(talk.said() + refused.said(), "no scene of the story") == 1
+    theirs = await d.menu(BIA, talk, "I call out three times.", "Fork the story here")
+    await d.until(lambda: count(theirs.said(), "none of my answers") == 1)
+    d.model.queue += [Reply("Nothing answers."), CHOICES]
+    await d.mention(ANA, talk, "I wait.")
+    await d.rest(5)
+    assert "The lamp goes out at dusk." in d.model.prompts[-2]
+    assert "A gull answers" not in d.model.prompts[-2], "that is another branch"
+
+
+@story
+async def a_branch_in_a_thread_of_its_own(d: Driver) -> None:
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.rest(1)
+    d.model.queue += [Reply("A gull answers from below."), CHOICES]
+    await d.mention(BIA, talk, "I call out three times.")
+    await d.rest(2)
+    there = d.thread(lambda talk: count(talk.said(), "where it comes from") == 1)
+    await d.command(BIA, "story fork", talk=talk, name="The door stays shut", scene=1, thread=True)
+    await d.until(lambda: count(there.said(), "The lamp goes out at dusk.") == 1)
+    await d.until(lambda: any("→" in text and "The door" in text for text in talk.said()))
+    await d.redeliver()
+    d.model.queue += [Reply("The wind drops."), CHOICES]
+    await d.mention(ANA, there, "I wait.")
+    await d.rest(5)
+    assert count(there.said(), "The wind drops.") == 1
+    d.model.queue += [Reply("The gull is gone."), CHOICES]
+    await d.mention(ANA, talk, "I listen.")
+    await d.rest(6)
+    assert count(talk.said(), "The gull is gone.") == 1
+    assert "I call out three times." in d.model.prompts[-2]
+    assert "I wait." not in d.model.prompts[-2]
+    assert count(there.said(), "The lamp goes out at dusk.") == 1
+
+
+ON_BOTH = (
+    *("a cited answer", "stop", "kill 9 mid stream", "a table plays a story"),
+    *("a story that begins in a window", "a scene is forked by its menu"),
+)
 LONG = ("a 40 000 character answer",)
 """For `make test-slow` on both platforms."""
 

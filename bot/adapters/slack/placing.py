@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot.events import Place
+from bot.events import Place, Request
 
 if TYPE_CHECKING:
     from storage.threads import ThreadRow
@@ -125,6 +125,23 @@ def origin_at(place: Place) -> str:
         enterprise=place.space if organisation else "",
         thread=place.thread,
     ).kept()
+
+
+def apart(request: Request, id: str, title: str) -> tuple[Place, str]:
+    """Where a thread of its own stands in the request's channel, and the origin of what begins it."""
+    origin, place = origin_of(request.origin), request.place
+    private = place.channel.startswith("@")
+    there = replace(
+        origin,
+        home="direct" if private else "thread",
+        channel=origin.channel if private else place.channel,
+        thread="",
+        message="",
+        response_url="",
+        until=0.0,
+        earlier=False,
+    )
+    return replace(place, thread=id), there.kept(title=title)
 
 
 def for_one(kept: str) -> bool:

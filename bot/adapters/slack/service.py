@@ -18,7 +18,7 @@ from bot.adapters.slack.installed.http import Flow, Http
 from bot.adapters.slack.installed.limits import PACE
 from bot.adapters.slack.installed.sockets import Sockets
 from bot.adapters.slack.installed.workspaces import Store, Workspaces, bolt_app
-from bot.adapters.slack.placing import PLATFORM, origin_at
+from bot.adapters.slack.placing import PLATFORM, apart, origin_at
 from bot.adapters.slack.received import (
     commands,
     home_tab,
@@ -105,6 +105,7 @@ class Slack:
                 files.fetch,
                 Earlier(self.workspaces, self.people),
                 origin_at,
+                apart,
             )
         )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
@@ -59,6 +60,7 @@ class Application(Protocol):
     async def close(self) -> None: ...
 
 
+THREAD_CHARS = 40
 MOST_OFFERED = 200
 """Choices of a conversation that are known again when they are typed; those that came first go first."""
 
@@ -92,6 +94,12 @@ def absolute(path: str) -> str:
     return os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
 
 
+def apart(request: Request, id: str, title: str) -> tuple[Place, str]:
+    """A thread by a name that a person can type, which shows nothing before they open it."""
+    name = "-".join(re.findall(r"\w+", title.casefold()))[:THREAD_CHARS].strip("-")
+    return replace(request.place, thread=f"{name}-{id[-4:]}".lstrip("-")), ""
+
+
 def author() -> Author:
     """Whoever the operating system says is typing; at their own terminal they may do everything."""
     try:
@@ -114,7 +122,9 @@ class Conversation:
 
     def watched(self, view: View, request: Request) -> View:
         """The run's view, through which this conversation hears what it offers."""
-        return _Watched(view, request.id, self) if request.place == self.place else view
+        if request.place == self.place:
+            return _Watched(view, request.id, self)
+        return Unseen() if request.parent else view
 
     def offer(self, run: str, choices: Choices) -> None:
         """From now on a line that is one of these commands chooses it, unless one of them is taken."""
@@ -186,6 +196,22 @@ class Conversation:
 
     def sentence(self, sorry: Sorry) -> str:
         return self.say(sorry.key, **sorry.values)
+
+
+class Unseen:
+    """Of what a run has begun in another thread."""
+
+    async def show(self, event: Shown) -> None:
+        return
+
+    async def change(self, changed: Changed) -> None:
+        return
+
+    async def flush(self, status: Ended) -> None:
+        return
+
+    async def close(self, status: Ended) -> None:
+        return
 
 
 class _Watched:

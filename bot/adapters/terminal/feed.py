@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-from bot.adapters.terminal.conversation import Application, Conversation, House, new_id
+from bot.adapters.terminal.conversation import Application, Conversation, House, apart, new_id
 from bot.adapters.terminal.view import Claims
 from bot.events import Request, Sorry, Speak, View
 from bot.platforms import Platform
@@ -100,7 +100,13 @@ class Feed:
                 self._app = await opening
                 for platform in ("terminal", WATCH):
                     self._app.attach(
-                        Platform(platform, self._view, origin=lambda place: "", speak=self._output.speak)
+                        Platform(
+                            platform,
+                            self._view,
+                            origin=lambda place: "",
+                            apart=apart,
+                            speak=self._output.speak,
+                        )
                     )
                 resumed = await self._app.start()
             except Sorry as sorry:

@@ -19,7 +19,7 @@ from bot.adapters.markdown import clean
 from bot.adapters.terminal import log_to
 from bot.adapters.terminal.conversation import Conversation, new_id
 from bot.adapters.terminal.outputs import JsonLines, plain_output
-from bot.events import Answered, Changed, Completion, Ended, Failed, OptionValue, Request, Sorry, Speak
+from bot.events import Answered, Changed, Completion, Ended, Failed, OptionValue, Place, Request, Sorry, Speak
 from bot.platforms import Platform
 from bot.runs.requests import WATCH
 from bot.words import Words
@@ -64,8 +64,12 @@ class Direct:
         text: str = "",
         options: Mapping[str, OptionValue] | None = None,
         line: str = "",
+        apart: str = "",
     ) -> str:
         raise RuntimeError("nothing goes on after a command has ended")
+
+    def apart(self, key: str, title: str) -> Place:
+        raise Sorry("app.no_thread")
 
 
 def perform(

@@ -171,7 +171,8 @@ class TerminalView:
                 saved = await self._save(name, data)
                 await self._block([ink.wrap(say("terminal.saved", path=saved))])
             case Elsewhere(place=place, title=title):
-                await self._block([ink.wrap(f"→ {clean(title)}  {ink(clean(place.thread), DIM)}")])
+                opened = f"python -m bot chat --thread {clean(place.thread)}"
+                await self._block([ink.wrap(f"→ {clean(title)}  {ink(opened, DIM)}")])
             case Link(title=title):
                 await self._block([ink.wrap(f"→ {clean(title)}")])
             case Notice(text=text):

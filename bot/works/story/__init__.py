@@ -77,8 +77,10 @@ VERBS: tuple[Verb, ...] = (
         "/story fork the door stays shut --scene 4",
         ordered=True,
         argument=Argument("name", "verbs.arg_branch_name", required=False),
-        options=(_SCENE,),
+        options=(_SCENE, Option("thread", "verbs.option_thread", "flag")),
+        menu="verbs.story_fork_menu",
     ),
+    Verb("story", "opened", "verbs.story_open", "/story opened", ordered=True, inner=True),
     Verb("story", "branches", "verbs.story_branches", "/story branches", options=(PRIVATE,)),
     Verb(
         "story",

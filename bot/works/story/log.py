@@ -30,7 +30,7 @@ act       a turn begins, or is worded anew (its `turn` is then another's): {mode
           rolls?}
 scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?, run?, stage?}
 choices   what is offered under a scene: {scene, choices}
-flip      the version of the turn that counts: {scene} or {act}
+flip      the version of the turn that counts: {scene} or {act}; {run} shows it from now on
 head      undo and redo: the story now ends with the node's `turn`, "" for before the first
 set       settings by name: {title?, premise?, genre?, tone?, view?, length?, mode?, note?, …}
 cast      a character's sheet by name, or None: {name, sheet}
@@ -130,6 +130,8 @@ class Turn:
     """What others wanted to do, each with a name, which the game master's turn takes up."""
     act_shown: str = ""
     scene_shown: str = ""
+    moved: str = ""
+    """The run that has shown its scene once more, in the thread that a branch has of its own."""
 
     @property
     def act(self) -> Act:
@@ -138,12 +140,12 @@ class Turn:
     @property
     def shown_by(self) -> str:
         """The run whose message shows the scene, whichever version: that of the one written last; "" for none."""
-        return self.scenes[-1].run if self.scenes else ""
+        return self.moved or (self.scenes[-1].run if self.scenes else "")
 
     @property
     def stage(self) -> str:
         """The stage of that run."""
-        return self.scenes[-1].stage if self.scenes else SCENE
+        return self.scenes[-1].stage if self.scenes and not self.moved else SCENE
 
     @property
     def versions(self) -> list[Scene]:
@@ -267,6 +269,7 @@ class Story:
                 withdrawn=not node.body,
             )
         )
+        turn.moved = ""
         if node.body:
             turn.scene_shown = node.id
 
@@ -279,6 +282,7 @@ class Story:
                         scene.choices = tuple(body["choices"])
             case "flip" if turn is not None:
                 turn.scene_shown = body.get("scene", turn.scene_shown)
+                turn.moved = body.get("run", turn.moved)
                 act = body.get("act", turn.act_shown)
                 turn.act_shown = act if any(one.id == act for one in turn.acts) else turn.act_shown
             case "set":

@@ -156,7 +156,8 @@ class Playing:
             yield Stage(SCENE, "")
             yield Text(say("story.stale"))
             way = Choice(say("story.fork_here"), f"/story fork --scene {taken.n}")
-            yield Choices(say("story.fork_instead"), (way,))
+            apart = Choice(say("story.fork_apart"), f"{way.command} --thread")
+            yield Choices(say("story.fork_instead"), (way, apart))
             return
         if taken.intent:
             yield Stage(SCENE, "")

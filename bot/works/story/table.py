@@ -9,11 +9,15 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from bot.commands import ON_MESSAGE
 from bot.events import (
+    Answered,
     Changed,
     Choice,
     Choices,
+    Elsewhere,
     Event,
+    Link,
     Picture,
     Place,
     Request,
@@ -48,6 +52,8 @@ LORE = 10_000
 LORE_CHARS = 8_000
 LISTED = 40
 IDEAS_SHOWN = 10
+APART = "thread"
+"""The key of what begins in a thread of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,15 @@ class Shown:
     choices: list[str] = field(default_factory=list)
     stage: str = SCENE
     speaker: Speaker | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What the thread of a branch begins with: its name, behind which scene it leaves, and its last scene as shown."""
+
+    name: str
+    n: int
+    scene: Shown | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,21 +276,98 @@ class Table:
         shown = Shown(run, turn.id, number, text, stage=stage, speaker=speaks) if run else None
         return Done("story.edited", {"n": number}, scene=shown)
 
+    async def apart(self, run: Run) -> AsyncGenerator[Event, None]:
+        """A fork that is played in a thread of its own; the thread where it is asked for goes on as it was."""
+        request, say = run.request, words(run.request.locale)
+
+        async def doing() -> Done:
+            run.apart(APART, "…")  # it has to be possible
+            played, at, name = await self._leaving(request, say)
+            await self._leave(request, played, at, name)
+            return Done("story.forked_apart", {"n": at, "name": name, "story": played.row.id})
+
+        done = await run.step("done", doing, Done)
+        name = str(done.values["name"])
+        yield Stage("fork", "")
+        yield Text(say(done.key, **done.values))
+        yield Elsewhere(run.apart(APART, name), name)
+        yield Answered()  # and is shown: what begins now will say here where it is
+        await run.begin(APART, "opened", options={"story": done.values["story"]}, apart=name)
+
+    async def opened(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The thread that a branch has of its own: its last scene, and where it comes from."""
+        request, say = run.request, words(run.request.locale)
+        story, branch = str(request.options.get("story")), request.parent
+
+        async def begun() -> Opened:
+            row = await self._logs.stories.story(request.place.space, story)
+            rows = await self._logs.stories.branches(request.place.space, story)
+            name = next((one.name for one in rows if one.id == branch), "")
+            if row is None or not name:
+                raise Sorry("story.none_here")
+            await held(self._sessions, request, name)
+            await self._play(request, story, branch)
+            played = await self._logs.played(request)
+            turn = played.story.head
+            scene = await self._shown(request, played.story, turn) if turn is not None else None
+            if turn is not None and turn.scene is not None:
+                body = {"scene": turn.scene.id, "run": run.id}
+                await self._logs.append(played, node(run.id, "flip", "flip", body, turn=turn.id))
+            return Opened(name, played.story.length, scene)
+
+        found = await run.step("opened", begun, Opened)
+        yield Stage("branch", found.name)  # apart from the scene, whose message changes with the next turn
+        if (scene := found.scene) is None:
+            yield Text(say("story.nothing_yet"))
+        else:
+            yield Link(scene.run, say("story.back_there"))
+            yield Stage(SCENE, say("story.scene", n=scene.n), scene.speaker)
+            yield Text(scene.text)
+            turn = (await self._logs.story(request.place.space, story, branch)).turns.get(scene.turn)
+            for group in ways(scene.choices, turn, say):
+                yield group
+        yield Answered()
+        forked = Text(say("story.forked_apart", n=found.n, name=found.name))
+        yield Changed(branch, "fork", "", (forked, Link(run.id, found.name)), in_place=True)
+
     async def _fork(self, request: Request, say: Words) -> Done:
+        played, at, name = await self._leaving(request, say)
+        await self._leave(request, played, at, name)
+        await self._play(request, played.row.id, request.id)
+        return Done("story.forked", {"n": at, "name": name})
+
+    async def _leave(self, request: Request, played: Played, at: int, name: str) -> None:
+        """Make the branch, which has the request's id."""
+        turn = played.story.path[at - 1] if at else ""
+        await self._logs.fork(played, request.id, name, turn, request.author.id)
+
+    async def _leaving(self, request: Request, say: Words) -> tuple[Played, int, str]:
+        """Which branch another one leaves, behind which scene, and what that is called. Raises Sorry."""
         played = await self._logs.played(request)
         if (place := played.place) is not None and place.away:
             if (player := await self._logs.stories.player(place)) is not None:
                 await self._settled(player.spot)
             played = await self._logs.played(request)
-        story, number = played.story, request.options.get("scene")
+        number = request.options.get("scene")
+        if request.options.get(ON_MESSAGE):
+            played, number = await self._scene_of(played, request.answers)
+        story = played.story
         at = number if isinstance(number, int) else story.length
         if not 0 <= at <= len(story.path):
             raise Sorry("story.no_scene", n=at, count=len(story.path))
-        name = " ".join(request.text.split())[:NAME_CHARS] or say("story.branch_of", n=at)
-        turn = story.path[at - 1] if at else ""
-        branch = await self._logs.fork(played, request.id, name, turn, request.author.id)
-        await self._play(request, played.row.id, branch.id)
-        return Done("story.forked", {"n": at, "name": name})
+        return played, at, " ".join(request.text.split())[:NAME_CHARS] or say("story.branch_of", n=at)
+
+    async def _scene_of(self, played: Played, run: str) -> tuple[Played, int]:
+        """The branch with the scene that a run shows, and the scene's number. Raises Sorry where it shows none."""
+        space, story = played.row.space, played.row.id
+        for own in await self._logs.stories.of_run(space, run):
+            if own.kind in ("act", "scene") and own.story_id == story:
+                if own.turn not in played.story.path:
+                    there = await self._logs.story(space, story, own.branch_id)
+                    played = replace(played, branch=own.branch_id, story=there)
+                if own.turn in played.story.path:
+                    return played, played.story.path.index(own.turn) + 1
+        raise Sorry("story.no_scene_here")
 
     async def _switch(self, request: Request, say: Words) -> Done:
         played = await self._logs.played(request)

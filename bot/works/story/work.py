@@ -37,6 +37,8 @@ class Stories:
             "ideas": self._playing.ideas,
             "prompt": self._playing.prompt,
             "branches": self._table.branches,
+            "opened": self._table.opened,
+            **({"fork": self._table.apart} if run.request.options.get("thread") else {}),
         }
         if verb == "cast" and run.request.options.get("write"):
             run_of["cast"] = self._speaking.invent

@@ -349,7 +349,10 @@ async def test_of_two_who_press_one_choice_one_takes_the_turn(tmp_path: Path, wr
         assert "2 scenes on" in texts(await talk.say("/story show"))
         stale = [event for event in talk.events if event["run"] == "two"]
         assert "has gone on from that scene" in texts(stale)
-        assert [choice["command"] for choice in choices(stale)] == ["/story fork --scene 1"]
+        assert [choice["command"] for choice in choices(stale)] == [
+            "/story fork --scene 1",
+            "/story fork --scene 1 --thread",
+        ]
 
 
 async def test_players_take_turns_in_their_order_and_one_can_be_passed(
@@ -614,3 +617,35 @@ async def test_a_character_is_made_by_a_form(tmp_path: Path, writer: Writer) -> 
         assert "**Mira** (played by Ana): a diver" in texts(await talk.say("/story cast"))
         refused = await talk.say("/story cast Mira --picture mira.png")
         assert "the address of something on the web" in refused[0]["text"]
+
+
+async def test_a_branch_has_a_thread_of_its_own_and_the_old_one_goes_on(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        await talk.say("I knock.")
+        forked = await talk.say("/story fork The door stays shut --scene 1 --thread")
+        assert "in a thread of its own" in texts(forked)
+        (there,) = [event["place"]["thread"] for event in forked if event["event"] == "elsewhere"]
+        assert there.startswith("the-door-stays-shut-")
+        await talk.until(lambda events: any(event["event"] == "changed" for event in events))
+        assert not [event for event in talk.events if event.get("title") == "where it comes from"], (
+            "unseen here"
+        )
+        await talk.say("I wait.")
+        assert "I knock." in str(writer.scenes[-1])
+    async with WIRES["chat"].service(writer) as service:
+        config = settings(tmp_path / "data", service)
+        async with talking(config, thread=there) as talk:
+            assert "1 scene on the branch “The door stays shut”" in texts(await talk.say("/story show"))
+            await talk.say("I turn back.")
+            assert "I turn back." in last(writer.scenes[-1])
+            assert "I knock." not in str(writer.scenes[-1])
+
+
+async def test_nobody_types_what_a_run_begins(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        (refused,) = [event for event in await talk.say("/story opened") if event["event"] == "failed"]
+        assert "opened" in refused["text"]

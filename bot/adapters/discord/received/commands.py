@@ -47,6 +47,8 @@ _log = logging.getLogger(__name__)
 
 Perform = Callable[[discord.Interaction, Verb, Mapping[str, Any]], Coroutine[Any, Any, None]]
 """Intake.slash."""
+OnMessage = Callable[[discord.Interaction, Verb, discord.Message], Coroutine[Any, Any, None]]
+"""Intake.on_message."""
 Offer = Callable[[discord.Interaction, str, str], Coroutine[Any, Any, list[Choice[str]]]]
 """Autocomplete.choices: names of a kind that begin like what was typed."""
 Names = Callable[..., Coroutine[Any, Any, list[str]]]
@@ -172,6 +174,15 @@ def group(work: str, perform: Perform, offer: Offer) -> app_commands.Group:
     for row in (row for row in kind.verbs if not row.inner):
         made.add_command(command(row, perform, offer))
     return made
+
+
+def menu(row: Verb, perform: OnMessage) -> app_commands.ContextMenu:
+    """The row in the menu of a message."""
+
+    async def chosen(interaction: discord.Interaction, message: discord.Message) -> None:
+        await perform(interaction, row, message)
+
+    return app_commands.ContextMenu(name=said(row.menu), callback=chosen)
 
 
 def _parameter(slot: Slot) -> inspect.Parameter:

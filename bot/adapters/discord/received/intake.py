@@ -157,6 +157,13 @@ class Intake(intake.Intake):
             interaction, asked, title=say("edge.about"), label=say("edge.about_label"), required=False
         )
 
+    async def on_message(self, interaction: discord.Interaction, row: Verb, message: discord.Message) -> None:
+        """Do what a verb in a message's menu says with the run whose message that is."""
+        async with intake.told(partial(self.failed, interaction)):
+            here = placing.spot(interaction)
+            channel = str(here.parent or here.channel)
+            await self._take(interaction, await self.of_message(here, row, str(message.id), channel))
+
     async def _reword(self, interaction: discord.Interaction, row: Verb, name: str) -> None:
         """Open a window with today's text of a prompt, to be changed."""
         text = await self.wording(placing.spot(interaction), name.strip())

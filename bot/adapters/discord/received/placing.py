@@ -132,6 +132,19 @@ def origin_at(place: Place) -> str:
     ).kept()
 
 
+def apart(request: Request, id: str, title: str) -> tuple[Place, str] | None:
+    """Where a thread of its own stands in the request's channel, and the origin of what begins it.
+
+    None in direct messages, which have no threads, in private, and where the bot is a guest.
+    """
+    origin = origin_of(request.origin)
+    if origin.private or not origin.member or origin.guild is None:
+        return None
+    channel = int(request.place.channel)
+    there = replace(origin, home="thread", channel=channel, message=None, token="", until=0.0, title=title)
+    return replace(request.place, thread=id), there.kept()
+
+
 def for_one(kept: str) -> bool:
     """Whether the answer is for whoever asked alone. A DM with the bot is a space of its own."""
     return origin_of(kept).private

@@ -110,6 +110,7 @@ class DiscordHome:
         self.style = MessageStyle.LAYOUT
         self.messages: set[str] = set()
         self.hint = ""
+        self.over = False
 
     def _at(self, channel: int, *, reply_to: int | None = None) -> Channel:
         """A channel or thread, where speakers have names of their own if the bot is a member of the server."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from bot.adapters.slack.text.help import COMMAND
-from bot.commands import WORKS
+from bot.commands import TABLE, WORKS
 
 BOT_SCOPES: Final = (
     "app_mentions:read",
@@ -57,4 +57,6 @@ ASK_ABOUT: Final = "ask_about"
 """The message shortcut's callback id."""
 ASK: Final = "ask"
 """The global shortcut's."""
-SHORTCUTS: Final = (ASK_ABOUT, ASK)
+MENU: Final = {f"{row.work}_{row.name}": row for row in TABLE if row.menu}
+"""Verbs that are message shortcuts, too, by their callback ids."""
+SHORTCUTS: Final = (ASK_ABOUT, ASK, *MENU)

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +21,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 
 from bot import commands
 from bot.adapters.intake import Asked, Unfinished, quotation
-from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT, COMMANDS
+from bot.adapters.slack.installed.manifest import ASK, ASK_ABOUT, COMMANDS, MENU
 from bot.adapters.slack.placing import (
     Body,
     Spot,
@@ -81,12 +81,20 @@ def listen(bolt: AsyncApp, intake: Intake) -> None:
         await ack()
         intake.later(doing.ask(body, _here(body, context)))
 
+    def on_message(row: Verb) -> Callable[..., Awaitable[None]]:
+        async def called(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
+            await doing.on_message(row, body, _here(body, context), ack)
+
+        return called
+
     async def asked(body: dict[str, Any], ack: AsyncAck, context: AsyncBoltContext) -> None:
         here = _here(body, context)
         await windows.taken(intake, here, ack, doing.asked(body, here, ack))
 
     bolt.shortcut({"type": "message_action", "callback_id": ASK_ABOUT})(about)
     bolt.shortcut({"type": "shortcut", "callback_id": ASK})(ask)
+    for callback_id, row in MENU.items():
+        bolt.shortcut({"type": "message_action", "callback_id": callback_id})(on_message(row))
     bolt.view(ASK)(asked)
 
 
@@ -209,6 +217,18 @@ class Shortcuts:
             ts = str(message.get("thread_ts") or message.get("ts") or body.get("message_ts") or "")
             return replace(here, thread=ts)
         return replace(here, channel=await self._direct(here), thread="")
+
+    async def on_message(self, row: Verb, body: Body, here: Spot, ack: Ack) -> None:
+        """Do what a verb that is a message's shortcut says with the run whose message that is, in its thread."""
+        intake, ts = self._intake, text_of(body, "message", "ts") or text_of(body, "message_ts")
+        here = replace(here, thread=here.thread or ts)
+
+        async def asked() -> Asked:
+            held = await intake.held(here)
+            return await intake.of_message(here, row, ts, held.channel if held is not None else here.channel)
+
+        event = event_of("shortcut", str(body.get("action_ts")), here.user)
+        await intake.perform(here, event, asked, ack, response_url=response_url(body))
 
     async def ask(self, body: Body, here: Spot) -> None:
         """Open the window for a question from anywhere."""

@@ -134,6 +134,14 @@ class Intake(intake.Intake):
                 self._remember(run, "")
                 self.later(do())
 
+    def first(self, here: Spot, event: str) -> bool:
+        """Whether nothing has been opened for the event yet, which Slack may tell of more than once."""
+        run = event_id(PLATFORM, here.space, f"window:{event}")
+        if run in self._became:
+            return False
+        self._remember(run, "")
+        return True
+
     def never(self, here: Spot, event: str) -> None:
         """The event is to become nothing, should Slack tell of it after all, or again."""
         self._remember(event_id(PLATFORM, here.space, event), "")

@@ -71,6 +71,8 @@ async def ask(
     `filled` stands there already, `shown` is read above it. `trigger` is good for three seconds; `event` is what
     triggered it.
     """
+    if not intake.first(here, event):
+        return
     say, row = await intake.words(here), asked.row
     admin = row.admin and (await intake.people.of(here, fresh=True)).admin
     asked = replace(asked, channel=here.channel, thread=here.thread)

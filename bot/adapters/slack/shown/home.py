@@ -111,6 +111,7 @@ class SlackHome:
         self.style = MessageStyle.LAYOUT
         self.messages: set[str] = set()
         self.hint = ""
+        self.over = False
         self.no_files = ""
         self.private = origin.private
         self.alone = origin.home == "alone"
@@ -215,10 +216,13 @@ class SlackHome:
 
     def _begin_session(self, channel: str, thread: str) -> None:
         """What Slack itself shows while the agent works, and offers where a conversation begins."""
-        origin, self._at = self._origin, (channel, thread)
+        origin = self._origin
         fresh = self.root_message is not None or (origin.thread == origin.message and not origin.earlier)
         if fresh:
             self.hint = self._say("slack_thread.hint")
+        if self.over:
+            return
+        self._at = (channel, thread)
         self._session.want(channel, thread, WORKS)
         self._beside.do(self._session.say(channel, thread, self._say("slack_thread.status")))
         if fresh and channel.startswith("D"):
