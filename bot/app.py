@@ -289,10 +289,7 @@ class App:
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:
         """Wait for the end of the run that goes on in this place, if it is one of these verbs; for none behind it."""
-        called = self._order.called(place)
-        going = next(
-            (one for one in self._live.all() if one.seq == called and one.request.place == place), None
-        )
+        going = self._live.numbered(self._order.called(place))
         if going is not None and going.request.work == work and going.request.verb in verbs:
             await asyncio.shield(going.answered)
 

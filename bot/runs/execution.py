@@ -53,6 +53,9 @@ ENDED = ("done", "failed", "stopped")
 VIEW_S = 30.0
 """How long a view may take to bring the rest to the screen before the next run goes all the same."""
 
+NOTICED_S = 5.0
+"""How long a run's message waits for that of the run before it in the line."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -183,9 +186,15 @@ class Execution:
             if not one.quiet:  # else it was cut off after its answer, and is past its line
                 if ordered(request):
                     say, line = words(request.locale), line_of(request)
+                    before = self._live.numbered(self._order.before(line, one.seq))
+                    if before is not None and not request.parent:
+                        # What comes anew begins sooner than what a restart takes up: messages in the line's order.
+                        with suppress(TimeoutError):
+                            await asyncio.wait_for(before.noticed.wait(), NOTICED_S)
                     while ahead := self._order.ahead(line, one.seq):
                         if not request.parent:
                             await view.show(Status(say("app.in_line", n=ahead + 1)))
+                            one.noticed.set()
                         await self._order.moved(line, one.seq)
                     await self._order.turn(line, one.seq)
                 await self._live.keep(request.id, "running")
@@ -206,6 +215,7 @@ class Execution:
                             one.shown = one.shown or not request.parent or isinstance(event, Stage)
                             if one.shown:
                                 await view.show(event)
+                                one.noticed.set()
         except Exception as error:
             status = "failed"
             tracing.failed(error)

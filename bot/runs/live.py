@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from bot import commands
@@ -41,6 +41,8 @@ class Live:
     ending: bool = False
     shown: bool = False
     reworded: str | None = None
+    noticed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once something of it can be seen, or it is over."""
 
     @property
     def quiet(self) -> bool:
@@ -68,6 +70,10 @@ class LiveRuns:
 
     def get(self, run: str) -> Live | None:
         return self._runs.get(run)
+
+    def numbered(self, seq: int | None) -> Live | None:
+        """The run that was received as number `seq`."""
+        return next((one for one in self._runs.values() if one.seq == seq), None)
 
     def of(self, space: str, run: str) -> Live | None:
         """The run, if it is of this space."""
@@ -150,6 +156,7 @@ class LiveRuns:
     def over(self, run: str, status: Ended) -> None:
         """The run is no longer of this process: whoever waits for its end is told."""
         if (one := self._runs.pop(run, None)) is not None:
+            one.noticed.set()
             for waiting in (one.answered, one.end):
                 if not waiting.done():
                     waiting.set_result(status)

@@ -42,6 +42,10 @@ class Order:
         """Whose turn it is."""
         return self._called.get(key)
 
+    def before(self, key: Hashable, seq: int) -> int | None:
+        """Who stands right before this one."""
+        return max((one for one in self._lines.get(key, ()) if one < seq), default=None)
+
     async def moved(self, key: Hashable, seq: int) -> None:
         """Wait until somebody has left the line; at once for one who is not in it."""
         if (key, seq) in self._turns:

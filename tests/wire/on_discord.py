@@ -48,19 +48,20 @@ def actions(message: Any) -> tuple[str, ...]:
 
 
 class OnDiscord:
-    """A guild "Table" with a channel "general", twice, at which Ana plays and Bia is in charge."""
+    """A guild "Table" with a channel "general", twice, at which Ana and Cai play and Bia is in charge."""
 
     process_of = BotProcess
 
     def __init__(self, discord: FakeDiscord, answerer: Answerer) -> None:
         self.discord = discord
         self.model = answerer
-        self.people = {"Ana": discord.user("Ana"), "Bia": discord.user("Bia")}
+        self.people = {name: discord.user(name) for name in ("Ana", "Bia", "Cai")}
         self.guilds = [discord.guild("Table"), discord.guild("Table")]
         self.channels = [guild.text("general") for guild in self.guilds]
         for guild in self.guilds:
             guild.join(self.people["Ana"], manage=False)
             guild.join(self.people["Bia"], manage=True)
+            guild.join(self.people["Cai"], manage=False)
         self.process: BotProcess
         self.first = 0
 

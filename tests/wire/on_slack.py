@@ -28,7 +28,7 @@ AFTER_A_RESTART = {("chat.update", "streaming_state_conflict")}
 
 
 class OnSlack:
-    """A workspace "Table" with a channel "general", twice, in which Ana talks and Bia is in charge.
+    """A workspace "Table" with a channel "general", twice, in which Ana and Cai talk and Bia is in charge.
 
     A fake's first workspace is that of the bot's own token; the app was installed in all others by OAuth.
     """
@@ -39,7 +39,10 @@ class OnSlack:
         self.slack = slack
         self.model = answerer
         self.teams = [self.workspace(), self.workspace()]
-        self.tables = [{"Ana": team.user("Ana"), "Bia": team.user("Bia", admin=True)} for team in self.teams]
+        self.tables = [
+            {"Ana": team.user("Ana"), "Bia": team.user("Bia", admin=True), "Cai": team.user("Cai")}
+            for team in self.teams
+        ]
         self.people = self.tables[0]
         self.channels = [team.channel("general") for team in self.teams]
         self.process: BotProcess

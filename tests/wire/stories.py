@@ -303,39 +303,6 @@ async def a_table_plays_a_story(d: Driver) -> None:
     assert count(talk.said(), "The door swings open.") == 1
 
 
-@slow_story
-async def a_night_of_turns_kills_and_redeliveries(d: Driver) -> None:
-    """As many turns as one person may take in half a minute, twice."""
-
-    def written(asked: dict[str, Any]) -> Reply:
-        last = str(asked["messages"][-1]["content"])
-        if "offer the players" in last:
-            return CHOICES
-        turn = re.search(r"turn number (\d+)", last)
-        return Reply(f"What came of turn {turn[1] if turn else 0}: the water rose a step.", delay_s=0.02)
-
-    d.model.script = written
-    try:
-        talk = await d.ask(ANA, PREMISE, verb="story start")
-        await d.rest(1)
-        for n in range(1, 11):
-            await d.mention(ANA if n % 2 else BIA, talk, f"turn number {n}")
-            if n == 3:  # before a kill takes the answers to some of them along
-                await d.redeliver()
-            if n % 4 == 0:
-                # Only once it has come: what a platform tells a bot that is away may come behind what is said next.
-                await d.until(lambda n=n: count(talk.said(), f"What came of turn {n}:") == 1)  # type: ignore[misc]
-                await d.restart()
-        await d.rest(11)
-    finally:
-        d.model.script = None
-    said = "\n".join(talk.said())
-    places = [said.find(f"What came of turn {n}:") for n in range(1, 11)]
-    assert -1 not in places
-    assert places == sorted(places), "in the order in which they were taken"
-    assert all(said.count(f"What came of turn {n}:") == 1 for n in range(1, 11))
-
-
 @story
 async def a_scene_that_a_kill_9_cuts_off(d: Driver) -> None:
     d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]

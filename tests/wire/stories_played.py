@@ -1,0 +1,166 @@
+"""Stories that a table plays while the bot is killed: no turn is lost, none is taken twice, and all keep their order.
+
+Told on every platform with threads, over a `Driver`; what was kept is read in the data folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from tests.fakes.reply import Reply
+from tests.kill.process import PATIENCE_S
+from tests.kill.remains import live
+from tests.wire.driver import Driver
+from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
+
+CAI = "Cai"
+PLAYERS = (ANA, BIA, CAI)
+A_START = 15
+"""Turns that three players may take before they are asked to slow down; each start of the bot counts anew."""
+KEPT = "SELECT kind, body FROM story_nodes WHERE kind IN ('act', 'scene', 'choices') ORDER BY seq"
+
+
+@dataclass
+class Writer:
+    """Writes a scene for turn number N, and offers choices; holds still where `hold` says, until the bot is killed."""
+
+    hold: str = ""
+    """ "writer", "stream" or "choices"."""
+    asked: list[str] = field(default_factory=list)
+    scenes: list[tuple[int, str]] = field(default_factory=list)
+    """The number of each turn that was asked for, and all that its writer was told."""
+
+    def __call__(self, body: dict[str, Any]) -> Reply:
+        last = str(body["messages"][-1]["content"])
+        if "offer the players" in last:
+            self.asked.append("choices")
+            return Reply(pieces=CHOICES.pieces, gates={0: asyncio.Event()} if self.hold == "choices" else {})
+        found = re.search(r"turn number (\d+)", last)
+        number = int(found[1]) if found else 0
+        self.asked.append("writer")
+        self.scenes.append((number, "\n".join(str(message["content"]) for message in body["messages"])))
+        gates = {"writer": {0: asyncio.Event()}, "stream": {8: asyncio.Event()}}.get(self.hold, {})
+        return Reply(f"{came(number)} the water rose a step, and nobody saw it.", delay_s=0.01, gates=gates)
+
+
+def came(number: int) -> str:
+    return f"What came of turn {number}:"
+
+
+def kept(d: Driver, kind: str) -> list[dict[str, Any]]:
+    """The bodies of the story's nodes of a kind, in their order."""
+    found = live(d.process.data / "sutradhar.db", KEPT)
+    return [json.loads(body) for one, body in found if one == kind]
+
+
+async def seen(true: Callable[[], bool]) -> None:
+    """Wait for what only a data folder or the model shows, and which tells nobody."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not true():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+async def played(d: Driver, turns: int, seed: str) -> None:
+    """So many turns by three players, with a kill -9 after every A_START of them at most, anywhere in a turn."""
+    chance, writer = random.Random(seed), Writer()
+    before = len(kept(d, "act"))
+    d.model.script = writer
+    try:
+        talk = await d.ask(ANA, PREMISE, verb="story start")
+        await d.rest(1)
+        strikes = sorted({*range(min(turns // 3, A_START), turns, A_START), *range(A_START, turns, A_START)})
+        for n in range(1, turns + 1):
+            await d.mention(PLAYERS[n % 3], talk, f"turn number {n}")
+            # A platform may bring two messages on two ways: the one that was kept first comes first.
+            await seen(lambda n=n: len(d.runs()) == n + 1)  # type: ignore[misc]
+            if n % 10 == 4:
+                await d.redeliver()
+            if n in strikes:
+                told = len(writer.asked)
+                await asyncio.sleep(chance.random())
+                await d.restart()
+                assert len(writer.asked) >= told
+        await d.rest(turns + 1)
+    finally:
+        d.model.script = None
+    in_order(d, talk, writer, turns, before)
+
+
+def in_order(d: Driver, talk: Any, writer: Writer, turns: int, before: int) -> None:
+    """Each turn once: where people see it, in what is kept, and in what the writer was told."""
+    said = "\n".join(talk.said())
+    places = [said.find(came(n)) for n in range(1, turns + 1)]
+    assert -1 not in places, [n for n, place in enumerate(places, 1) if place == -1]
+    assert places == sorted(places), "in the order in which they were taken"
+    doubled = [n for n in range(1, turns + 1) if said.count(came(n)) != 1]
+    assert not doubled, doubled
+    acts = [act["text"] for act in kept(d, "act")[before + 1 :]]
+    assert acts == [f"turn number {n}" for n in range(1, turns + 1)]
+    scenes = [scene["text"] for scene in kept(d, "scene")[-turns:]]
+    assert [int(re.findall(r"turn (\d+):", text)[0]) for text in scenes] == list(range(1, turns + 1))
+    asked = [number for number, _ in writer.scenes]
+    assert all(later in (earlier, earlier + 1) for earlier, later in pairwise(asked)), asked
+    for number, told in writer.scenes:
+        assert number < 2 or came(number - 1) in told, "each was written on top of the one before"
+
+
+INSTANTS = (
+    "taken",
+    "before the writer",
+    "mid-stream",
+    "after the scene",
+    "during choices",
+    "before the last edit",
+)
+
+
+async def killed_at_each_instant_of_a_turn(d: Driver) -> None:
+    writer = Writer()
+    before = {kind: len(kept(d, kind)) for kind in ("act", "scene", "choices")}
+    d.model.script = writer
+    try:
+        talk = await d.ask(ANA, PREMISE, verb="story start")
+        await d.rest(1)
+        for n, instant in enumerate(INSTANTS, 1):
+            stood = {kind: len(kept(d, kind)) for kind in before}
+            asked = len(writer.asked)
+            writer.hold = {
+                "before the writer": "writer",
+                "mid-stream": "stream",
+                "after the scene": "choices",
+                "during choices": "choices",
+            }.get(instant, "")
+            await d.mention(PLAYERS[n % 3], talk, f"turn number {n}")
+            match instant:
+                case "taken":
+                    await seen(lambda: len(kept(d, "act")) > stood["act"])  # noqa: B023
+                case "before the writer":
+                    await seen(lambda: len(writer.asked) > asked)  # noqa: B023
+                case "mid-stream":
+                    await d.until(lambda: count(talk.said(), came(n)) == 1)  # noqa: B023
+                case "after the scene":
+                    await seen(lambda: len(kept(d, "scene")) > stood["scene"])  # noqa: B023
+                case "during choices":
+                    await seen(lambda: writer.asked[asked:] == ["writer", "choices"])  # noqa: B023
+                case _:
+                    await seen(lambda: len(kept(d, "choices")) > stood["choices"])  # noqa: B023
+            writer.hold = ""
+            await d.restart()
+            await d.rest(n + 1)
+            last = [post for post in talk.posts() if came(n) in post.text]
+            assert len(last) == 1, (instant, talk.said())
+            assert "choice" in last[0].actions, instant
+            assert "stop" not in last[0].actions, instant
+            assert {kind: len(kept(d, kind)) - stood[kind] for kind in stood} == dict.fromkeys(stood, 1), (
+                instant
+            )
+    finally:
+        d.model.script = None
+    in_order(d, talk, writer, len(INSTANTS), before["act"])
