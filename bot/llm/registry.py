@@ -273,7 +273,7 @@ class Models:
         provider = self.provider(role, named)
         seat = members.parse(named)
         model = seat.short
-        unseen = bool(prompt.images) and not self.can(role, named).sees
+        unseen = not self.can(role, named).sees and bool(prompt.images)
         sent = _as_seat(without_images(prompt) if unseen else prompt, named, seat)
 
         def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
