@@ -164,3 +164,22 @@ async def killed_at_each_instant_of_a_turn(d: Driver) -> None:
     finally:
         d.model.script = None
     in_order(d, talk, writer, len(INSTANTS), before["act"])
+
+
+async def a_place_that_closes_in_mid_scene(d: Any, close: Callable[[Any], None]) -> None:
+    """What the writer has told by then is kept, and who began the story plays it on in another thread."""
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.rest(1)
+    held = d.model.hold("A gull answers three times from below and then nothing more at all is heard.", at=6)
+    d.model.queue.append(CHOICES)
+    await d.mention(ANA, talk, "I call out.")
+    await d.until(lambda: count(talk.said(), "A gull answers") == 1)
+    close(talk)
+    held.set()
+    await d.rest(2)
+    assert kept(d, "act")[-1]["text"] == "I call out."
+    assert kept(d, "scene")[-1]["text"].startswith("A gull answers")
+    opened = await d.ask(ANA, PREMISE, table=2, verb="story open")
+    await d.rest(3)
+    assert count(opened.said(), "A gull answers") == 1, opened.said()

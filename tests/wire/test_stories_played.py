@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from tests.kill.instants import ALL
 from tests.wire.conftest import Take
-from tests.wire.stories_played import killed_at_each_instant_of_a_turn, played
+from tests.wire.stories_played import (
+    a_place_that_closes_in_mid_scene,
+    killed_at_each_instant_of_a_turn,
+    played,
+)
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.asyncio(loop_scope="module")]
 PLATFORMS = ("discord", "slack")
@@ -35,3 +42,25 @@ async def test_a_kill_at_each_instant_of_a_turn(platform: str, take: Take) -> No
     d = await take(platform)
     await killed_at_each_instant_of_a_turn(d)
     d.check()
+
+
+CLOSE: dict[str, Callable[[Any, Any], None]] = {
+    "discord deleted": lambda d, talk: d.discord.remove_channel(talk.home()),
+    "discord archived": lambda d, talk: talk.home().set_archived(True),
+    "discord locked": lambda d, talk: talk.home().lock(),
+    "slack archived": lambda d, talk: setattr(talk.channel, "archived", True),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", CLOSE)
+async def test_a_place_that_closes_in_mid_scene_loses_nothing(closed: str, take: Take) -> None:
+    d = await take(closed.split()[0])
+    if closed.startswith("discord"):
+        d.channels.append(d.guilds[0].text("other"))
+    else:
+        d.channels.append(d.teams[0].channel("other"))
+        d.teams.append(d.teams[0])
+        d.tables.append(d.people)
+    await a_place_that_closes_in_mid_scene(d, lambda talk: CLOSE[closed](d, talk))
+    assert "Traceback" not in d.process.log(), d.process.log()

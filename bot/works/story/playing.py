@@ -202,7 +202,7 @@ class Playing:
         played = await self._logs.going_on(request)
         story, text, limit = played.story, request.text.strip(), self.settings.turn_chars
         if request.verb != "continue" and not text:
-            raise Sorry("story.no_turn")
+            raise Sorry("story.no_turn" if not request.files else "story.file_no_turn", limit=limit)
         if len(text) > limit:
             raise Sorry("story.long_turn", length=len(text), limit=limit)
         head = story.head
@@ -356,6 +356,8 @@ class Playing:
         space = run.request.place.space
         asked = await self._asked(space, taken)
         yield Stage(taken.stage, say("story.scene", n=taken.n), taken.speaker)
+        if run.request.files:
+            yield Notice(say("story.file_unread"))
         for line in taken.rolls:
             yield Text(f"🎲 {line}\n\n")
         if taken.demo and taken.opening:

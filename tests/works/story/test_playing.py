@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.events import Author, Place, Request
+from bot.budget import text_tokens
+from bot.events import Author, File, Place, Request
 from bot.words import words
+from bot.works.story.config import StoryConfig
 from bot.works.story.exporting import exported
 from bot.works.story.importing import imported
+from bot.works.story.logs import node
 from storage.stories import Spot
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, Talk, settings, talking
+from tests.works.story.tale import prose
 
 CHOICES = "- Open the door.\n- Call into the dark.\n- Walk away."
 START = '/story start A lighthouse keeper finds a door in the sea --title "The door"'
@@ -171,7 +177,7 @@ async def test_talk_and_questions_stay_out_of_the_story(tmp_path: Path, writer: 
     ("line", "said"),
     [
         ("/story start 🗝️🌊", "needs a premise"),
-        ("/story start " + "a" * 7_900 + " b" * 2_000, None),
+        ("/story start " + "a b " * 25_000, "has 100012 characters"),
         ("/story act I wait.", "No story is played here"),
         ("/story undo", "No story is played here"),
     ],
@@ -192,7 +198,7 @@ async def test_bad_input_gets_a_sentence(tmp_path: Path, writer: Writer, line: s
         (Reply("A scene that stops in the", finish="length"), "cut off here"),
         (Reply("I would rather", finish="refusal"), "did not want to go on"),
         (Reply(status=500, times=9), "Your turn is kept"),
-        (Reply("Half of a scene", fault="drop"), ""),
+        (Reply("Half of a scene", fault="drop"), "cut off in the middle"),
         (Reply("This is what was written as number 1."), "told the last scene once more"),
     ],
 )
@@ -649,3 +655,63 @@ async def test_nobody_types_what_a_run_begins(tmp_path: Path, writer: Writer) ->
         await talk.say(START)
         (refused,) = [event for event in await talk.say("/story opened") if event["event"] == "failed"]
         assert "opened" in refused["text"]
+
+
+async def test_what_is_too_long_is_told_and_the_story_stays(tmp_path: Path, writer: Writer) -> None:
+    """A hundred thousand characters, as a platform's form or paste may bring them, and typed in a terminal."""
+    async with playing(tmp_path, writer) as talk:
+        long = "I go on " * 12_500
+        await talk.say("/story show")
+        begun = await ended(talk, request("begins", long, verb="start"))
+        assert "That premise has 99999 characters; at most 8000 are read." in str(begun)
+        assert "what the story is about" in str(await ended(talk, request("empty", "", verb="start")))
+        assert not writer.asked
+        await talk.say(START)
+        for verb in ("act", "say"):
+            told = await ended(talk, request(f"long-{verb}", long, verb=verb))
+            assert "That turn has 99999 characters; at most 4000 are read." in str(told)
+        assert "has 100010 characters" in str(await talk.say(f"/story act {long}"))
+        assert len(writer.scenes) == 1
+        assert "number 2" in texts(await talk.say("I go on."))
+
+
+async def test_a_file_is_no_turn_and_nothing_of_it_is_told(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        (tmp_path / "turn.txt").write_text("I go on. " * 11_112)
+        file = File("turn.txt", str(tmp_path / "turn.txt"), 100_008)
+        alone = await ended(talk, replace(request("alone", ""), files=(file,)))
+        assert "I read no file as one" in str(alone)
+        assert len(writer.scenes) == 1
+        beside = await ended(talk, replace(request("beside", "I wait."), files=(file,)))
+        assert "only what you wrote is" in str(beside)
+        assert "number 2" in texts(beside)
+        assert "I go on." not in str(writer.scenes[-1])
+
+
+async def test_a_lorebook_of_ten_thousand_entries_stays_within_its_share(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        run = (await talk.say(START))[-1]["run"]
+        assert talk.app is not None
+        entries = [
+            {"keys": ["lamp" if n < 3_000 else f"key{n}"], "content": f"Entry {n}: {prose(n, 30)}"}
+            for n in range(10_000)
+        ]
+        nodes = [
+            node("lore", f"{n}", "lore", {"id": str(n), "entry": entry}, author="ana")
+            for n, entry in enumerate(entries)
+        ]
+        await talk.app.house.stories.append("local", run, run, nodes)
+        await talk.say("I wait.")
+        began = time.process_time()
+        assert "number 3" in texts(await talk.say("I lift the lamp."))
+        assert time.process_time() - began < 5
+        told = [message["content"] for message in writer.scenes[-1]["messages"]]
+        numbers = [int(number) for number in re.findall(r"Entry (\d+):", told[-1])]
+        assert 50 < len(numbers) < 3_000
+        assert max(numbers) < 3_000
+        config = talk.app.config.section(StoryConfig)
+        assert text_tokens(told[-1]) < config.window * config.lore_share + 500
+        assert sum(map(text_tokens, told)) < config.window * config.share
