@@ -155,7 +155,7 @@ class Message(Generic[AnyPage]):
         self._home.recall(message)
 
     async def _bring(self, page: AnyPage) -> bool:
-        """Show the page: here, else in a simpler form, else elsewhere. False if it can be shown nowhere."""
+        """Show the page: here, else in a simpler style, else elsewhere. False if it can be shown nowhere."""
         home = self._home
         style = home.style
         self.unshown = False
@@ -167,7 +167,7 @@ class Message(Generic[AnyPage]):
                 elif self.id is not None and self._style is not None and self._style < home.style:
                     self._stale = (
                         None if self._in_place else self.id
-                    )  # a layout stays one: the plain form takes a new message
+                    )  # a layout stays one: the plain style takes a new message
                     self._anew()
                 elif self.id is not None and self._waited and surface.renames(self.id, page):
                     self._stale = self.id
@@ -189,7 +189,7 @@ class Message(Generic[AnyPage]):
                 if home.style is MessageStyle.BARE:
                     _log.warning("run %s: the platform does not take a message: %s", self.ref.run, refused)
                     self.gone = self.unshown = True
-                    home.style = style  # it was not for its form
+                    home.style = style  # it was not for its style
                 else:
                     self._style = self._style or MessageStyle.LAYOUT  # as most from before a crash are
                     home.style = MessageStyle(max(home.style, self._style) + 1)

@@ -54,7 +54,7 @@ class NotSent(Unavailable):
 
 
 class MessageStyle(IntEnum):
-    """How a message is sent; each form asks less of the platform than the one before."""
+    """How a message is sent; each style asks less of the platform than the one before."""
 
     LAYOUT = 0
     PLAIN = 1
@@ -114,7 +114,7 @@ class Surface(Protocol[PutPage]):
     async def edit(
         self, message: str, page: PutPage, ref: MessageRef, style: MessageStyle, *, files: bool, reset: bool
     ) -> None:
-        """`files`: they are others than before. `reset`: it may have been of another form."""
+        """`files`: they are others than before. `reset`: it may have been of another style."""
         ...
 
     def renames(self, message: str, page: PutPage) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.discord.shown.threads import missing
+from bot.adapters.discord.received.placing import missing
 from bot.events import Attachment, Citation, Shown, Stage, Text
 from tests.adapters.discord.wire import Bench
 from tests.fakes.discord import Asked, Channel, Message, User

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from discord.ui import LayoutView
 
-from bot.adapters.discord.received.placing import origin_of
+from bot.adapters.discord.received.placing import missing, origin_of
 from bot.adapters.discord.shown import surface
-from bot.adapters.discord.shown.threads import Opening, missing
+from bot.adapters.discord.shown.threads import Opening
 from bot.adapters.discord.text.render import pages
 from bot.adapters.stage_content import PageContext, StageContent
 from bot.adapters.surface import MessageRef, MessageStyle

@@ -210,6 +210,18 @@ def manages(event: discord.Interaction | discord.Message, spot: Spot) -> bool:
     return may.manage_guild or may.administrator
 
 
+def missing(client: discord.Client, channel_id: int, *needed: str) -> str | None:
+    """The first of these permissions that the bot lacks in a channel, as far as it knows."""
+    channel = client.get_channel(channel_id)
+    if not isinstance(channel, discord.abc.GuildChannel | discord.Thread) or channel.guild.me is None:
+        return None
+    try:
+        may = channel.permissions_for(channel.guild.me)
+    except discord.ClientException:  # a thread whose channel is not known
+        return None
+    return next((name for name in needed if not getattr(may, name)), None)
+
+
 def home(spot: Spot, *, ordered: bool, private: bool = False, threads: bool = True) -> AnswerPlace:
     """Where the answer stands. To a message there is no response to give."""
     if private or not spot.member:

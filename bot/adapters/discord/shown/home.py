@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import discord
 
 from bot.adapters.composer import Composer
-from bot.adapters.discord.received.placing import origin_of
+from bot.adapters.discord.received.placing import missing, origin_of
 from bot.adapters.discord.shown.overflow import WHOLE, Overflow
 from bot.adapters.discord.shown.surface import (
     NO_ACCESS,
@@ -27,7 +27,7 @@ from bot.adapters.discord.shown.surface import (
     Response,
     direct,
 )
-from bot.adapters.discord.shown.threads import ASKED, THREAD, Opening, Refusal, missing, tidy
+from bot.adapters.discord.shown.threads import ASKED, THREAD, Opening, Refusal, tidy
 from bot.adapters.discord.text.command_names import localized
 from bot.adapters.discord.text.markdown import literal
 from bot.adapters.discord.text.render import folded, pages

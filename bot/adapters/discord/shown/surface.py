@@ -178,7 +178,7 @@ class Channel:
         return str(message.id)
 
     async def _post_as(
-        self, webhooks: Webhooks, speaker: Speaker, page: Page, mark: MessageRef, form: MessageStyle
+        self, webhooks: Webhooks, speaker: Speaker, page: Page, ref: MessageRef, style: MessageStyle
     ) -> str | None:
         """Post under the speaker's name: the message's id; None where that cannot be.
 
@@ -190,8 +190,8 @@ class Channel:
             return None
         if not name:
             return None
-        said: dict[str, Any] = sent_as(page, mark, form) | self._in_thread(webhook)
-        if files := attached(page, form):
+        said: dict[str, Any] = sent_as(page, ref, style) | self._in_thread(webhook)
+        if files := attached(page, style):
             said["files"] = files
         if speaker.picture:
             said["avatar_url"] = speaker.picture
@@ -203,8 +203,8 @@ class Channel:
                     message = await webhook.send(**said, username=name, wait=True, allowed_mentions=none)
         except Refused:  # its name, perhaps; if it is the page, the bot's own message will be refused, too
             return None
-        except PlaceClosed as shut:
-            if not shut.expired:
+        except PlaceClosed as closed:
+            if not closed.expired:
                 raise
             self._without(webhooks.lost(self.key, "deleted").why)
             return None

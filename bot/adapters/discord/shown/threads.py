@@ -170,18 +170,6 @@ async def tidy(client: discord.Client, thread_id: int, title: str, archived: boo
             await thread.edit(archived=True)
 
 
-def missing(client: discord.Client, channel_id: int, *needed: str) -> str | None:
-    """The first of these permissions that the bot lacks in a channel, as far as it knows."""
-    channel = client.get_channel(channel_id)
-    if not isinstance(channel, discord.abc.GuildChannel | discord.Thread) or channel.guild.me is None:
-        return None
-    try:
-        may = channel.permissions_for(channel.guild.me)
-    except discord.ClientException:  # a thread whose channel is not known
-        return None
-    return next((name for name in needed if not getattr(may, name)), None)
-
-
 def _refusal(fault: discord.HTTPException) -> Exception:
     """Why there is no thread; or that another try may bring one."""
     if fault.status >= 500 or fault.status == 429:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import discord
 
 from bot.adapters.discord.installed.traffic import HANGS_S
-from bot.adapters.discord.shown.threads import missing
+from bot.adapters.discord.received.placing import missing
 
 NAME: Final = "Sutradhar"
 """Of the webhook itself, which must not hold "discord" or "clyde"; nobody sees it but in the channel's settings."""

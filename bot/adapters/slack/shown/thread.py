@@ -125,8 +125,8 @@ class Thread:
         if (speaker := self._own(page)) is not None:
             try:
                 return OWN + await self._post(page.nameless, ref, style, named(speaker))
-            except PlaceClosed as shut:
-                if shut.code != NO_SCOPE:
+            except PlaceClosed as closed:
+                if closed.code != NO_SCOPE:
                     raise
                 self._without_name()
             except (
@@ -304,7 +304,7 @@ class Uploads:
     def remember(
         self, ref: MessageRef, messages: Sequence[Mapping[str, Any]], known: Collection[str]
     ) -> None:
-        """One of these may be the mark's; which one, only its file will tell."""
+        """One of these may be the message meant; which one, only its file will tell."""
         files = [file for one in messages for file in one.get("files") or ()]
         self._seen[ref] = [file for file in files if FILE + str(file.get("id")) not in known]
 
