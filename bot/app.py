@@ -352,17 +352,26 @@ class App:
                     await self._engine.forget(run)
             await self._engine.scrub()
 
-    async def reword(self, space: str, run: str, text: str) -> bool:
-        """A person changed what they wrote: it is kept so, the answer stays. Whether this space had such a run."""
+    async def reword(self, space: str, run: str, text: str, edit: str = "") -> bool:
+        """A person changed what they wrote: it is kept so, the answer stays. Whether this space had such a run.
+
+        `edit` tells edits of one message apart, "" for no edit of a message. One that comes again does nothing, and
+        what its work does about it is a run of its own.
+        """
         with in_words():
+            if (request := await self._past.request(space, run)) is None:
+                return False
+            kind, key = commands.KINDS.get(request.work), f"edit/{edit}"
+            follows = kind.reworded if kind is not None and edit and text else ""
+            if follows and await self._inbox.get(child_id(request, key)) is not None:
+                return True
             if (one := self._live.of(space, run)) is not None:
                 one.reworded = text
             if not await self._past.reword(space, run, text):
                 return False
-            request = await self._past.request(space, run)
-            kind = commands.KINDS.get(request.work) if request is not None else None
-            if kind is not None and kind.reworded is not None and text:
-                await kind.reworded(self.house, space, run, text)
+            if follows:
+                more = replace(request, verb=follows, text=text, options={}, files=(), line="")
+                await self._begin(replace(more, parent=run, answers=run), key)
             return True
 
     async def complete(

@@ -345,7 +345,8 @@ class Run(Protocol):
         """Have an `inner` verb of this work done by a run of its own: its id, made from this run's and `key`.
 
         It is as durable as this one, and begun once however often this one is replayed. It shows nothing unless it
-        opens a stage, and nobody waits for it. Those of one `line` go one after another; "" waits for nobody.
+        opens a stage, and nobody waits for it. Those of one `line` go one after another; without one it waits
+        for nobody, unless its verb is ordered.
         With `apart` it begins a conversation of that title, where `apart` says.
         """
         ...

@@ -43,6 +43,8 @@ class Runs(Protocol):
 
     async def reword(self, space: str, run: str, text: str) -> bool: ...
 
+    async def past(self, space: str, run: str) -> Request | None: ...
+
     async def perform(self, request: Request) -> object: ...
 
     def live(self, space: str, run: str) -> bool: ...
@@ -100,10 +102,11 @@ class Kind:
     `completes` says what names an argument or an option that `completes` so may have. `for_admins`: its commands are
     shown to admins only, where a platform can tell. `tidy` is done after each of its runs has ended. `settings` are
     those that it reads. `overview` is what it has to say of a space on a platform's page about the bot; `suggests` are
-    keys of the catalogue (and `…_title`), each with something to begin with. `reworded` is told that a person has put
-    the request of one of its runs in other words: the space, the run, the words. `section` is the frozen dataclass of
-    its own table in config.toml, which bears its name: see `bot.config.settings`. `examine` looks into that for the
-    doctor. `service` is what it does beside its runs.
+    keys of the catalogue (and `…_title`), each with something to begin with. `reworded` is the
+    inner verb that is done when a person has put the request of one of its runs in other words: its text is those
+    words, and it `answers` that run. `section` is the frozen dataclass of its own table in config.toml, which bears its
+    name: see `bot.config.settings`. `examine` looks into that for the doctor. `service` is what it does beside its
+    runs.
     """
 
     name: str
@@ -115,7 +118,7 @@ class Kind:
     settings: tuple[Setting, ...] = ()
     overview: Overview | None = None
     suggests: tuple[str, ...] = ()
-    reworded: Callable[[House, str, str, str], Awaitable[None]] | None = None
+    reworded: str = ""
     section: type | None = None
     examine: Examine | None = None
     service: Callable[[House, Runs], Service] | None = None

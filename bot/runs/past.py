@@ -43,7 +43,8 @@ class Past:
 
     async def reword(self, space: str, run: str, text: str) -> bool:
         """Keep the request, and the question in the conversation, in other words; whether this space had it."""
-        if (request := await self.request(space, run)) is None:
+        request = await self.request(space, run)
+        if request is None or not (request.text or request.origin):  # taken back: its words stay away
             return False
         await self._inbox.reword(run, request_to_json(replace(request, text=text)))
         await self._sessions.reword_exchange(space, run, text)

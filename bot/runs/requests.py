@@ -44,7 +44,7 @@ def request_from_json(text: str) -> Request:
 def ordered(request: Request) -> bool:
     """Whether the run waits for others that came before it."""
     verb = commands.verb(request.work, request.verb)
-    if request.parent:
+    if request.parent and not verb.ordered:
         return request.line != ""
     return verb.ordered or verb.background
 

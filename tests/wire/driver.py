@@ -85,6 +85,10 @@ class Driver(Protocol):
         """Put one's message with that text in other words."""
         ...
 
+    def open_buttons(self, talk: Any) -> list[str]:
+        """What can be pressed in the conversation."""
+        ...
+
     def thread(self, which: Callable[[Talk], bool]) -> Talk:
         """The only thread under the channel of which this is true, once there is one."""
         ...

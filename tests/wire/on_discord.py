@@ -191,6 +191,9 @@ class OnDiscord:
         sent = await self.discord.submit(self.people[who], opened.asked, values)
         return talk or self.talk(sent, opened.home())
 
+    def open_buttons(self, talk: DiscordTalk) -> list[str]:
+        return [str(one.label) for message in talk.messages() for one in message.buttons if not one.disabled]
+
     def thread(self, which: Callable[[DiscordTalk], bool]) -> DiscordTalk:
         def found() -> Any:
             talks = {

@@ -188,6 +188,10 @@ class OnSlack:
         await self.slack.submit(user, view, {name: {"text": value} for name, value in values.items()})
         return begun
 
+    def open_buttons(self, talk: SlackTalk) -> list[str]:
+        elements = [one for message in talk.messages() for _, one in held(message.blocks)]
+        return [one["text"]["text"] for one in elements if one["type"] == "button"]
+
     def thread(self, which: Callable[[SlackTalk], bool]) -> SlackTalk:
         channel = self.channels[0]
 

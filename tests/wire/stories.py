@@ -408,9 +408,42 @@ async def a_branch_in_a_thread_of_its_own(d: Driver) -> None:
     assert count(there.said(), "The lamp goes out at dusk.") == 1
 
 
+@story
+async def an_edited_turn_that_scenes_have_followed(d: Driver) -> None:
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.rest(1)
+    for n, (turn, scene) in enumerate(
+        (("I knock once.", "A gull answers."), ("I wait.", "The wind drops.")), 2
+    ):
+        d.model.queue += [Reply(scene), CHOICES]
+        await d.mention(ANA, talk, turn)
+        await d.rest(n)
+    await d.edit(ANA, talk, "I wait.", "I wait for the tide.")
+    await d.rest(4)
+    assert count(talk.said(), "The turn of scene 3 has the new words.") == 1
+    await d.edit(ANA, talk, "I knock once.", "I knock twice.")
+    await d.rest(5)
+    assert count(talk.said(), "1 more scene was told after that one") == 1
+    await d.redeliver()
+    await d.restart()
+    d.model.queue += [Reply("Nothing answers."), CHOICES]
+    await d.choose(BIA, talk, "Write it another way on a branch from here")
+    await d.rest(6)
+    assert count(talk.said(), "Nothing answers.") == 1
+    assert "I knock twice." in d.model.prompts[-2]
+    assert "I wait" not in d.model.prompts[-2]
+    await d.until(
+        lambda: not any("Write it another way on a branch" in label for label in d.open_buttons(talk))
+    )
+    assert count(talk.said(), "has the new words.") == 1
+    assert count(talk.said(), "1 more scene was told after that one") == 1
+
+
 ON_BOTH = (
     *("a cited answer", "stop", "kill 9 mid stream", "a table plays a story"),
     *("a story that begins in a window", "a scene is forked by its menu"),
+    "an edited turn that scenes have followed",
 )
 LONG = ("a 40 000 character answer",)
 """For `make test-slow` on both platforms."""

@@ -81,6 +81,16 @@ VERBS: tuple[Verb, ...] = (
         menu="verbs.story_fork_menu",
     ),
     Verb("story", "opened", "verbs.story_open", "/story opened", ordered=True, inner=True),
+    Verb("story", "edited", "verbs.story_act", "/story edited", ordered=True, inner=True),
+    Verb(
+        "story",
+        "reword",
+        "verbs.story_act",
+        "/story reword words",
+        ordered=True,
+        inner=True,
+        argument=Argument("what", "verbs.arg_act"),
+    ),
     Verb("story", "branches", "verbs.story_branches", "/story branches", options=(PRIVATE,)),
     Verb(
         "story",
@@ -195,6 +205,7 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.logs import Logs
     from bot.works.story.playing import Playing
     from bot.works.story.presets import Presets
+    from bot.works.story.rewording import Rewording
     from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
     from bot.works.story.work import Stories
@@ -214,7 +225,7 @@ def make(house: House, runs: Runs) -> Work:
         settings,
     )
     table = Table(logs, house.records.sessions, Presets(), own_names, settings, runs)
-    return Stories(playing, Speaking(logs, playing), table)
+    return Stories(playing, Speaking(logs, playing), Rewording(logs, playing, runs), table)
 
 
 def _on_or_off(house: House, given: str) -> str:
@@ -242,12 +253,6 @@ async def _open_to(house: House, typed: Typed) -> list[StoryRow]:
     return [row for row in rows if row.title]
 
 
-async def _reworded(house: House, space: str, run: str, text: str) -> None:
-    from bot.works.story.logs import Logs, reword
-
-    await reword(Logs(house.stories), space, run, text)
-
-
 KIND = Kind(
     "story",
     VERBS,
@@ -265,6 +270,6 @@ KIND = Kind(
         ),
     ),
     suggests=("slack_home.prompt_story",),
-    reworded=_reworded,
+    reworded="edited",
     section=StoryConfig,
 )

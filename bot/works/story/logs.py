@@ -161,21 +161,6 @@ class Logs:
         return branch
 
 
-async def reword(logs: Logs, space: str, run: str, text: str) -> None:
-    """A person has put the turn of this run in other words: another wording of it, if no scene has gone on from it."""
-    own = await logs.stories.of_run(space, run)
-    act = next((node for node in own if node.kind == "act" and node.id == node.turn and node.body), None)
-    if act is None:
-        return
-    story = await logs.story(space, act.story_id, act.branch_id)
-    body = json.loads(act.body)
-    if story.head is None or story.head.id != act.turn or body["mode"] not in ("act", "say"):
-        return
-    anew = body | {"text": text}  # the dice stay as they fell
-    kept = node(run, f"act-{len(story.head.acts)}", "act", anew, turn=act.turn, author=act.author_id)
-    await logs.stories.append(space, act.story_id, act.branch_id, [kept])
-
-
 def spot(place: Place) -> Spot:
     return Spot(place.space, place.platform, place.channel, place.thread)
 

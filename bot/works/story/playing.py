@@ -75,7 +75,7 @@ class Taken:
     `stale` is the turn of a scene that is not the last one any more, on whose button somebody pressed: nothing is
     written then. `rolls` are the dice as people read them. `tokens` are those that the story may take in the prompt.
     `speaker` is the character who replies, None for a scene; it is shown as the run's `stage`. `more`: others reply
-    after it.
+    after it. `branched` is what the branch is called that begins with the turn, "" where none does.
     """
 
     story: str = ""
@@ -106,6 +106,7 @@ class Taken:
     stage: str = SCENE
     speaker: Speaker | None = None
     more: bool = False
+    branched: str = ""
 
 
 class Playing:
@@ -358,6 +359,8 @@ class Playing:
         yield Stage(taken.stage, say("story.scene", n=taken.n), taken.speaker)
         if run.request.files:
             yield Notice(say("story.file_unread"))
+        if taken.branched:
+            yield Notice(say("story.edited_branched", name=taken.branched))
         for line in taken.rolls:
             yield Text(f"🎲 {line}\n\n")
         if taken.demo and taken.opening:

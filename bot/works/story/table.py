@@ -169,7 +169,7 @@ class Table:
 
     async def _settled(self, spot: Spot) -> None:
         place = Place(spot.platform, spot.space, spot.channel, spot.thread)
-        await self._runs.settled(place, "story", (*WRITTEN, "cast"))
+        await self._runs.settled(place, "story", (*WRITTEN, "cast", "reword"))
 
     async def _play(self, request: Request, story: str, branch: str) -> list[Spot]:
         """Play it here: where it was played until now."""

@@ -13,6 +13,7 @@ from bot.works.story.logs import WRITTEN
 
 if TYPE_CHECKING:
     from bot.works.story.playing import Playing
+    from bot.works.story.rewording import Rewording
     from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
 
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 class Stories:
     """Stories that a table plays."""
 
-    def __init__(self, playing: Playing, speaking: Speaking, table: Table) -> None:
+    def __init__(self, playing: Playing, speaking: Speaking, rewording: Rewording, table: Table) -> None:
         self._playing = playing
         self._speaking = speaking
+        self._rewording = rewording
         self._table = table
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
@@ -38,6 +40,8 @@ class Stories:
             "prompt": self._playing.prompt,
             "branches": self._table.branches,
             "opened": self._table.opened,
+            "edited": self._rewording.edited,
+            "reword": self._rewording.answered,
             **({"fork": self._table.apart} if run.request.options.get("thread") else {}),
         }
         if verb == "cast" and run.request.options.get("write"):

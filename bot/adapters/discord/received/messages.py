@@ -85,9 +85,10 @@ class Listener:
             return
         guild = payload.guild_id
         space = str(guild) if guild is not None else f"user:{message.author.id}"
+        run, edit = event_id(PLATFORM, space, str(message.id)), message.edited_at.isoformat()
         if text:
-            await self._turns.after(payload.channel_id)
-            await self._client.app.reword(space, event_id(PLATFORM, space, str(message.id)), text)
+            async with self._turns.of(payload.channel_id):
+                await self._client.app.reword(space, run, text, edit)
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
         """Nobody could read what is said there."""

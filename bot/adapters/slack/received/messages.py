@@ -196,7 +196,7 @@ class Deletions:
             except Sorry:  # not a line that could be asked: what was asked stands
                 return
             if text:
-                await app.reword(here.space, run, text)
+                await app.reword(here.space, run, text, text_of(message, "edited", "ts"))
 
     async def _forget(self, here: Spot, message: Body) -> None:
         if not (ts := text_of(message, "ts")):

@@ -1,0 +1,176 @@
+"""A person has edited the message of a turn: it gets the new words, after a question where scenes have followed it.
+
+The question is a run of its own, begun by the edit; what it is answered with is appended as that run's, so that the
+words go when the message does, and a second answer finds the first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bot.events import Changed, Choice, Choices, Event, Request, Run, Sorry, Stage, Text
+from bot.words import Words, words
+from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.playing import Playing, Taken
+
+if TYPE_CHECKING:
+    from bot.kind import Runs
+
+EDITED = "edited"
+"""The stage of the question."""
+BRANCH, WORDS = "branch", "words"
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A turn whose message was edited: the number of its scene, and how many have followed that one on the branch."""
+
+    branch: str = ""
+    turn: str = ""
+    n: int = 0
+    later: int = 0
+    head: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A turn on a branch, and what was done in it as its first node says."""
+
+    played: Played
+    turn: str
+    author: str
+    body: dict[str, Any]
+
+    @property
+    def n(self) -> int:
+        return self.played.story.path.index(self.turn) + 1
+
+    @property
+    def text(self) -> str:
+        return self.played.story.turns[self.turn].act.text
+
+    def edited(self) -> Edited:
+        length = self.played.story.length
+        return Edited(self.played.branch, self.turn, self.n, max(length - self.n, 0), head=self.n == length)
+
+
+class Rewording:
+    def __init__(self, logs: Logs, playing: Playing, runs: Runs) -> None:
+        self._logs = logs
+        self._playing = playing
+        self._runs = runs
+
+    async def edited(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Word the last turn anew, or ask what an edit of an earlier one means. Nothing of what made no turn."""
+        request, say = run.request, words(run.request.locale)
+
+        async def doing() -> Edited:
+            found = await self._found(request.place.space, request.answers, request)
+            if found is None or found.text == request.text:
+                return Edited()
+            edited = found.edited()
+            if not edited.later:  # the last one, or one that was taken back
+                await self._reword(found, request.id, request.text)
+            return edited
+
+        edited = await run.step("edited", doing, Edited)
+        if edited.later:
+            yield Stage(EDITED, "")
+            for event in question(edited, say):
+                yield event
+        elif edited.head:
+            yield Stage(EDITED, "")
+            yield Text(say("story.reworded", n=edited.n))
+            yield Choices(say("story.reworded_or"), (Choice(say("story.button_retry"), "/story retry"),))
+
+    async def answered(self, run: Run) -> AsyncGenerator[Event, None]:
+        """What was asked about an edit is decided by a press: the first one counts."""
+        request, say = run.request, words(run.request.locale)
+        way, _, branch = request.text.partition(" ")
+        if way == BRANCH:
+            taken = await run.step("turn", lambda: self._rewritten(request, branch, say), Taken)
+            async with aclosing(self._playing.scene(run, taken, say)) as events:
+                async for event in events:
+                    yield event
+        done = await run.step("done", lambda: self._decided(request, branch, way), Edited)
+        if way == WORDS:
+            yield Stage("reword", "")
+            yield Text(say("story.reworded_only", n=done.n))
+        *asked, choices = question(done, say)
+        taken_now = replace(choices, taken=0 if way == BRANCH else 1)
+        yield Changed(request.answers, EDITED, "", (*asked, taken_now), in_place=True)
+
+    async def _decided(self, request: Request, branch: str, way: str) -> Edited:
+        found, text = await self._asked(request, branch)
+        if way == WORDS:
+            await self._reword(found, request.answers, text, by=request.id)
+        return found.edited()
+
+    async def _rewritten(self, request: Request, branch: str, say: Words) -> Taken:
+        """The turn is taken in its new words on a branch that leaves before it, which this thread plays from now on."""
+        found, text = await self._asked(request, branch)
+        played, id = found.played, request.answers
+        space, story = played.row.space, played.row.id
+        name = say("story.branch_reworded", n=found.n)
+        await self._logs.fork(played, id, name, played.story.before(found.turn), request.author.id)
+        await self._logs.stories.play(spot(request.place), story, id, request.id)
+        body = found.body | {"text": text, "by": request.id}  # the dice stay as they fell
+        act = node(id, "act", "act", body, author=found.author)
+        at = await self._logs.stories.append(space, story, id, [act])
+        told = await self._logs.story(space, story, id, at)
+        taken = await self._playing.taken(request, Played(played.row, id, told), act.id, at)
+        return replace(taken, branched=name)
+
+    async def _asked(self, request: Request, branch: str) -> tuple[Found, str]:
+        """The turn that a question is about, and its words as the message says them now.
+
+        Raises Sorry where they were taken back, or somebody has decided already.
+        """
+        space = request.place.space
+        asking = await self._runs.past(space, request.answers)
+        message = await self._runs.past(space, asking.answers) if asking is not None else None
+        found = await self._found(space, asking.answers, branch=branch) if asking is not None else None
+        if found is None or message is None or not message.text:
+            raise Sorry("story.edit_gone")
+        own = await self._logs.stories.of_run(space, request.answers)
+        if any(not one.body or json.loads(one.body).get("by") != request.id for one in own):
+            raise Sorry("story.edit_decided")
+        return found, message.text
+
+    async def _found(
+        self, space: str, run: str, request: Request | None = None, branch: str = ""
+    ) -> Found | None:
+        """The turn that a run has taken, on the branch that is played where the request comes from, or on this one."""
+        own = await self._logs.stories.of_run(space, run)
+        act = next((one for one in own if one.kind == "act" and one.id == one.turn and one.body), None)
+        row = await self._logs.stories.story(space, act.story_id) if act is not None else None
+        if act is None or row is None:
+            return None
+        body = json.loads(act.body)
+        if body["mode"] not in ("act", "say"):
+            return None
+        played = await self._logs.here(request.place, request.id) if request is not None else None
+        if played is None or played.row.id != row.id or act.turn not in played.story.path:
+            branch = branch or act.branch_id
+            played = Played(row, branch, await self._logs.story(space, row.id, branch))
+        return Found(played, act.turn, act.author_id, body) if act.turn in played.story.path else None
+
+    async def _reword(self, found: Found, run: str, text: str, *, by: str = "") -> None:
+        """Another wording of the turn; the dice stay as they fell."""
+        body = found.body | {"text": text} | ({"by": by} if by else {})
+        kept = node(run, "act", "act", body, turn=found.turn, author=found.author)
+        await self._logs.append(found.played, kept)
+
+
+def question(edited: Edited, say: Words) -> tuple[Text, Choices]:
+    ways = (
+        Choice(say("story.edited_branch"), f"/story reword {BRANCH} {edited.branch}"),
+        Choice(say("story.edited_words"), f"/story reword {WORDS} {edited.branch}"),
+        Choice(say("story.edited_leave"), ""),
+    )
+    told = Text(say("story.edited_turn", n=edited.n, later=edited.later))
+    return told, Choices(say("story.edited_how"), ways)
