@@ -117,6 +117,10 @@ class Driver(Protocol):
         """Wait until this many requests have been received at this table in all, and each has ended."""
         ...
 
+    def states(self) -> list[str]:
+        """How each of these requests has ended, "" while it has not."""
+        ...
+
     def runs(self) -> list[str]:
         """The ids of all requests that have been received, oldest first."""
         ...
