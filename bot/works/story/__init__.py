@@ -224,7 +224,10 @@ def make(house: House, runs: Runs) -> Work:
         own_names,
         settings,
     )
-    table = Table(logs, house.records.sessions, Presets(), own_names, settings, runs)
+    presets = Presets(*settings.presets)
+    if settings.presets:
+        presets.read()  # a bot should not start with a broken file
+    table = Table(logs, house.records.sessions, presets, own_names, settings, runs)
     return Stories(playing, Speaking(logs, playing), Rewording(logs, playing, runs), table)
 
 

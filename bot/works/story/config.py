@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from bot.config.settings import choice, within
@@ -17,6 +18,7 @@ class StoryConfig:
     is not known. The last scenes stand apart, `recent` of them at the least; those before go into the prompt by
     batches of `batch`, so that its beginning stays the same for as many turns. `choices` are offered after a scene if
     they come within `choices_seconds`. `turn_chars` and `premise_chars` bound what people write, in characters.
+    `presets` are files of one's own in the form of presets.yml, laid over it.
     `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window.
     """
 
@@ -35,3 +37,4 @@ class StoryConfig:
     premise_chars: int = within(8_000, 100, 100_000)
     lore_depth: int = within(4, 0, 100)
     lore_share: float = within(0.25, 0.0, 1.0)
+    presets: tuple[Path, ...] = ()

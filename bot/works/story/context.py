@@ -7,6 +7,7 @@ Knows no database and no model; the same story and the same frame always give th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -23,6 +24,14 @@ READ: Final = "I have read it."
 
 _KEPT_FREE = 0.5
 """How full the window is left where the oldest batches are taken out: seldom, since that empties the cache."""
+
+
+DEALINGS: Final = 5
+"""Scenes by which the writer is told how a pair has dealt with each other, the last ones."""
+DEALING_CHARS: Final = 200
+DEALING_TOKENS: Final = 120
+"""At most, with the two names."""
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +66,11 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
     if before is not None:
         told = told[: [turn.id for turn in told].index(before)]
     foundation, styles, focus = _foundation(story, frame.begins), _styles(story), _focus(story)
+    # The log of dealings grows by batches: room is kept for a full one, so that what goes of the oldest stays the same.
     fixed = sum(map(text_tokens, (frame.system, foundation, styles, focus)))
+    fixed += len(story.presets) * DEALINGS * DEALING_TOKENS
+    settled = told[: max(0, len(told) - frame.recent) // frame.batch * frame.batch]
+    focus = "\n".join(part for part in (_interactions(story, settled), focus) if part)
     batches, recent = _parted(told, frame, frame.tokens - fixed)
     older = [message for batch in batches for turn in batch for message in _turn(turn)]
     messages = [_user("\n".join(part for part in (foundation, styles) if part), cache=True), _assistant(READ)]
@@ -200,6 +213,29 @@ def _styles(story: Story) -> str:
         if sheet.get("style")
     ]
     return "\n".join(["<styles>", *lines, "</styles>"]) if lines else ""
+
+
+def _interactions(story: Story, settled: Sequence[Turn]) -> str:
+    """How pairs with a preset have dealt with each other: a sentence of each of the last scenes with both.
+
+    `settled` are the turns whose batch is full, so that this stays the same between two of these points.
+    """
+    scenes = [(n, turn.scene.text) for n, turn in enumerate(settled, 1) if turn.scene is not None]
+    lines = []
+    for (first, second), preset in story.presets.items():
+        found = [(n, sentence) for n, text in scenes if (sentence := _between(text, first, second))]
+        who = f"{first} and {second} ({str(preset['preset']).replace('-', ' ')})"
+        lines += [fence.data(f"{who}, scene {n}: {sentence}") for n, sentence in found[-DEALINGS:]]
+    return "\n".join(["<interactions>", *lines, "</interactions>"]) if lines else ""
+
+
+@lru_cache(maxsize=20_000)
+def _between(scene: str, first: str, second: str) -> str:
+    """The first sentence of a scene that names both; "" where none does."""
+    if first not in scene or second not in scene:
+        return ""
+    both = (part for part in _SENTENCE.split(scene) if first in part and second in part)
+    return " ".join(next(both, "").split())[:DEALING_CHARS]
 
 
 def _focus(story: Story) -> str:

@@ -1,4 +1,4 @@
-"""How two of a cast deal with each other: presets.yml, and a file of the user's own laid over it.
+"""How two of a cast deal with each other: presets.yml, and files of the user's own laid over it.
 
 Knows no story. A file is read when a preset is first asked for, off the event loop, and YAML is imported only then.
 """
@@ -6,6 +6,7 @@ Knows no story. A file is read when a preset is first asked for, off the event l
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ FIRST, SECOND = "{first}", "{second}"
 
 _Entries: TypeAlias = "dict[str, tuple[yaml.Node, yaml.Node]]"
 """A mapping by its keys, each with the node of the key and that of its value."""
+
+_log = logging.getLogger(__name__)
 
 _PARTS = ("title", "description", "guidance")
 _NAME = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
@@ -50,23 +53,37 @@ class Preset:
 
 
 class Presets:
-    """The presets that can be chosen: those that come along, and over them those of the file `own`, if there is one."""
+    """The presets that can be chosen: those that come along, and over them those of files of one's own, last on top."""
 
-    def __init__(self, own: Path | None = None) -> None:
-        self._files = (BUNDLED, own) if own else (BUNDLED,)
+    def __init__(self, *own: Path) -> None:
+        self._files = (BUNDLED, *own)
         self._presets: dict[str, Preset] | None = None
+        self._as_of: tuple[int, ...] = ()
 
     async def all(self) -> Mapping[str, Preset]:
         """By name, in the files' order; one of one's own takes the place of another of its name. Raises Sorry.
 
-        What could be read stays as it is until the bot starts again.
+        Files that have changed are read again; while they cannot be used, the last good ones stay.
         """
-        if self._presets is None:
-            self._presets = await asyncio.to_thread(self._read)
+        now = await asyncio.to_thread(self._changed_ns)
+        if self._presets is None or now != self._as_of:
+            try:
+                self._presets = await asyncio.to_thread(self.read)
+            except Sorry as error:
+                if self._presets is None:
+                    raise
+                _log.warning(
+                    "presets cannot be used, keeping the last good ones: %s %s", error.key, error.values
+                )
+            self._as_of = now
         return self._presets
 
-    def _read(self) -> dict[str, Preset]:
+    def read(self) -> dict[str, Preset]:
+        """The files as they are now; blocking. Raises Sorry for what is wrong with one."""
         return {name: preset for file in self._files for name, preset in _read(file).items()}
+
+    def _changed_ns(self) -> tuple[int, ...]:
+        return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in self._files)
 
 
 def _read(file: Path) -> dict[str, Preset]:

@@ -31,6 +31,8 @@ ORDER = (
     '<style of="Mira">',
     "Scene number 0.",
     "Scene number 14.",
+    "<interactions>",
+    "Bo and Mira (rivals), scene 3: Mira lets Bo go first.\n",
     "Mira and Bo are rivals.",
     "- The lamp must never go out.",
     "<note>",
@@ -51,7 +53,8 @@ def told(turns: int) -> Tale:
     tale.add("preset", {"pair": ["Mira", "Bo"], "preset": "rivals", "lines": lines})
     tale.add("memory", {"id": "1", "text": "The lamp must never go out."})
     for n in range(turns):
-        tale.turn(f"I do thing {n}.", prose(n))
+        both = "\nMira lets Bo go first. They part." if n in (2, 16) else ""
+        tale.turn(f"I do thing {n}.", f"{prose(n)}.{both}")
     return tale
 
 
@@ -69,6 +72,7 @@ def test_the_order_of_seed_000() -> None:
     places = [whole.find(part) for part in ORDER]
     assert -1 not in places
     assert places == sorted(places)
+    assert "scene 17:" not in whole, "a recent scene is told by itself"
     assert [message.role for message in prompt.messages] == ["user", "assistant"] * (
         len(prompt.messages) // 2
     ) + ["user"]

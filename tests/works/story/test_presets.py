@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,20 @@ async def test_a_file_of_ones_own_is_laid_over_those_that_come_along(tmp_path: P
     assert presets["rivals"].title == {"en": "Foes", "pt-BR": "Duelo"}
     assert presets["rivals"].guidance == presets["duel"].guidance == ("{first} has called {second} out.",)
     assert presets["siblings"] == (await Presets().all())["siblings"]
+
+
+async def test_a_file_that_changes_is_read_again_and_a_broken_one_is_not_taken(tmp_path: Path) -> None:
+    own = tmp_path / "own.yml"
+    own.write_text(DUEL, encoding="utf-8")
+    os.utime(own, ns=(1, 1))
+    presets = Presets(own)
+    assert "feud" not in await presets.all()
+    own.write_text(DUEL.replace("duel:", "feud:"), encoding="utf-8")
+    os.utime(own, ns=(2, 2))
+    assert "feud" in await presets.all()
+    own.write_text("feud: [", encoding="utf-8")
+    os.utime(own, ns=(3, 3))
+    assert "feud" in await presets.all()
 
 
 async def test_a_file_is_read_when_it_is_asked_for_and_once(tmp_path: Path) -> None:
