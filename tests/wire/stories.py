@@ -440,6 +440,46 @@ async def an_edited_turn_that_scenes_have_followed(d: Driver) -> None:
     assert count(talk.said(), "1 more scene was told after that one") == 1
 
 
+@slow_story
+async def threads_of_branches_and_edits_between_kills(d: Driver) -> None:
+    """Struck as soon as it is asked, when it is announced, and when the thread is there."""
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start")
+    await d.rest(1)
+    d.model.queue += [Reply("A gull answers."), CHOICES]
+    await d.mention(ANA, talk, "I knock once.")
+    await d.rest(2)
+    requests = 2
+    for name in ("The first way", "The second way", "The third way"):
+        there = d.thread(lambda one, name=name: count(one.said(), name) >= 1 and one.said() != talk.said())  # type: ignore[misc]
+        await d.command(BIA, "story fork", talk=talk, name=name, scene=1, thread=True)
+        if name == "The second way":
+            await d.until(lambda name=name: count(talk.said(), name) == 1)  # type: ignore[misc]
+        elif name == "The third way":
+            await d.until(lambda there=there: bool(there.said()))  # type: ignore[misc]
+        await d.restart()
+        requests += 2  # the fork, and what begins its thread
+        await d.until(lambda there=there: count(there.said(), "The lamp goes out at dusk.") == 1)  # type: ignore[misc]
+        assert count(talk.said(), f"“{name}” goes on") == 1
+    assert len(d.runs()) == requests
+    d.model.queue += [Reply("The wind drops."), CHOICES]
+    await d.mention(ANA, talk, "I wait.")
+    await d.rest(requests + 1)
+    await d.edit(ANA, talk, "I knock once.", "I knock twice.")
+    await d.until(lambda: len(d.runs()) == requests + 2)  # the platform tells nobody again who was away
+    await d.restart()
+    await d.until(lambda: count(talk.said(), "1 more scene was told after that one") == 1)
+    await d.choose(BIA, talk, "Only change the words")
+    await d.restart()
+    await d.rest(requests + 3)
+    assert count(talk.said(), "all scenes stay as they are") == 1
+    d.model.queue += [Reply("The tide turns."), CHOICES]
+    await d.mention(ANA, talk, "I listen.")
+    await d.rest(requests + 4)
+    assert "I knock twice." in d.model.prompts[-2]
+    assert "I knock once." not in d.model.prompts[-2]
+
+
 ON_BOTH = (
     *("a cited answer", "stop", "kill 9 mid stream", "a table plays a story"),
     *("a story that begins in a window", "a scene is forked by its menu"),
