@@ -34,6 +34,7 @@ from storage.records import Records
 from storage.settings import KeptSettings
 from storage.shelves import Shelves
 from storage.stories import Stories
+from storage.story_vectors import StoryVectors
 from storage.vectors import Vectors
 from storage.withdrawals import Withdrawals
 
@@ -53,6 +54,7 @@ class House:
     withdrawals: Withdrawals
     councils: Councils
     stories: Stories
+    story_vectors: StoryVectors
     settings: Settings
     people: People
     jobs: Jobs
@@ -95,6 +97,7 @@ class House:
             withdrawals=Withdrawals(database),
             councils=Councils(database),
             stories=Stories(database),
+            story_vectors=StoryVectors(database),
             settings=Settings(kept, config),
             people=People(database),
             jobs=jobs,

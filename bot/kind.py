@@ -104,9 +104,8 @@ class Kind:
     those that it reads. `overview` is what it has to say of a space on a platform's page about the bot; `suggests` are
     keys of the catalogue (and `…_title`), each with something to begin with. `reworded` is the
     inner verb that is done when a person has put the request of one of its runs in other words: its text is those
-    words, and it `answers` that run. `section` is the frozen dataclass of its own table in config.toml, which bears its
-    name: see `bot.config.settings`. `examine` looks into that for the doctor. `service` is what it does beside its
-    runs.
+    words, and it `answers` that run. `sections` are its tables in config.toml, by their names, each a frozen dataclass:
+    see `bot.config.settings`. `examine` looks into them for the doctor. `service` is what it does beside its runs.
     """
 
     name: str
@@ -119,6 +118,6 @@ class Kind:
     overview: Overview | None = None
     suggests: tuple[str, ...] = ()
     reworded: str = ""
-    section: type | None = None
+    sections: Mapping[str, type] = field(default_factory=dict)
     examine: Examine | None = None
     service: Callable[[House, Runs], Service] | None = None

@@ -38,7 +38,7 @@ from storage.tables_library import (
     texts,
 )
 from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
-from storage.tables_story import stories, story_branches, story_nodes, story_places
+from storage.tables_story import stories, story_branches, story_nodes, story_places, story_vectors
 
 __all__ = [
     "chunks",
@@ -72,6 +72,7 @@ __all__ = [
     "story_branches",
     "story_nodes",
     "story_places",
+    "story_vectors",
     "texts",
     "threads",
     "votes",

@@ -12,6 +12,7 @@ from sqlalchemy import (
     ForeignKey,
     Identity,
     Index,
+    LargeBinary,
     PrimaryKeyConstraint,
     String,
     Table,
@@ -22,7 +23,7 @@ from sqlalchemy import (
 from storage.belonging import Belongs, Person
 from storage.columns import Moment, Sequence, metadata
 
-__all__ = ["stories", "story_branches", "story_nodes", "story_places"]
+__all__ = ["stories", "story_branches", "story_nodes", "story_places", "story_vectors"]
 
 # `offered`: it was imported, and nobody has opened it yet, so that anybody of its space may.
 stories = Table(
@@ -115,4 +116,23 @@ story_places = Table(
     PrimaryKeyConstraint("space", "platform", "channel", "thread"),
     Index(None, "space", "story_id"),
     info=Belongs(to="space", run="run_id").info,
+)
+
+# Made of the words of nodes, so that they go with these; they can be made again.
+story_vectors = Table(
+    "story_vectors",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("story_id", String, ForeignKey("stories.id", ondelete="CASCADE"), nullable=False),
+    Column("node_id", String, nullable=False),
+    Column("embedder", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("vectors", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("node_id", "embedder"),
+    Index(None, "space", "story_id"),
+    Index(None, "space", "run_id"),
+    info=Belongs(
+        people=(Person("author_id", "delete"),), run="run_id", goes_with="run", within="stories", copies=True
+    ).info,
 )

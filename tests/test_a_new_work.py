@@ -61,7 +61,7 @@ async def _greetings(house: House, typed: Typed) -> list[str]:
     return [one for one in ("hello", "hello again", "bye") if one.startswith(typed.prefix)]
 
 
-KIND = Kind("echo", VERBS, make, completes={"greeting": _greetings}, section=EchoConfig)
+KIND = Kind("echo", VERBS, make, completes={"greeting": _greetings}, sections={"echo": EchoConfig})
 '''
 WORK = '''"""The work "echo"."""
 

@@ -68,7 +68,7 @@ _URLS: Final = {
 def sections() -> dict[str, type]:
     """The works' own tables, by name; imports the works."""
     kinds = (import_module(f"bot.works.{name}").KIND for name in ALL)
-    return {kind.name: kind.section for kind in kinds if kind.section is not None}
+    return {name: section for kind in kinds for name, section in kind.sections.items()}
 
 
 class ConfigFile:

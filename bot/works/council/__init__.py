@@ -184,5 +184,5 @@ KIND = Kind(
     settings=SETTINGS,
     overview=_overview,
     suggests=("slack_home.prompt_council",),
-    section=CouncilConfig,
+    sections={"council": CouncilConfig},
 )

@@ -127,7 +127,7 @@ KIND = Kind(
     completes={"job": _job} | {name: _of_the_shelves(name) for name in ("section", "book", "shelf")},
     tidy=_clear,
     overview=_overview,
-    section=LibraryConfig,
+    sections={"library": LibraryConfig},
     examine=_examine,
     service=_watch,
 )

@@ -9,6 +9,7 @@ from bot.settings import OFF, ON
 from bot.verb import PRIVATE, Argument, Option, Verb
 from bot.works.story.config import StoryConfig
 from bot.works.story.log import LENGTHS, MODES, VIEWS
+from bot.works.story.memory.config import RecallConfig
 
 if TYPE_CHECKING:
     from bot.events import Request, Work
@@ -203,6 +204,7 @@ VERBS: tuple[Verb, ...] = (
 
 def make(house: House, runs: Runs) -> Work:
     from bot.works.story.logs import Logs
+    from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
     from bot.works.story.presets import Presets
     from bot.works.story.rewording import Rewording
@@ -215,6 +217,8 @@ def make(house: House, runs: Runs) -> Work:
         return bool(found) and found[0].value == ON
 
     logs, settings = Logs(house.stories), house.config.section(StoryConfig)
+    recall = house.config.section(RecallConfig)
+    memory = Memory(house.story_vectors, house.embedding, recall)
     playing = Playing(
         logs,
         house.models,
@@ -223,12 +227,14 @@ def make(house: House, runs: Runs) -> Work:
         house.settings.roles,
         own_names,
         settings,
+        memory,
+        recall,
     )
     presets = Presets(*settings.presets)
     if settings.presets:
         presets.read()  # a bot should not start with a broken file
     table = Table(logs, house.records.sessions, presets, own_names, settings, runs)
-    return Stories(playing, Speaking(logs, playing), Rewording(logs, playing, runs), table)
+    return Stories(playing, Speaking(logs, playing), Rewording(logs, playing, runs), table, logs, memory)
 
 
 def _on_or_off(house: House, given: str) -> str:
@@ -274,5 +280,5 @@ KIND = Kind(
     ),
     suggests=("slack_home.prompt_story",),
     reworded="edited",
-    section=StoryConfig,
+    sections={"story": StoryConfig, "recall": RecallConfig},
 )

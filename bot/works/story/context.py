@@ -85,6 +85,12 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
     return Prompt(frame.system, tuple(messages), max_tokens=frame.answer, cache=False)
 
 
+def told_in(story: Story, asked: Prompt) -> set[str]:
+    """The turns that a prompt tells word for word."""
+    texts = {message.text for message in asked.messages}
+    return {turn.id for turn in story.told if _turn(turn)[0].text in texts}
+
+
 def then(asked: Prompt, scene: str, task: str, *, answer: int) -> Prompt:
     """A task about the scene that `asked` has given, on top of the same prompt: the service has read all of it."""
     messages = (*asked.messages, _assistant(scene or READ), _user(task))

@@ -86,6 +86,9 @@ class Act:
     """What a player did, in one wording. `rolls` are its dice, a line of data each; `character` is who was played.
 
     `speaker` is the character who alone replies in the scene, "" where the writer tells one.
+
+    Of a chat log that was imported: `when` it was said, the `group` of turns that make one scene of it, and the
+    `label` that the log has for it.
     """
 
     id: str
@@ -97,13 +100,26 @@ class Act:
     speaker: str = ""
     rolls: tuple[str, ...] = ()
     withdrawn: bool = False
+    when: str = ""
+    group: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of the past: turns that follow each other, and how much of their text, from which character on."""
+
+    turns: tuple[str, ...]
+    start: int
+    chars: int
 
 
 @dataclass(slots=True)
 class Scene:
     """One version. `at` is the node up to which the story was told to its writer, None of one that a person wrote.
 
-    `run` is the run whose message shows it, as its `stage`.
+    `run` is the run whose message shows it, as its `stage`. `recalled` is what its writer was told of long
+    ago, None where nobody has looked for anything.
     """
 
     id: str
@@ -115,6 +131,7 @@ class Scene:
     edited: bool = False
     withdrawn: bool = False
     choices: tuple[str, ...] = ()
+    recalled: tuple[Excerpt, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -239,6 +256,9 @@ class Story:
             str(body.get("speaker", "")),
             tuple(body.get("rolls", ())),
             withdrawn=not node.body,
+            when=str(body.get("when", "")),
+            group=str(body.get("group", "")),
+            label=str(body.get("label", "")),
         )
         if (turn := self.turns.get(node.turn)) is None:
             # What others want to do is taken up by a player's turn, and not by the reply of a character.
@@ -257,6 +277,7 @@ class Story:
         if (turn := self.turns.get(node.turn)) is None:
             return
         body = json.loads(node.body) if node.body else {}
+        recalled = body.get("recalled")
         turn.scenes.append(
             Scene(
                 node.id,
@@ -267,6 +288,9 @@ class Story:
                 bool(body.get("stopped")),
                 bool(body.get("edited")),
                 withdrawn=not node.body,
+                recalled=tuple(Excerpt(tuple(turns), start, chars) for turns, start, chars in recalled)
+                if recalled is not None
+                else None,
             )
         )
         turn.moved = ""

@@ -38,16 +38,19 @@ from bot.works.story import cast, context, dice
 from bot.works.story.cast import Unnamed
 from bot.works.story.choices import Before, label, read_choices, taken_away, ways
 from bot.works.story.context import Frame
-from bot.works.story.log import SCENE, Mode, Story
+from bot.works.story.log import SCENE, Excerpt, Mode, Story
 from bot.works.story.logs import Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.lorebook import LoreEntry, triggered
 from bot.works.story.order import mode_of, whose
+from bot.works.story.recalling import as_prompt, excerpts, query_of
 
 if TYPE_CHECKING:
     from bot.llm.base import Prompt
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.works.story.config import StoryConfig
+    from bot.works.story.memory.config import RecallConfig
+    from bot.works.story.memory.memory import Memory
     from storage.records import Records
     from storage.stories import Node
 
@@ -73,7 +76,8 @@ class Taken:
     """What a turn's run decided at first. `at` is the node up to which the writer is told, `n` the scene's number.
 
     `stale` is the turn of a scene that is not the last one any more, on whose button somebody pressed: nothing is
-    written then. `rolls` are the dice as people read them. `tokens` are those that the story may take in the prompt.
+    written then. `recalled` is what the writer is told of long ago, None while nobody has looked for anything, in at
+    most `recall_tokens`. `rolls` are the dice as people read them. `tokens` are those that the story may take.
     `speaker` is the character who replies, None for a scene; it is shown as the run's `stage`. `more`: others reply
     after it. `branched` is what the branch is called that begins with the turn, "" where none does.
     """
@@ -107,6 +111,8 @@ class Taken:
     speaker: Speaker | None = None
     more: bool = False
     branched: str = ""
+    recall_tokens: int = 0
+    recalled: list[Excerpt] | None = None
 
 
 class Playing:
@@ -121,6 +127,8 @@ class Playing:
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
         own_names: Callable[[Request], Awaitable[bool]],
         settings: StoryConfig,
+        memory: Memory,
+        recall: RecallConfig,
     ) -> None:
         """`roles`: whose models a place has chosen itself. `own_names`: whether characters speak under theirs there."""
         self._logs = logs
@@ -131,6 +139,8 @@ class Playing:
         self._votes = records.votes
         self._roles = roles
         self.settings = settings
+        self._memory = memory
+        self._recall = recall
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
@@ -296,6 +306,8 @@ class Playing:
             at = at if same and head.act == then.turns[head.id].act else None
         taken = await self.taken(request, played, head.id, at or played.story.seq)
         scene = head.scene
+        if at is not None and scene is not None and scene.recalled is not None:
+            taken = replace(taken, recalled=list(scene.recalled))
         if scene is None or head.shown_by == request.id:
             return taken
         title = words(request.locale)("story.scene", n=taken.n)
@@ -327,6 +339,7 @@ class Playing:
         )
         answer = min(room(wanted, None), window // 3)
         number = story.path.index(turn) + 1 if turn else 0
+        recalls = self._recall.share if self._recall.strategy == "hybrid" and not demo else 0.0
         wordings = await self._prompts.all(request.place.space)
         return Taken(
             story=played.row.id if played is not None else "",
@@ -339,7 +352,8 @@ class Playing:
             demo=demo,
             prompts={one.text.name: one.text for one in wordings if one.text.name in PROMPTS},
             roles=roles,
-            tokens=int(window * (limits.share - (limits.lore_share if story.lore else 0))) - answer,
+            tokens=int(window * (limits.share - recalls - (limits.lore_share if story.lore else 0))) - answer,
+            recall_tokens=int(window * recalls),
             answer=answer,
             words=min(wanted, limits.short) if speaks else wanted,
             speaker=cast.speaker(story, speaks, own=own),
@@ -355,6 +369,11 @@ class Playing:
     async def scene(self, run: Run, taken: Taken, say: Words) -> AsyncGenerator[Event, None]:
         """The scene as it is written, and what can be done after it."""
         space = run.request.place.space
+        if taken.recalled is None and taken.recall_tokens and taken.n > taken.recent + taken.batch:
+            recalled = await run.step(
+                f"recalled-{taken.turn}", lambda: self._recalled(space, taken), list[Excerpt]
+            )
+            taken = replace(taken, recalled=recalled)
         asked = await self._asked(space, taken)
         yield Stage(taken.stage, say("story.scene", n=taken.n), taken.speaker)
         if run.request.files:
@@ -417,8 +436,29 @@ class Playing:
             story = await self._logs.story(space, taken.story, taken.branch, taken.at)
         return prompt(story, taken, lore)
 
+    async def _recalled(self, space: str, taken: Taken) -> list[Excerpt]:
+        """The past that bears on the turn and that its prompt does not tell."""
+        asked = await self._asked(space, taken)
+        story = await self._logs.story(space, taken.story, taken.branch, taken.at)
+        turn = story.turns[taken.turn]
+        query = query_of(story, turn, self._recall)
+        without = {turn.id, *context.told_in(story, asked)}
+        return await excerpts(
+            self._memory,
+            space,
+            taken.story,
+            taken.branch,
+            story,
+            query,
+            self._recall,
+            taken.recall_tokens,
+            without,
+        )
+
     async def _keep(self, run: Run, taken: Taken, text: str, *, stopped: bool) -> None:
         body: dict[str, Any] = {"text": text, "at": taken.at}
+        if taken.recalled is not None:
+            body["recalled"] = [[part.turns, part.start, part.chars] for part in taken.recalled]
         if taken.stage != SCENE:
             body["stage"] = taken.stage
         if stopped:
@@ -526,7 +566,8 @@ class Playing:
             head = played.story.head
             if head is None or head.scene is None:
                 raise Sorry("story.nothing_yet")
-            return await self.taken(request, played, head.id, head.scene.at or played.story.seq)
+            taken = await self.taken(request, played, head.id, head.scene.at or played.story.seq)
+            return replace(taken, recalled=list(head.scene.recalled or ()))
 
         taken = await run.step("turn", last, Taken)
         asked = await self._asked(request.place.space, taken)
@@ -566,7 +607,7 @@ def prompt(story: Story, taken: Taken, lore: Sequence[str] = ()) -> Prompt:
         return context.briefly(story, turn, answer=taken.answer)
     task = "story_speak" if turn.act.speaker else "story_opening" if taken.opening else "story_scene"
     frame = framed(taken, task, words=str(taken.words))
-    frame = replace(frame, lore=tuple(lore))
+    frame = replace(frame, lore=tuple(lore), recalled=as_prompt(story, taken.recalled or ()))
     return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
 
 

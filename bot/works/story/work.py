@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Run, Stage, Text
+from bot.events import Answered, Event, Request, Run, Sorry, Stage, Text
 from bot.words import words
 from bot.works.story import cast
 from bot.works.story.logs import WRITTEN
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.works.story.logs import Logs
+    from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
     from bot.works.story.rewording import Rewording
     from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
 
 
+SHORT = 10
+"""Turns of a story that a prompt holds anyway: nothing of them is searched for yet."""
+
+_log = logging.getLogger(__name__)
+
+
 class Stories:
     """Stories that a table plays."""
 
-    def __init__(self, playing: Playing, speaking: Speaking, rewording: Rewording, table: Table) -> None:
+    def __init__(
+        self,
+        playing: Playing,
+        speaking: Speaking,
+        rewording: Rewording,
+        table: Table,
+        logs: Logs,
+        memory: Memory,
+    ) -> None:
+        self._logs = logs
+        self._memory = memory
         self._playing = playing
         self._speaking = speaking
         self._rewording = rewording
@@ -52,3 +72,16 @@ class Stories:
         async with aclosing(events):
             async for event in events:
                 yield event
+        if verb in WRITTEN or (verb == "cast" and "cast" in run_of):
+            yield Answered()
+            await self._learn(run.request)
+
+    async def _learn(self, request: Request) -> None:
+        """Remember what was told, and what earlier turns have left out. A crash leaves it to the next turn."""
+        played = await self._logs.here(request.place)
+        if played is None or played.story.length <= SHORT:
+            return
+        try:
+            await self._memory.learn(request.place.space, played.row.id, played.branch, played.story)
+        except (Sorry, StorageFault) as fault:
+            _log.warning("a story has no vectors of its last turns yet: %s", fault)

@@ -1,0 +1,56 @@
+"""A turn as pieces that are found by themselves: what a person wrote, and the paragraphs of the scene after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bot.speech.sentences import Sentences
+from bot.works.story.memory.index import Piece
+
+if TYPE_CHECKING:
+    from bot.works.story.log import Turn
+
+LONGEST, SHORTEST = 600, 150
+"""Characters of a paragraph that is cut at its sentences, and of one that goes with the next."""
+
+_EMPTY_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+
+
+def pieces_of(turn: Turn) -> dict[str, list[Piece]]:
+    """By their node: of the wording and the version that count, and nothing of what was withdrawn."""
+    act, scene = turn.act, turn.scene
+    by_node: dict[str, list[Piece]] = {}
+    if act.text:
+        by_node[act.id] = [Piece(act.character or act.name, act.text, act.when)]
+    if scene is not None and scene.text:
+        by_node[scene.id] = [Piece(act.speaker, paragraph, act.when) for paragraph in paragraphs(scene.text)]
+    return by_node
+
+
+def paragraphs(text: str) -> list[str]:
+    """A scene cut at its empty lines: long paragraphs at their sentences too, and short ones put together."""
+    cut: list[str] = []
+    for part in _sentences(text):
+        if cut and (len(cut[-1]) < SHORTEST or len(cut[-1]) + len(part) < LONGEST // 2):
+            cut[-1] = f"{cut[-1]}\n{part}"
+        else:
+            cut.append(part)
+    return cut
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Paragraphs, and of those that are too long runs of sentences."""
+    for paragraph in filter(None, map(str.strip, _EMPTY_LINE.split(text))):
+        if len(paragraph) <= LONGEST:
+            yield paragraph
+            continue
+        splitter, run = Sentences(), ""
+        for sentence in [*splitter.feed(paragraph), *splitter.end()]:
+            if run and len(run) + len(sentence) > LONGEST:
+                yield run
+                run = ""
+            run = f"{run} {sentence}" if run else sentence
+        if run:
+            yield run

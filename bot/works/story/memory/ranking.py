@@ -1,0 +1,75 @@
+"""What a query scores at each piece of a branch: our own fusion, and the parts of seed 000 that are switched on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from bot.retrieval.lexical import content_terms, terms
+from bot.works.story.memory import components
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bot.works.story.memory.config import RecallConfig
+    from bot.works.story.memory.index import Reason, Told
+
+    Floats = NDArray[np.float32]
+
+PHRASED = 30
+"""So many of the best scenes are looked through for phrases: others would not rise far enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched for: a turn or a question, what was told just before, and the parts that a model made of it."""
+
+    text: str
+    context: str = ""
+    parts: tuple[str, ...] = ()
+    chapter: str = ""
+    """The one that is being played."""
+
+
+def scored(
+    told: Told,
+    query: Query,
+    by: RecallConfig,
+    nearest: Mapping[int, float],
+    scene_terms: Callable[[int], Sequence[str]],
+) -> dict[Reason, Floats]:
+    """The score of each piece by the reasons for it. `scene_terms` are a scene's terms in order."""
+    import numpy as np
+
+    language = told.index.language
+    scores = told.scores(query.text, by, nearest)
+    words = scores["words"]
+    if query.context and by.context:
+        words += np.float32(by.context) * told.scores(query.context, by)["words"]
+    asked = content_terms(query.text, language)
+    boost = np.zeros(told.scene_count, dtype=np.float32)
+    if by.keywords:
+        boost += by.keywords * components.keywords(told, asked, by)
+    if by.chapter and query.chapter:
+        boost += by.chapter * told.of_date(query.chapter)
+    if by.decomposition and len(query.parts) > 1:
+        rankings = [np.sum(list(told.scores(part, by).values()), axis=0) for part in query.parts]
+        words += np.float32(by.decomposition) * components.rrf(rankings, by)
+    parts = query.parts or (query.text,)
+    names = told.index.named()
+    if by.anchors:
+        by_part = [components.distinctive(told, content_terms(part, language), names, by) for part in parts]
+        boost += by.anchors * components.anchored(told, by_part, by)
+    if by.phrases:
+        wanted = {pair for part in parts for pair in pairwise(terms(part, language))}
+        content = set(asked) - names
+        wanted = {pair for pair in wanted if content.issuperset(pair)}
+        best = np.argsort(-told.by_scene(words), kind="stable")[:PHRASED]
+        texts = {int(scene): scene_terms(int(scene)) for scene in best} if wanted else {}
+        for scene, phrase in components.phrases(texts, wanted, by).items():
+            boost[scene] += by.phrases * phrase
+    words += boost[told.scenes]
+    return scores

@@ -1,0 +1,129 @@
+"""What the writer gets to remember of long ago: past scenes that bear on a turn, and how they stand in the prompt.
+
+Chosen once for each turn, and kept with the scene, so that another version is written from the same words.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from bot import fence
+from bot.budget import text_tokens
+from bot.works.story.log import Excerpt
+from bot.works.story.memory.pieces import pieces_of
+from bot.works.story.memory.ranking import Query
+
+if TYPE_CHECKING:
+    from bot.works.story.log import Story, Turn
+    from bot.works.story.memory.config import RecallConfig
+    from bot.works.story.memory.memory import Memory, Recalled
+
+PIECES = 60
+"""Looked at for scenes; more come of the same ones."""
+LEAST = 0.35
+"""Of the best scene's score: what scores less has little to do with the turn."""
+AROUND = 2
+"""Turns of a chat log that are told before and after the one that was found."""
+
+
+async def excerpts(
+    memory: Memory,
+    space: str,
+    id: str,
+    branch: str,
+    story: Story,
+    query: Query,
+    by: RecallConfig,
+    tokens: int,
+    without: Collection[str],
+) -> list[Excerpt]:
+    """The past that bears most on the query, in the order in which it happened, in at most `tokens` tokens.
+
+    None of the turns `without`: the prompt tells these anyway.
+    """
+    found = await memory.recall(space, id, branch, story, query, PIECES, without)
+    by_turn: defaultdict[str, list[Recalled]] = defaultdict(list)
+    for piece in found:
+        if piece.score >= LEAST * found[0].score and piece.turn in story.turns:
+            by_turn[piece.turn].append(piece)
+    path = story.path[: story.length]
+    chosen: dict[int, Excerpt] = {}
+    told, left = set[str](without), tokens
+    for turn, pieces in by_turn.items():
+        if turn in told or len(chosen) == by.scenes:
+            continue
+        at = pieces[0].number - 1
+        turns = _beside(story, path, at, told)
+        told.update(turns)
+        text = _text(story, turns)
+        # Where the very words were found, more of the scene may matter.
+        wanted = by.most_chars if "words" in pieces[0].reasons else by.least_chars
+        start = _start(story.turns[turn], text, pieces[0], wanted)
+        excerpt = Excerpt(turns, start, wanted)
+        left -= text_tokens(_shown(story, excerpt))
+        if left < 0:
+            break
+        chosen[at] = excerpt
+    return [chosen[at] for at in sorted(chosen)]
+
+
+def as_prompt(story: Story, excerpts: Collection[Excerpt]) -> str:
+    """The excerpts as the writer reads them; what was withdrawn since is told no more. "" for none."""
+    shown = [part for excerpt in excerpts if (part := _shown(story, excerpt))]
+    return "\n".join(["<related>", *shown, "</related>"]) if shown else ""
+
+
+def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
+    """What a turn is searched by: what the player did, else how the story stands, and the scenes just before."""
+    told = story.told
+    before = (
+        told[: [one.id for one in told].index(turn.id)][-by.context_scenes :] if by.context_scenes else []
+    )
+    scenes = [one.scene.text for one in before if one.scene is not None]
+    last = scenes[-1][-by.context_chars :] if scenes else ""
+    context = "\n".join(scene[: by.context_chars] for scene in scenes)
+    return Query(turn.act.text or last, context)
+
+
+def _beside(story: Story, path: list[str], at: int, told: Collection[str]) -> tuple[str, ...]:
+    """The turn; of a chat log with some before and after it in the same scene."""
+    group = story.turns[path[at]].act.group
+    if not group:
+        return (path[at],)
+    near = path[max(0, at - AROUND) : at + AROUND + 1]
+    return tuple(turn for turn in near if story.turns[turn].act.group == group and turn not in told)
+
+
+def _text(story: Story, turns: Collection[str]) -> str:
+    parts = []
+    for turn in (story.turns[id] for id in turns if id in story.turns):
+        if turn.act.text:
+            parts.append(f"{turn.act.character or turn.act.name}: {turn.act.text}")
+        if turn.scene is not None and turn.scene.text:
+            parts.append(turn.scene.text)
+    return "\n".join(parts)
+
+
+def _start(turn: Turn, text: str, piece: Recalled, chars: int) -> int:
+    """Where to begin, so that the piece is among the characters told: at the beginning of a paragraph."""
+    parts = pieces_of(turn).get(piece.node, [])
+    at = text.find(parts[piece.part].text.split("\n", 1)[0]) if piece.part < len(parts) else 0
+    if at + len(parts[piece.part].text if parts else "") <= chars:
+        return 0
+    return max(0, text.rfind("\n", 0, max(0, at)) + 1)
+
+
+def _shown(story: Story, excerpt: Excerpt) -> str:
+    text = _text(story, excerpt.turns)[excerpt.start :]
+    if not text.strip():
+        return ""
+    cut = text[: excerpt.chars]
+    if len(cut) < len(text):
+        cut = cut.rsplit(" ", 1)[0] + " …"
+    number = story.path.index(excerpt.turns[0]) + 1
+    when = story.turns[excerpt.turns[0]].act.when
+    about = f' when="{fence.data(when)}"' if when else ""
+    begins = "… " if excerpt.start else ""
+    return f'<past scene="{number}"{about}>\n{begins}{fence.data(cut)}\n</past>'

@@ -1,0 +1,61 @@
+"""Vectors of stories' pieces: a row for a node of the log and an embedder. A vector is the caller's bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from storage.db import Database
+
+NODES = 500
+"""Asked for at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVectors:
+    """Those of a node's pieces, one after another. `run_id` and `author_id` are the node's."""
+
+    node_id: str
+    run_id: str
+    author_id: str
+    vectors: bytes
+
+
+class StoryVectors:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def put(self, space: str, story: str, embedder: str, rows: Sequence[NodeVectors]) -> None:
+        """Keep them; a node that has vectors of this embedder gets the new ones. Nothing for a deleted story."""
+        from sqlalchemy import select
+
+        from storage.tables import stories, story_vectors
+
+        there = select(stories.c.id).where(stories.c.space == space, stories.c.id == story)
+        async with self._db.write() as connection:
+            if await connection.scalar(there) is None:
+                return
+            for row in rows:
+                new = self._db.insert(story_vectors).values(
+                    **asdict(row), space=space, story_id=story, embedder=embedder
+                )
+                await connection.execute(
+                    new.on_conflict_do_update(
+                        index_elements=["node_id", "embedder"], set_={"vectors": row.vectors}
+                    )
+                )
+
+    async def of(self, space: str, story: str, embedder: str, nodes: Sequence[str]) -> dict[str, bytes]:
+        """The vectors of these nodes, of as many as have any."""
+        from sqlalchemy import select
+
+        from storage.tables import story_vectors as table
+
+        mine = (table.c.space == space, table.c.story_id == story, table.c.embedder == embedder)
+        kept: dict[str, bytes] = {}
+        async with self._db.read() as connection:
+            for first in range(0, len(nodes), NODES):
+                asked = table.c.node_id.in_(nodes[first : first + NODES])
+                rows = await connection.execute(select(table.c.node_id, table.c.vectors).where(*mine, asked))
+                kept.update((row.node_id, row.vectors) for row in rows)
+        return kept

@@ -1,0 +1,135 @@
+"""What the writer is told of long ago: the right scene, once, the same for every version, and of this branch alone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.works.story.config import StoryConfig
+from bot.works.story.memory.config import RecallConfig
+from tests.fakes.reply import Reply
+from tests.fakes.wires import WIRES
+from tests.promises.talk import Talk, settings, talking
+from tests.works.story.tale import prose
+from tests.works.story.test_playing import START, Writer, last
+
+DRESS = "At the rooftop party Mira wears the red sundress, and everybody looks at her."
+WINDOW = 2_000
+SCENES = 13
+
+
+@asynccontextmanager
+async def playing(
+    tmp_path: Path, writer: Writer, strategy: str = "hybrid", wire: str = "chat"
+) -> AsyncIterator[Talk]:
+    """Where no more than some six scenes find room in a prompt."""
+    async with WIRES[wire].service(writer) as service:
+        config = settings(tmp_path / "data", service)
+        sections = {
+            StoryConfig: StoryConfig(window=WINDOW, recent=2, batch=2, short=30, choices=0),
+            RecallConfig: RecallConfig(strategy=strategy, share=0.2),  # type: ignore[arg-type]
+        }
+        async with talking(replace(config, sections=sections)) as talk:
+            yield talk
+
+
+async def told(talk: Talk, writer: Writer) -> None:
+    """A story whose second scene is of the sundress; it stands in no prompt any more."""
+    await talk.say(START)
+    writer.next.append(Reply(DRESS))
+    await talk.say("We climb to the roof.")
+    for number in range(3, SCENES):
+        writer.next.append(Reply(prose(number, 60)))
+        await talk.say(f"I go down to step number {number}.")
+
+
+def related(writer: Writer) -> str:
+    """What the writer was told of long ago for the last scene."""
+    task = last(writer.scenes[-1])
+    return task[task.index("<related>") : task.index("</related>")] if "<related>" in task else ""
+
+
+@pytest.fixture
+def writer() -> Writer:
+    return Writer()
+
+
+async def test_the_scene_that_a_turn_speaks_of_is_remembered(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await told(talk, writer)
+        assert DRESS not in str(writer.scenes[-1]["messages"])
+        await talk.say("I ask Mira about the sundress of the party.")
+        assert '<past scene="2">\nAna: We climb' not in related(writer)
+        assert DRESS in related(writer)
+        assert 'scene="2"' in related(writer)
+        first = writer.scenes[-1]["messages"]
+        await talk.say("/story retry")
+        assert writer.scenes[-1]["messages"] == first, "another version is written from the same bytes"
+        prompt = await talk.say("/story prompt")
+        assert any(event["event"] == "attachment" for event in prompt), prompt
+
+
+async def test_what_a_prompt_tells_anyway_is_not_told_twice(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        writer.next.append(Reply(DRESS))
+        await talk.say("We climb to the roof.")
+        await talk.say("I ask Mira about the sundress of the party.")
+        assert str(writer.scenes[-1]["messages"]).count(DRESS) == 1
+        assert related(writer) == ""
+
+
+async def test_linear_remembers_nothing(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer, "linear") as talk:
+        await told(talk, writer)
+        await talk.say("I ask Mira about the sundress of the party.")
+        assert DRESS not in str(writer.scenes[-1]["messages"])
+
+
+async def test_a_version_that_was_flipped_away_and_a_sibling_are_never_remembered(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        writer.next.append(Reply("The sundress lies torn on the floor."))
+        await talk.say("We climb to the roof.")
+        writer.next.append(Reply(DRESS))
+        await talk.say("/story retry")
+        for number in range(3, SCENES):
+            writer.next.append(Reply(prose(number, 60)))
+            await talk.say(f"I go down to step number {number}.")
+        await talk.say("/story fork aside --scene 3")
+        writer.next.append(Reply("Only here Mira burns the sundress."))
+        await talk.say("I burn it.")
+        await talk.say("/story switch main")
+        await talk.say("I ask Mira about the sundress of the party.")
+        assert DRESS in related(writer)
+        assert "torn" not in str(writer.scenes[-1]["messages"])
+        assert "burns" not in str(writer.scenes[-1]["messages"])
+
+
+async def test_a_turn_that_asks_for_nothing_is_searched_by_how_the_story_stands(
+    tmp_path: Path, writer: Writer
+) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await told(talk, writer)
+        writer.next.append(Reply("Somebody speaks of a sundress, and of a party."))
+        await talk.say("I listen.")
+        await talk.say("/story continue")
+        assert DRESS in related(writer)
+
+
+async def test_other_stories_are_remembered_nowhere(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await told(talk, writer)
+        await talk.say("/sessions new")
+        await talk.say('/story start Another story --title "Another"')
+        for number in range(2, SCENES):
+            writer.next.append(Reply(prose(number, 60)))
+            await talk.say(f"I go down to step number {number}.")
+        await talk.say("I ask Mira about the sundress of the party.")
+        assert DRESS not in str(writer.scenes[-1]["messages"])
