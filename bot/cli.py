@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bot.verb import Verb
 
 OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+BAD_LINES = 20
+"""So many lines of a log that were left out are named."""
 """Exit codes; 130 is what a shell says of a program that Ctrl-C ended (128 + SIGINT)."""
 
 
@@ -119,6 +121,10 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     retrieval.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
     retrieval.add_argument("--no-lookup", action="store_true", help=say("cli.no_lookup"))
     retrieval.add_argument("--all", action="store_true", help=say("cli.eval_all"))
+    memory = add(evaluation, "memory", "cli.eval_memory", space, as_json)
+    memory.add_argument("queries", metavar="QUERIES.jsonl", help=say("cli.queries"))
+    memory.add_argument("--story", metavar="ID", required=True, help=say("cli.story_id"))
+    memory.add_argument("--without", metavar="COMPONENT", action="append", help=say("cli.without"))
     story = add(commands, "story", "cli.story").add_subparsers(dest="verb", metavar="VERB", required=True)
     export = add(story, "export", "cli.story_export", space)
     export.add_argument("story", metavar="ID", help=say("cli.story_id"))
@@ -192,6 +198,8 @@ def _run(asked: dict[str, Any], locale: str) -> int:
             return _perform(config, locale, asked)
         case "story":
             return _story(config, words(locale), asked)
+        case "eval" if asked["verb"] == "memory":
+            return _eval_memory(config, asked)
         case "eval":
             from bot.adapters.terminal.one_shot import evaluate
 
@@ -247,13 +255,47 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
         print(clean(say("story.exported", title=row.title or say("story.untitled"), file=file)))
         return OK
     out = json_stream() if asked.get("json") else None
-    found = leaving.run(take_in(config, space, Path(asked["file"])))
+    found = leaving.run(take_in(config, space, Path(asked["file"]), _counted))
+    for line in found.left_out[:BAD_LINES]:
+        print(clean(say("story.import_line", line=line.number, reason=say(line.key))), file=sys.stderr)
+    if (more := len(found.left_out) - BAD_LINES) > 0:
+        print(clean(say("story.import_lines_more", n=more)), file=sys.stderr)
     if out is not None:
         out.write(dumps({"story": found.story.id, "turns": found.turns}).encode() + b"\n")
         out.close()
     else:
         print(clean(say("story.imported", title=found.story.title, n=found.turns, code=found.story.alias)))
     return OK
+
+
+def _eval_memory(config: Config, asked: dict[str, Any]) -> int:
+    """How well a story's memory finds what the file's queries ask for."""
+    from json import dumps
+    from pathlib import Path
+
+    from bot.adapters import leaving
+    from bot.works.story.command_line import evaluate
+
+    figures = leaving.run(
+        evaluate(
+            config,
+            asked.get("space") or "local",
+            asked["story"],
+            Path(asked["queries"]),
+            asked.get("without", []),
+        )
+    )
+    if asked.get("json"):
+        print(dumps(figures))
+    else:
+        print("\n".join(f"{name:<12} {value:.4g}" for name, value in figures.items()))
+    return OK
+
+
+def _counted(done: int, total: int) -> None:
+    """Progress on one line of a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r{done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
 def _chat(config: Config, locale: str, asked: dict[str, Any]) -> int:

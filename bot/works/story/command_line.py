@@ -1,4 +1,4 @@
-"""`story export` and `story import` of the command line: a story to a file, and a file's story into a space.
+"""`story export`, `story import` and `eval memory` of the command line.
 
 Knows nothing of arguments and prints nothing.
 """
@@ -6,15 +6,20 @@ Knows nothing of arguments and prints nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.events import Sorry
 from bot.house import House
+from bot.works.story.chat_log import is_chat_log, read_chat_log
 from bot.works.story.exporting import exported
 from bot.works.story.importing import LARGEST_MB, Imported, imported
+from bot.works.story.logs import Logs
+from bot.works.story.memory.config import COMPONENTS, RecallConfig
+from bot.works.story.memory.evaluate import evaluate_memory, read_queries
+from bot.works.story.memory.memory import Memory
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
@@ -27,9 +32,9 @@ MOST = 100_000
 
 async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
     """Write the story of that id, code or title to the file, as JSON. Raises Sorry, and leaves no half of a file."""
-    async with _stories(config) as stories:
-        row = await _named(stories, space, name)
-        found = await stories.whole(space, row.id)
+    async with _house(config) as house:
+        row = await _named(house.stories, space, name)
+        found = await house.stories.whole(space, row.id)
     assert found is not None, "this process alone has the data folder"
     text = await asyncio.to_thread(exported, *found)
     try:
@@ -39,23 +44,49 @@ async def write(config: Config, space: str, name: str, file: Path) -> StoryRow:
     return row
 
 
-async def take_in(config: Config, space: str, file: Path) -> Imported:
-    """Take the story of a file into the space: all of it or, with a Sorry, nothing."""
+async def take_in(
+    config: Config, space: str, file: Path, progress: Callable[[int, int], None] | None = None
+) -> Imported:
+    """Take the story of a file, or a chat log as a new story, into the space, and remember it: `progress` is told.
+
+    All is taken in or, with a Sorry, nothing; but of a chat log bad lines are left out.
+    """
     try:
         data = await asyncio.to_thread(_beginning, file)
     except OSError as error:
         raise Sorry("story.import_gone", file=file, reason=error.strerror or error) from error
-    found = await asyncio.to_thread(imported, data, file.name, space)
-    async with _stories(config) as stories:
-        await stories.take_in(found.story, found.branches, found.nodes, found.bodies)
+    read = read_chat_log if is_chat_log(data) else imported
+    found = await asyncio.to_thread(read, data, file.name, space)
+    async with _house(config) as house:
+        await house.stories.take_in(found.story, found.branches, found.nodes, found.bodies)
+        id = found.story.id
+        story = await Logs(house.stories).story(space, id, id)
+        memory = Memory(house.story_vectors, house.embedding, config.section(RecallConfig))
+        with suppress(Sorry, StorageFault):  # words do; the next turn catches up
+            await memory.learn(space, id, id, story, progress)
     return found
 
 
+async def evaluate(
+    config: Config, space: str, name: str, file: Path, without: Sequence[str]
+) -> dict[str, float]:
+    """How well the memory of a story finds what the file's queries ask for. Raises Sorry."""
+    if unknown := [part for part in without if part not in COMPONENTS]:
+        raise Sorry("eval.memory_component", name=unknown[0], names=", ".join(COMPONENTS))
+    queries = await asyncio.to_thread(read_queries, file)
+    async with _house(config) as house:
+        row = await _named(house.stories, space, name)
+        story = await Logs(house.stories).story(space, row.id, row.id)
+        by = config.section(RecallConfig).without(without)
+        memory = Memory(house.story_vectors, house.embedding, by)
+        return await evaluate_memory(memory, space, row.id, story, queries, by)
+
+
 @asynccontextmanager
-async def _stories(config: Config) -> AsyncGenerator[Stories, None]:
+async def _house(config: Config) -> AsyncGenerator[House, None]:
     house = await House.open(config)
     try:
-        yield house.stories
+        yield house
     except StorageFault as fault:
         raise Sorry(f"storage.{fault.kind}") from fault
     finally:

@@ -33,6 +33,14 @@ _AMONG: Mapping[str, Collection[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line of a chat log that was left out: its number in the file, and the key of a sentence that says why."""
+
+    number: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Imported:
     """A story as `storage.stories.Stories.take_in` keeps it: branches and scenes name places among the nodes.
 
@@ -44,6 +52,7 @@ class Imported:
     nodes: list[NodeRow]
     scenes: dict[str, tuple[dict[str, Any], int]]
     turns: int
+    left_out: list[BadLine] = field(default_factory=list)
 
     def bodies(self, seqs: Sequence[int]) -> dict[str, str]:
         return {id: _json({**body, "at": seqs[place]}) for id, (body, place) in self.scenes.items()}

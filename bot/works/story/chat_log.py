@@ -1,0 +1,86 @@
+"""Reads a chat log of JSON lines into the rows of a new story, a turn a line; bad lines are named and left out.
+
+A line is {"id", "speaker", "text", "time"?, "scene"?}; ids and scenes may be numbers. Knows no database.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import Any
+
+from bot.events import Sorry
+from bot.works.story.importing import LARGEST_MB, NAME_CHARS, BadLine, Imported
+from storage.db import new_id
+from storage.stories import BranchRow, NodeRow, StoryRow
+
+TURNS = 200_000
+"""Of a log: what is remembered of so many takes some 120 MB of memory."""
+
+LINE_CHARS = 100_000
+
+
+def is_chat_log(data: bytes) -> bool:
+    """Whether the first line is one of a chat log, and not the beginning of a whole story."""
+    first, _, rest = data.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
+    return first.startswith(b"{") and first.rstrip().endswith(b"}") and b'"speaker"' in first + rest[:10_000]
+
+
+def read_chat_log(data: bytes, file: str, space: str) -> Imported:
+    """The story of a log's lines. Raises Sorry ("story.import_…"), which names `file`, where none can be taken in."""
+    if len(data) > LARGEST_MB * 1_000_000:
+        raise Sorry("story.import_large", file=file, limit=LARGEST_MB)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("cp1252", errors="replace")  # what older programs write
+    if text.count("\n") > TURNS:
+        raise Sorry("story.import_long", file=file, limit=TURNS)
+    id, now = new_id(), datetime.now(UTC)
+    nodes, bad, labels = list[NodeRow](), list[BadLine](), set[str]()
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        body, key = _body(line)
+        if body is not None and body["label"] in labels:
+            body, key = None, "story.import_line_twice"
+        if body is None:
+            bad.append(BadLine(number, key))
+            continue
+        labels.add(body["label"])
+        node = f"{id}/{len(nodes) + 1}"
+        written = json.dumps(body, ensure_ascii=False)
+        nodes.append(NodeRow(len(nodes) + 1, node, space, id, id, "act", node, "", "", written, now))
+    if not nodes:
+        raise Sorry("story.import_no_lines", file=file)
+    title = PurePath(file).stem[:NAME_CHARS] or file[:NAME_CHARS]
+    story = StoryRow(id, space, title, "", now, now, offered=True)
+    branch = BranchRow(id, space, id, "", "", "", 0, 0, "", now)
+    return Imported(story, [branch], nodes, {}, len(nodes), bad)
+
+
+def _body(line: str) -> tuple[dict[str, Any] | None, str]:
+    """The body of a line's turn, or why it has none."""
+    if len(line) > LINE_CHARS:
+        return None, "story.import_line_long"
+    try:
+        given = json.loads(line)
+        line.encode()
+    except (ValueError, RecursionError):
+        return None, "story.import_line_unreadable"
+    if not isinstance(given, dict):
+        return None, "story.import_line_unreadable"
+    values = {name: _text(given.get(name)) for name in ("id", "speaker", "text", "time", "scene")}
+    if not values["id"] or not values["speaker"] or not (values["text"] or "").strip():
+        return None, "story.import_line_lacking"
+    body = {"mode": "say", "text": values["text"], "name": values["speaker"], "label": values["id"]}
+    body |= {"when": values["time"]} if values["time"] else {}
+    body |= {"group": values["scene"]} if values["scene"] else {}
+    return body, ""
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) is int else None

@@ -1,0 +1,85 @@
+"""How well a story's memory finds the turns that hold an answer: recall, rank and time over a file of queries."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bot.events import Sorry
+from bot.works.story.memory.ranking import Query
+
+if TYPE_CHECKING:
+    from bot.works.story.log import Story
+    from bot.works.story.memory.config import RecallConfig
+    from bot.works.story.memory.memory import Memory
+
+PIECES = 200
+"""Looked at for scenes and ranks: what comes later counts as not found."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryQuery:
+    """One line of the file; `gold` are turns, by the ids that an imported log has for them, or by their numbers."""
+
+    query: str
+    gold: tuple[str, ...]
+
+
+def read_queries(file: Path) -> list[MemoryQuery]:
+    """Lines of {"query", "gold": [turn ids]}; those without a gold are passed over. Raises Sorry ("eval.…")."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Sorry("eval.unreadable", path=file) from error
+    queries = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            given: Any = json.loads(line)
+            query, gold = str(given["query"]), tuple(map(str, given["gold"]))
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise Sorry("eval.memory_line", path=file, line=number) from error
+        if gold:
+            queries.append(MemoryQuery(query, gold))
+    if not queries:
+        raise Sorry("eval.unreadable", path=file)
+    return queries
+
+
+async def evaluate_memory(
+    memory: Memory, space: str, id: str, story: Story, queries: Sequence[MemoryQuery], by: RecallConfig
+) -> dict[str, float]:
+    """recall@5, recall@10, scene_hit@5 and mrr over the queries, with p50_ms and p95_ms of a search and their count n.
+
+    A turn is found by any of its pieces. `scene_hit@5`: whether one of the first five scenes holds a gold.
+    """
+    numbers = {turn.act.label or str(number): number for number, turn in enumerate(story.told, 1)}
+    scenes = [turn.act.group or turn.id for turn in story.told]
+    figures: dict[str, list[float]] = {name: [] for name in ("recall@5", "recall@10", "scene_hit@5", "mrr")}
+    spent = []
+    await memory.recall(space, id, id, story, Query(queries[0].query), 1, by=by)  # loads what is loaded once
+    for asked in queries:
+        began = time.perf_counter()
+        recalled = await memory.recall(space, id, id, story, Query(asked.query), PIECES, by=by)
+        spent.append((time.perf_counter() - began) * 1_000)
+        gold = {numbers.get(label, 0) for label in asked.gold}
+        turns = list(dict.fromkeys(piece.number for piece in recalled))
+        first = list(dict.fromkeys(scenes[turn - 1] for turn in turns))[:5]
+        figures["recall@5"].append(len(gold.intersection(turns[:5])) / len(gold))
+        figures["recall@10"].append(len(gold.intersection(turns[:10])) / len(gold))
+        figures["scene_hit@5"].append(float(any(scenes[turn - 1] in first for turn in gold if turn)))
+        rank = next((at for at, turn in enumerate(turns, 1) if turn in gold), 0)
+        figures["mrr"].append(1 / rank if rank else 0.0)
+    ordered = sorted(spent)
+    return {
+        **{name: statistics.mean(values) for name, values in figures.items()},
+        "p50_ms": statistics.median(ordered),
+        "p95_ms": ordered[int(0.95 * (len(ordered) - 1))],
+        "n": len(queries),
+    }

@@ -1,0 +1,103 @@
+"""A chat log becomes a story: its ids are kept, bad lines are named, and its memory can be measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.cli import main
+from bot.events import Sorry
+from bot.works.story import chat_log
+from bot.works.story.chat_log import is_chat_log, read_chat_log
+from bot.works.story.log import Part, Story, folded
+
+LINES = [
+    {"id": "D1:1", "speaker": "Gina", "text": "I hid the key under the third step.", "time": "2 May", "scene": 1},
+    {"id": "D1:2", "speaker": "Jon", "text": "Nobody will look there.", "time": "2 May", "scene": 1},
+    {"id": "D2:1", "speaker": "Gina", "text": "The boat leaves at dawn.", "time": "9 May", "scene": 2},
+]  # fmt: skip
+
+
+def log(*lines: object) -> bytes:
+    return "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines).encode()
+
+
+def story(data: bytes) -> Story:
+    read = read_chat_log(data, "log.jsonl", "local")
+    return folded([Part(read.story.id)], read.nodes)
+
+
+def test_every_line_is_a_turn_with_its_speaker_its_time_and_its_id() -> None:
+    acts = [turn.act for turn in story(log(*LINES)).told]
+    assert [(act.label, act.name, act.when, act.group) for act in acts] == [
+        ("D1:1", "Gina", "2 May", "1"),
+        ("D1:2", "Jon", "2 May", "1"),
+        ("D2:1", "Gina", "9 May", "2"),
+    ]
+
+
+def test_bad_lines_are_named_and_the_others_taken() -> None:
+    data = log(
+        LINES[0], "", "no JSON", [1], {"id": 3}, LINES[0], {**LINES[1], "text": " "}, {**LINES[2], "id": 7}, '{"cut'
+    )  # fmt: skip
+    read = read_chat_log(data, "log.jsonl", "local")
+    assert [json.loads(node.body)["label"] for node in read.nodes] == ["D1:1", "7"]
+    assert [(line.number, line.key.rpartition("_")[2]) for line in read.left_out] == [
+        (3, "unreadable"),
+        (4, "unreadable"),
+        (5, "lacking"),
+        (6, "twice"),
+        (7, "lacking"),
+        (9, "unreadable"),
+    ]
+
+
+def test_older_encodings_are_read() -> None:
+    line = json.dumps({"id": "1", "speaker": "João", "text": "Não há água."}, ensure_ascii=False)
+    assert story(line.encode("latin-1")).told[0].act.text == "Não há água."
+    assert story(b"\xef\xbb\xbf" + line.encode()).told[0].act.name == "João"
+
+
+@pytest.mark.parametrize("data", [b"{}", b'{"speaker": 1}\n', b""])
+def test_a_file_without_a_line_is_refused(data: bytes) -> None:
+    with pytest.raises(Sorry) as caught:
+        read_chat_log(data, "log.jsonl", "local")
+    assert caught.value.key == "story.import_no_lines"
+
+
+def test_more_turns_than_can_be_remembered_are_refused() -> None:
+    with pytest.raises(Sorry) as caught:
+        read_chat_log(log(LINES[0]) + b"\n{}" * (chat_log.TURNS + 1), "log.jsonl", "local")
+    assert caught.value.key == "story.import_long"
+
+
+def test_a_whole_story_is_no_log() -> None:
+    assert is_chat_log(log(*LINES))
+    assert not is_chat_log(json.dumps({"format": "sutradhar-story", "nodes": []}).encode())
+    assert not is_chat_log(b"\x00\xff")
+
+
+def test_it_is_taken_in_and_asked_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "log.jsonl").write_bytes(log(*LINES, "garbage"))
+    (tmp_path / "config.toml").write_text('[embedding]\nmodel = "none"\n', encoding="utf-8")
+    queries = [
+        {"query": "Where is the key?", "gold": ["D1:1"]},
+        {"query": "When does the boat leave?", "gold": ["D2:1"]},
+    ]
+    (tmp_path / "queries.jsonl").write_bytes(log(*queries))
+    bot = ["--config", str(tmp_path / "config.toml"), "--data", str(tmp_path / "data")]
+    assert main([*bot, "story", "import", str(tmp_path / "log.jsonl")]) == 0
+    said = capsys.readouterr()
+    assert "3 turns" in said.out
+    assert "Line 4" in said.err
+    asked = ["eval", "memory", str(tmp_path / "queries.jsonl"), "--story", "log"]
+    assert main([*bot, *asked, "--without", "phrases", "--without", "meaning"]) == 0
+    assert "recall@5     1" in capsys.readouterr().out
+    assert main([*bot, *asked, "--without", "luck"]) == 2
+    assert "neighbours" in capsys.readouterr().err
+    assert main([*bot, "eval", "memory", str(tmp_path / "log.jsonl"), "--story", "log"]) == 2
+    assert "line 1" in capsys.readouterr().err
