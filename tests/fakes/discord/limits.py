@@ -38,6 +38,7 @@ FOLLOW_UP = Bucket("follow-up", 5, 2.0)
 EDIT_ANSWER = Bucket("edit-answer", 5, 2.0)
 DELETE_ANSWER = Bucket("delete-answer", 5, 2.0)
 READ_ANSWER = Bucket("read-answer", 5, 2.0)
+WEBHOOKS = Bucket("webhooks", 5, 5.0)
 REACTION = Bucket("reaction", 1, 0.25)
 GLOBAL = Bucket("global", 50, 1.0)
 

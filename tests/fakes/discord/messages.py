@@ -91,6 +91,9 @@ class Message:
     edits: list[tuple[float, str]] = field(default_factory=list)
     deleted: bool = False
     webhook: int | None = None
+    # Which application owns that webhook, and the picture it was given for this message.
+    application: int | None = None
+    avatar: str = ""
     interaction: dict[str, Any] | None = None
     # Who alone sees an ephemeral one.
     only_for: User | None = None
@@ -150,7 +153,9 @@ class Message:
         if self.nonce is not None:
             payload["nonce"] = self.nonce
         if self.webhook is not None:
-            payload |= {"webhook_id": str(self.webhook), "application_id": str(self.webhook)}
+            payload["webhook_id"] = str(self.webhook)
+            if self.application is not None:
+                payload["application_id"] = str(self.application)
         if self.interaction is not None:
             payload["interaction_metadata"] = self.interaction
         if self.thread is not None:

@@ -40,7 +40,8 @@ class Post:
     def put(self, message: Message) -> Message:
         channel = message.channel
         channel.posts[message.id] = message
-        if isinstance(channel, Thread) and message.author.id not in channel.people:
+        person = message.author.id in self.discord.world.users  # no webhook joins a thread
+        if isinstance(channel, Thread) and person and message.author.id not in channel.people:
             channel.people[message.author.id] = time.time()
         if not message.ephemeral:
             self.discord.gateway.emit("MESSAGE_CREATE", message.event(), channel=channel)

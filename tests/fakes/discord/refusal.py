@@ -17,6 +17,7 @@ WORDS = {
     10015: (404, "Unknown Webhook"),
     10062: (404, "Unknown interaction"),
     10063: (404, "Unknown application command"),
+    30007: (400, "Maximum number of webhooks reached (15)"),
     40005: (413, "Request entity too large"),
     40060: (400, "Interaction has already been acknowledged."),
     40094: (400, "This interaction has hit the maximum number of follow up messages"),
@@ -34,6 +35,7 @@ WORDS = {
     160002: (403, "Cannot reply without permission to read message history"),
     160004: (400, "A thread has already been created for this message"),
     160006: (400, "Maximum number of active threads reached"),
+    220001: (400, "Webhooks posted to forum channels must have a thread_name or thread_id"),
 }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.fakes.discord import access, limits, messages, rules
+from tests.fakes.discord import access, messages, rules
 from tests.fakes.discord.asked import AUTOCOMPLETE, COMMAND, COMPONENT, GUEST_FOLLOWUPS, MODAL, Asked
 from tests.fakes.discord.channels import Channel, Thread
 from tests.fakes.discord.messages import EPHEMERAL, LOADING, Message
@@ -112,6 +112,7 @@ def _write(ask: Ask, asked: Asked, form: rules.Form, data: dict[str, Any], kind:
         data,
         type=kind,
         webhook=ask.discord.application_id,
+        application=ask.discord.application_id,
         interaction=about,
         only_for=asked.user if form.flags & EPHEMERAL else None,
         **more,
@@ -223,11 +224,4 @@ async def follow_up(ask: Ask) -> Answer:
     return message.payload() if ask.query.get("wait") in ("1", "true", "True") else None
 
 
-_ONE = "/webhooks/{webhook}/{token}/messages/{message}"
-ROUTES = (
-    Route("POST", "/interactions/{id}/{token}/callback", callback, token=False),
-    Route("POST", "/webhooks/{webhook}/{token}", follow_up, limits.FOLLOW_UP, "token", token=False),
-    Route("GET", _ONE, get_message, limits.READ_ANSWER, "token", token=False),
-    Route("PATCH", _ONE, patch_message, limits.EDIT_ANSWER, "token", token=False),
-    Route("DELETE", _ONE, delete_message, limits.DELETE_ANSWER, "token", token=False),
-)
+ROUTES = (Route("POST", "/interactions/{id}/{token}/callback", callback, token=False),)

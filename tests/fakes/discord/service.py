@@ -21,6 +21,7 @@ from tests.fakes.discord import (
     rest_guilds,
     rest_interactions,
     rest_threads,
+    rest_webhooks,
 )
 from tests.fakes.discord.asked import UNHURRIED_SECONDS, Asked
 from tests.fakes.discord.channels import THREAD, Channel, Thread
@@ -44,6 +45,7 @@ ROUTES = (
     *rest_channels.ROUTES,
     *rest_threads.ROUTES,
     *rest_interactions.ROUTES,
+    *rest_webhooks.ROUTES,
     *rest_guilds.ROUTES,
 )
 
@@ -71,6 +73,7 @@ class FakeDiscord:
         self.calls: list[Call] = []
         self.refused: list[Refused] = []
         self.limited: list[Limited] = []
+        self.hooks: dict[int, rest_webhooks.Hook] = {}
         self.commands = Commands()
         self.ack_seconds = UNHURRIED_SECONDS
         self.limits = Limits()
@@ -195,6 +198,26 @@ class FakeDiscord:
 
     async def archive(self, thread: Thread, archived: bool = True) -> None:
         thread.set_archived(archived)
+
+    def webhook(
+        self, channel: Channel, name: str, user: User, application: int | None = None
+    ) -> rest_webhooks.Hook:
+        """One that somebody makes in a channel."""
+        hook = rest_webhooks.Hook(self.world.ids.next(), channel, name, user, application)
+        self.hooks[hook.id] = hook
+        self._webhooks_changed(channel)
+        return hook
+
+    def delete_webhook(self, hook: rest_webhooks.Hook) -> None:
+        """A moderator deletes it; what it has posted stays."""
+        del self.hooks[hook.id]
+        self._webhooks_changed(hook.channel)
+
+    def _webhooks_changed(self, channel: Channel) -> None:
+        guild = str(channel.guild.id) if channel.guild else None
+        told = {"guild_id": guild, "channel_id": str(channel.id)}
+        self.gateway.emit("WEBHOOKS_UPDATE", told, channel=channel)
+        self.touch()
 
     # What the network does
 

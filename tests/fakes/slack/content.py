@@ -12,6 +12,7 @@ from tests.fakes.slack import block_rules
 from tests.fakes.slack.refusal import Refusal
 
 if TYPE_CHECKING:
+    from tests.fakes.slack.ask import Ask
     from tests.fakes.slack.service import FakeSlack
 
 # https://docs.slack.dev/reference/methods/chat.postMessage: longer ones are cut or refused; here refused.
@@ -55,6 +56,17 @@ def content(
         found["metadata"] = metadata(args["metadata"])
     found["parsed"] = args.get("parse") == "full" or args.get("link_names") in (True, 1, "1", "true")
     return found
+
+
+def custom(ask: Ask) -> dict[str, str]:
+    """A name or picture other than the bot's own, which are a scope's to give."""
+    given = {one: ask.args[one] for one in CUSTOM if ask.args.get(one)}
+    if not given:
+        return {}
+    ask.need("chat:write.customize")
+    if not all(isinstance(one, str) for one in given.values()):
+        raise Refusal("invalid_arguments", "must provide a string")
+    return {"username": given.get("username", ""), "icon": given.get("icon_url", "")}
 
 
 def metadata(given: Any) -> dict[str, Any] | None:

@@ -36,6 +36,9 @@ class Message:
     files: list[File] = field(default_factory=list)
     metadata: dict[str, Any] | None = None
     subtype: str | None = None
+    # Under which name and picture an app has posted it, where these are not its own: chat.update changes neither.
+    username: str = ""
+    icon: str = ""
     # Who alone sees it.
     ephemeral_to: User | None = None
     # Whether @channel in the text is read as a mention, by `parse` or `link_names`.
@@ -120,6 +123,10 @@ class Message:
                     "team_id": team.id,
                 },
             }
+        if self.username:
+            del payload["user"]
+            payload |= {"subtype": "bot_message", "username": self.username}
+            payload |= {"icons": {"image_48": self.icon}} if self.icon else {}
         if self.blocks:
             payload["blocks"] = copy.deepcopy(self.blocks)
         if self.subtype:
@@ -157,4 +164,4 @@ class Message:
     def __repr__(self) -> str:
         what = " streaming" if self.streaming else " deleted" if self.deleted else ""
         indent = "> " if self.thread_ts not in (None, self.ts) else ""
-        return f"<{indent}{self.user.name} {self.ts}{what}: {self.shown[:200]!r} {self.buttons}>"
+        return f"<{indent}{self.username or self.user.name} {self.ts}{what}: {self.shown[:200]!r} {self.buttons}>"

@@ -6,16 +6,10 @@ from typing import Any
 
 from tests.fakes.slack.ask import Ask
 from tests.fakes.slack.channels import Channel
-from tests.fakes.slack.content import CUSTOM, UPDATE_TEXT, content
+from tests.fakes.slack.content import UPDATE_TEXT, content, custom
 from tests.fakes.slack.messages import Message
 from tests.fakes.slack.refusal import Refusal, TooMany
 from tests.fakes.slack.web import Method
-
-
-def _custom(ask: Ask) -> None:
-    """A name or picture other than the bot's own."""
-    if any(ask.args.get(one) for one in CUSTOM):
-        ask.need("chat:write.customize")
 
 
 def slowly(ask: Ask, channel: Channel) -> None:
@@ -33,13 +27,13 @@ def _place(ask: Ask) -> Channel:
 
 async def post_message(ask: Ask) -> dict[str, Any]:
     channel = _place(ask)
-    _custom(ask)
+    under = custom(ask)
     fields = content(ask.slack, ask.args)
     thread = ask.root(channel)
     slowly(ask, channel)
     broadcast = ask.flag("reply_broadcast") and thread is not None
     message = ask.slack.post.put(
-        channel, channel.team.bot, **_text(fields), thread_ts=thread, broadcast=broadcast
+        channel, channel.team.bot, **_text(fields), **under, thread_ts=thread, broadcast=broadcast
     )
     return {"channel": channel.id, "ts": message.ts, "message": message.payload(metadata=True)}
 
@@ -50,14 +44,14 @@ def _text(fields: dict[str, Any]) -> dict[str, Any]:
 
 async def post_ephemeral(ask: Ask) -> dict[str, Any]:
     channel = _place(ask)
-    _custom(ask)
+    under = custom(ask)
     user = ask.user()
     if user not in channel.members:
         raise Refusal("user_not_in_channel")
     fields = content(ask.slack, ask.args)
     thread = ask.root(channel)
     message = ask.slack.post.put(
-        channel, channel.team.bot, **_text(fields), thread_ts=thread, ephemeral_to=user
+        channel, channel.team.bot, **_text(fields), **under, thread_ts=thread, ephemeral_to=user
     )
     return {"message_ts": message.ts}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.fakes.slack import block_rules
 from tests.fakes.slack.ask import Ask
-from tests.fakes.slack.content import CUSTOM, MARKDOWN_TEXT, metadata
+from tests.fakes.slack.content import MARKDOWN_TEXT, custom, metadata
 from tests.fakes.slack.messages import Message
 from tests.fakes.slack.refusal import Refusal, bad, missing, wrong_blocks
 from tests.fakes.slack.streams import LIVE, STOPPED, STOPPED_BY_USER, Stream
@@ -27,8 +27,7 @@ NEEDED = {
 
 async def start(ask: Ask) -> dict[str, Any]:
     channel = ask.joined(ask.channel())
-    if any(ask.args.get(one) for one in CUSTOM):
-        ask.need("chat:write.customize")
+    under = custom(ask)
     if not ask.text("thread_ts"):
         raise missing("thread_ts")
     thread = ask.root(channel)
@@ -41,7 +40,7 @@ async def start(ask: Ask) -> dict[str, Any]:
     for chunk in _chunks(ask, stream):
         stream.append(chunk)
     message = ask.slack.post.put(
-        channel, channel.team.bot, stream.text, blocks=stream.blocks, thread_ts=thread, stream=stream
+        channel, channel.team.bot, stream.text, blocks=stream.blocks, thread_ts=thread, stream=stream, **under
     )
     return {"channel": channel.id, "ts": message.ts}
 

@@ -274,17 +274,17 @@ class Channel:
         """End a message that a crash cut off. Raises Unavailable, and the faults of a surface."""
         with in_our_words():
             none = discord.AllowedMentions.none()
-            there = await self._channel.fetch_message(int(bare(message)))
-            said = put_out(there, run, note)
-            if message.startswith(OWN):
-                await self._as_posted(
-                    message,
-                    lambda webhook: webhook.edit_message(
-                        there.id, **said, **self._in_thread(webhook), allowed_mentions=none
-                    ),
-                )
-            else:
-                await there.edit(**said, allowed_mentions=none)
+            if not message.startswith(OWN):
+                there = await self._channel.fetch_message(int(message))
+                await there.edit(**put_out(there, run, note), allowed_mentions=none)
+                return
+
+            async def end(webhook: discord.Webhook) -> None:
+                posted = await webhook.fetch_message(int(bare(message)), **self._in_thread(webhook))
+                await posted.edit(**put_out(posted, run, note), allowed_mentions=none)
+
+            with suppress(NotEditable):
+                await self._as_posted(message, end)
 
     async def find(self, ref: MessageRef, since: datetime, known: Collection[str]) -> str | None:
         me, likely = self._client.user, None
@@ -298,7 +298,7 @@ class Channel:
                     id = self._id(message)
                     if me is None or not id or str(message.id) in ids_known:
                         continue
-                    ids, custom_ids = named(message.components)
+                    ids, custom_ids = named((await self._whole(message, id)).components)
                     if component(ref) in ids:
                         return id
                     if (
@@ -310,6 +310,18 @@ class Channel:
         except (PlaceClosed, Gone, Refused):  # then it is posted, if need be twice
             return None
         return likely
+
+    async def _whole(self, message: discord.Message, id: str) -> discord.Message:
+        """With its components, which without the intent for contents the history has of the bot's own alone."""
+        found = [message]
+
+        async def fetch(webhook: discord.Webhook) -> None:
+            found.append(await webhook.fetch_message(message.id, **self._in_thread(webhook)))
+
+        if id.startswith(OWN) and not message.components and self._webhooks is not None:
+            with suppress(NotEditable, discord.NotFound):
+                await self._as_posted(id, fetch)
+        return found[-1]
 
     def _id(self, message: discord.Message) -> str:
         """As `post` gives it; "" for somebody else's message."""
