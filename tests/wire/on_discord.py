@@ -278,6 +278,7 @@ class OnDiscord:
         assert "Traceback" not in log, log
         kept = log + (self.process.data / "sutradhar.log").read_text(encoding="utf-8")
         secrets = [self.discord.token, *(asked.token for asked in self.discord.asked.values())]
+        secrets += [hook.token for hook in self.discord.hooks.values()]
         assert not [one for one in secrets if one in kept], "tokens are never written down"
         assert not self.discord.refused, self.discord.refused
         assert not self.discord.limited, [one for one in self.discord.calls if one.status == 429]

@@ -75,6 +75,20 @@ async def test_a_scope_that_was_not_granted_is_named() -> None:
         assert "needed=chat:write.customize" in why
 
 
+async def test_another_name_is_as_it_was_posted_and_no_users() -> None:
+    async with table(socket=False) as t:
+        t.team.scopes.add("chat:write.customize")
+        posted = await t.client.chat_postMessage(
+            channel=t.channel.id, text="x", username="Mira", icon_url="https://example.org/m.png"
+        )
+        await t.client.chat_update(channel=t.channel.id, ts=posted["ts"], text="y")
+        (message,) = (await t.client.conversations_history(channel=t.channel.id))["messages"]
+        assert (message["text"], message["username"], message["subtype"]) == ("y", "Mira", "bot_message")
+        assert message["icons"] == {"image_48": "https://example.org/m.png"}
+        assert "user" not in message
+        await t.refused("invalid_arguments", "chat.postMessage", channel=t.channel.id, text="x", username=[1])
+
+
 async def test_a_text_alone_leaves_the_blocks_and_what_they_show() -> None:
     async with table(socket=False) as t:
         divided = [{"type": "section", "text": {"type": "mrkdwn", "text": "in a block"}}]

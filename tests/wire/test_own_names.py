@@ -11,7 +11,7 @@ from tests.fakes.reply import Reply
 from tests.wire.on_discord import DiscordTalk, OnDiscord
 from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 
 PICTURE = "https://example.org/mira.png"
 REPLY = "“Put that lamp down before it goes out, and come here.”"

@@ -18,6 +18,7 @@ from bot.adapters.discord.installed.traffic import HANGS_S, PACE
 from bot.adapters.discord.received.placing import AnswerPlace, Origin, origin_of
 from bot.adapters.discord.service import Sutradhar
 from bot.adapters.discord.shown.home import DiscordHome, dialect
+from bot.adapters.discord.shown.webhooks import Webhooks
 from bot.adapters.discord.text.page import Page
 from bot.adapters.writer import Writers
 from bot.app import App
@@ -82,6 +83,7 @@ class Bench:
         self.client = discord.Client(
             intents=intents_of(False), max_messages=None, guild_ready_timeout=READY_S
         )
+        self.webhooks = Webhooks(self.client)
         self._asked: dict[int, discord.Interaction] = {}
         tree = discord.app_commands.CommandTree(
             self.client, allowed_installs=discord.app_commands.AppInstallationType(guild=True, user=True)
@@ -127,7 +129,9 @@ class Bench:
         async def free(place: Place) -> bool:
             return free_chat
 
-        home = DiscordHome(self.client, request, origin, self.outbox, self.threads, free)
+        home = DiscordHome(
+            self.client, request, origin, self.outbox, self.threads, free, webhooks=self.webhooks
+        )
         spoken = dialect(origin, request.locale)
         return Composer(request, self.outbox, self.offers, home, self.writers, spoken)
 

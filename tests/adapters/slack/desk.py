@@ -34,6 +34,7 @@ class Known(Workspaces):
 
     def __init__(self, fake: FakeSlack) -> None:
         self._fake = fake
+        self._nameless: dict[str, float] = {}
         self.session = aiohttp.ClientSession()
 
     async def client(self, team: str, enterprise: str = "") -> AsyncWebClient:

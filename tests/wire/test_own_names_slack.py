@@ -1,0 +1,127 @@
+"""Characters of a story under their own names on Slack, where the app may post so, and in bold where it may not."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.fakes.reply import Reply
+from tests.wire.on_slack import OnSlack
+from tests.wire.slack_talk import SlackTalk
+from tests.wire.stories import ANA, BIA, CHOICES, PREMISE, count
+from tests.wire.test_own_names import PICTURE, REPLY
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+
+SCOPE = "chat:write.customize"
+
+
+async def told(d: OnSlack, *, table: int = 0, own: bool = True) -> SlackTalk:
+    """A story with Mira and Bo in its cast."""
+    if own:
+        await d.command(BIA, "settings set story.own_names on --for everyone")
+    runs = len(d.states())
+    d.model.queue += [Reply("The lamp goes out at dusk."), CHOICES]
+    talk = await d.ask(ANA, PREMISE, verb="story start", table=table, cast="Mira: a diver; Bo")
+    await d.rest(runs + 1)
+    await d.mention(ANA, talk, f"/story cast Mira --picture {PICTURE}")
+    await d.rest(runs + 2)
+    return talk
+
+
+async def speak(d: OnSlack, talk: SlackTalk, line: str, *replies: Reply) -> None:
+    d.model.queue += [*replies, CHOICES]
+    runs = len(d.states())
+    await d.mention(ANA, talk, f"/story cast {line}")
+    await d.rest(runs + 1)
+
+
+def spoken(talk: SlackTalk, name: str) -> list[Any]:
+    return [one for one in talk.messages() if one.username == name]
+
+
+async def slack(take: Any) -> OnSlack:
+    d: OnSlack = await take("slack")
+    return d
+
+
+async def test_a_character_has_a_name_and_a_picture_of_its_own(take: Any) -> None:
+    d = await slack(take)
+    d.teams[0].scopes.add(SCOPE)
+    talk = await told(d)
+    await speak(d, talk, "speak Mira", Reply(pieces=[REPLY[:20], REPLY[20:], " <!channel> @here"]))
+    (message,) = spoken(talk, "Mira")
+    assert REPLY in message.shown
+    assert "*Mira*" not in message.shown
+    assert message.icon == PICTURE
+    d.model.queue += [Reply("The door swings open."), CHOICES]
+    runs = len(d.states())
+    await d.press(ANA, talk, "choice")
+    await d.rest(runs + 1)
+    await d.until(lambda: count(talk.said(), "The door swings open.") == 1)
+    assert spoken(talk, "Mira") == [message]
+    assert count(talk.said(), REPLY) == 1
+    d.check()
+
+
+async def test_everybody_replies_in_a_message_of_its_own(take: Any) -> None:
+    d = await slack(take)
+    d.teams[0].scopes.add(SCOPE)
+    talk = await told(d)
+    await speak(d, talk, "all", Reply("“One.”"), Reply("“Two.”"))
+    names = [one.username for one in talk.messages() if "Scene" in one.shown]
+    assert names == ["", "Mira", "Bo"]
+    await d.redeliver()
+    await d.command(BIA, "story show", talk=talk)
+    assert [one.username for one in talk.messages() if "Scene" in one.shown] == names
+
+
+async def test_without_the_scope_the_name_is_bold_and_that_is_said_once(take: Any) -> None:
+    d = await slack(take)
+    talk = await told(d)
+    await speak(d, talk, "speak Mira", Reply(pieces=[REPLY]))
+    assert count(talk.said(), SCOPE) == 1
+    await speak(d, talk, "speak Mira", Reply("“And now?”"))
+    first, second = [one for one in talk.messages() if "**Mira**" in one.shown]
+    assert not first.username
+    assert REPLY in first.shown
+    assert SCOPE not in second.shown
+    assert [one.error for one in d.slack.refused] == ["missing_scope"]
+    d.slack.refused.clear()
+    d.check()
+
+
+async def test_a_kill_in_the_middle_of_a_reply_doubles_nothing(take: Any) -> None:
+    d = await slack(take)
+    d.teams[0].scopes.add(SCOPE)
+    talk = await told(d)
+    gate = asyncio.Event()
+    halves = [f"{REPLY} ", "“Or do not.”"]
+    d.model.queue += [Reply(pieces=halves, gates={1: gate}), Reply(pieces=halves), CHOICES]
+    runs = len(d.states())
+    await d.mention(ANA, talk, "/story cast speak Mira")
+    await d.until(lambda: any(REPLY[:20] in one.shown for one in spoken(talk, "Mira")))
+    await d.kill()
+    gate.set()
+    await d.begin(d.process)
+    await d.rest(runs + 1)
+    (message,) = spoken(talk, "Mira")
+    assert count([message.shown], REPLY) == 1
+    assert "“Or do not.”" in message.shown
+    assert "*Mira*" not in message.shown
+    assert count(talk.said(), REPLY) == 1
+
+
+async def test_another_workspace_knows_nothing_of_it(take: Any) -> None:
+    d = await slack(take)
+    for team in d.teams:
+        team.scopes.add(SCOPE)
+    await told(d)
+    talk = await told(d, table=1, own=False)
+    await speak(d, talk, "speak Mira", Reply(pieces=[REPLY]))
+    (message,) = [one for one in talk.messages() if REPLY in one.shown]
+    assert not message.username
+    assert "**Mira**" in message.shown
+    d.check()
