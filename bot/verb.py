@@ -61,6 +61,8 @@ class Verb:
     fit; elsewhere by its text alone. Sent without its text from where no window can open, it is answered by a button.
     What has a `menu` (a key of the catalogue) is also in the menu of a message, under that name: its request then
     `answers` the run whose message that is.
+    `group` is the command that it is part of on Discord, if its work's is full: one takes 25 verbs and 8,000
+    characters.
     `inner` ones are begun by another run of their work (`Run.begin`), and are in nobody's list.
     """
 
@@ -85,6 +87,7 @@ class Verb:
     options: tuple[Option, ...] = ()
     form: tuple[str, ...] = ()
     menu: str = ""
+    group: str = ""
 
     @property
     def path(self) -> str:

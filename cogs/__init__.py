@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from discord import app_commands
 
 from bot.adapters.discord.installed.traffic import guard
-from bot.adapters.discord.received.commands import command, group, menu, said
+from bot.adapters.discord.received.commands import command, groups, menu, said
 from bot.commands import BARE, TABLE, WORKS
 from cogs.own import FreeChat, Setup
 
@@ -20,7 +20,8 @@ async def load(client: Client) -> None:
     intake, tree = client.intake, client.tree
     offer = intake.autocomplete.choices
     for work in WORKS:
-        tree.add_command(group(work, intake.slash, offer))
+        for group in groups(work, intake.slash, offer):
+            tree.add_command(group)
     for row in BARE:
         tree.add_command(command(row, intake.slash, offer))
     await client.add_cog(Setup(client))

@@ -199,6 +199,32 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         argument=Argument("story", "verbs.arg_story", required=False, completes="story"),
     ),
+    Verb(
+        "story",
+        "recall",
+        "verbs.story_recall",
+        "/story recall the red sundress of the rooftop party",
+        argument=Argument("query", "verbs.arg_query"),
+        options=(Option("character", "verbs.option_recall_character"), PRIVATE),
+        group="memory",
+    ),
+    Verb(
+        "story",
+        "recap",
+        "verbs.story_recap",
+        "/story recap 12 --words 100",
+        argument=Argument("since", "verbs.arg_since", required=False),
+        options=(Option("words", "verbs.option_recap_words", "number", most=2_000), PRIVATE),
+        group="memory",
+    ),
+    Verb(
+        "story",
+        "forget",
+        "verbs.story_recall",
+        "/story forget node",
+        inner=True,
+        argument=Argument("node", "verbs.arg_query"),
+    ),
 )
 
 
@@ -207,6 +233,7 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
     from bot.works.story.presets import Presets
+    from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
     from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
@@ -234,7 +261,10 @@ def make(house: House, runs: Runs) -> Work:
     if settings.presets:
         presets.read()  # a bot should not start with a broken file
     table = Table(logs, house.records.sessions, presets, own_names, settings, runs)
-    return Stories(playing, Speaking(logs, playing), Rewording(logs, playing, runs), table, logs, memory)
+    remembering = Remembering(logs, memory, playing)
+    return Stories(
+        playing, Speaking(logs, playing), Rewording(logs, playing, runs), table, remembering, logs, memory
+    )
 
 
 def _on_or_off(house: House, given: str) -> str:

@@ -22,7 +22,19 @@ Mode: TypeAlias = Literal["open", "act", "say", "continue"]
 """What a player does in a turn; a story opens with the turn "open"."""
 
 Kind: TypeAlias = Literal[
-    "act", "scene", "choices", "flip", "head", "set", "cast", "lore", "memory", "idea", "preset", "intent"
+    "act",
+    "scene",
+    "choices",
+    "flip",
+    "head",
+    "set",
+    "cast",
+    "lore",
+    "memory",
+    "idea",
+    "preset",
+    "intent",
+    "forgotten",
 ]
 """What a node is, and what its body holds:
 
@@ -39,9 +51,12 @@ memory    a pinned memory by id, or None: {id, text}
 idea      an idea by id, or None: {id, text}
 preset    how two characters deal with each other, "" for nothing said: {pair, preset, lines}
 intent    what somebody wants to do, until the game master's next turn: {text, name}
+forgotten a node whose words are recalled no more: {node}
 """
 
-SHARED_UP_TO_CUT: Final = frozenset(("set", "cast", "lore", "memory", "idea", "preset", "intent"))
+SHARED_UP_TO_CUT: Final = frozenset(
+    ("set", "cast", "lore", "memory", "idea", "preset", "intent", "forgotten")
+)
 """Of a branch's past, these count up to the turn where it leaves its parent: what was set later is not its own."""
 
 
@@ -195,6 +210,8 @@ class Story:
     ideas: dict[str, str] = field(default_factory=dict)
     presets: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     intents: list[tuple[str, str]] = field(default_factory=list)
+    forgotten: set[str] = field(default_factory=set)
+    """Nodes that are recalled no more."""
     turns: dict[str, Turn] = field(default_factory=dict)
     path: list[str] = field(default_factory=list)
     length: int = 0
@@ -322,6 +339,8 @@ class Story:
             case "preset":
                 first, second = sorted(body["pair"])
                 _put(self.presets, (first, second), body if body["preset"] else None)
+            case "forgotten":
+                self.forgotten.add(body["node"])
             case "intent":
                 self.intents.append((body["name"], body["text"]))
 

@@ -63,6 +63,7 @@ PROMPTS = (
     "story_choices",
     "story_question",
     "story_ideas",
+    "story_recap",
 )
 ANSWER_WORDS = 200
 """Of the game master's answer to a question, and of a list of ideas."""

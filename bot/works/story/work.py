@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
+    from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
     from bot.works.story.speaking import Speaking
     from bot.works.story.table import Table
@@ -37,6 +38,7 @@ class Stories:
         speaking: Speaking,
         rewording: Rewording,
         table: Table,
+        remembering: Remembering,
         logs: Logs,
         memory: Memory,
     ) -> None:
@@ -46,6 +48,7 @@ class Stories:
         self._speaking = speaking
         self._rewording = rewording
         self._table = table
+        self._remembering = remembering
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         verb, text = run.request.verb, run.request.text.strip()
@@ -60,6 +63,9 @@ class Stories:
             "prompt": self._playing.prompt,
             "branches": self._table.branches,
             "opened": self._table.opened,
+            "recall": self._remembering.recall,
+            "recap": self._remembering.recap,
+            "forget": self._remembering.forget,
             "edited": self._rewording.edited,
             "reword": self._rewording.answered,
             **({"fork": self._table.apart} if run.request.options.get("thread") else {}),

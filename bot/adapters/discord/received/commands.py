@@ -164,16 +164,19 @@ def command(row: Verb, perform: Perform, offer: Offer) -> app_commands.Command[A
     return made
 
 
-def group(work: str, perform: Perform, offer: Offer) -> app_commands.Group:
-    """The commands of a work, as one."""
+def groups(work: str, perform: Perform, offer: Offer) -> list[app_commands.Group]:
+    """The commands of a work, as one, or as several where they are too many for that."""
     kind = KINDS[work]
     rights = discord.Permissions(manage_guild=True) if kind.for_admins else None
-    made = app_commands.Group(
-        name=named(work, "group"), description=said(f"verbs.group_{work}"), default_permissions=rights
-    )
+    made: dict[str, app_commands.Group] = {}
     for row in (row for row in kind.verbs if not row.inner):
-        made.add_command(command(row, perform, offer))
-    return made
+        name = row.group or work
+        if name not in made:
+            made[name] = app_commands.Group(
+                name=named(name, "group"), description=said(f"verbs.group_{name}"), default_permissions=rights
+            )
+        made[name].add_command(command(row, perform, offer))
+    return list(made.values())
 
 
 def menu(row: Verb, perform: OnMessage) -> app_commands.ContextMenu:
@@ -231,7 +234,7 @@ def path_of(say: Words, row: Verb) -> str:
     """What is typed after the slash, in the person's language: "rules ask", "regras perguntar"."""
     if row.bare:
         return say(f"names.{row.name}")
-    return f"{say(f'names.group_{row.work}')} {say(f'names.{row.work}_{row.name}')}"
+    return f"{say(f'names.group_{row.group or row.work}')} {say(f'names.{row.work}_{row.name}')}"
 
 
 def named(name: str, kind: str) -> locale_str:

@@ -74,7 +74,7 @@ def help_text(say: Words, topic: str = "") -> str:
     exact = [row for row in TABLE if path in (row.path, row.name, path_of(say, row))] if path else []
     if exact:
         return "\n\n".join(_one(say, row) for row in exact)
-    works = [work for work in WORKS if path in (work, say(f"names.group_{work}"))]
+    works = [work for work in WORKS if path in _groups(say, work)]
     rows = [
         (path_of(say, row), row.summary) for row in TABLE if row.work in works or (row.bare and not works)
     ]
@@ -85,10 +85,22 @@ def help_text(say: Words, topic: str = "") -> str:
     return "\n".join([*lines, "", say("discord.help_more"), say("discord.help_talk")])
 
 
+def _groups(say: Words, work: str) -> set[str]:
+    """What a work is called, and each of its commands, in the table and in this language."""
+    names = {work, *(row.group or work for row in TABLE if row.work == work)}
+    return names | {say(f"names.group_{name}") for name in names}
+
+
 def _work(say: Words, work: str) -> str:
-    """A line of a work, with the names of its commands."""
-    names = " · ".join(say(f"names.{work}_{row.name}") for row in TABLE if row.work == work)
-    return f"- **/{say(f'names.group_{work}')}**  {say(f'verbs.group_{work}')} {names}"
+    """A line for each command of a work, with the names of what it holds."""
+    rows: dict[str, list[str]] = {}
+    for row in TABLE:
+        if row.work == work:
+            rows.setdefault(row.group or work, []).append(say(f"names.{work}_{row.name}"))
+    return "\n".join(
+        f"- **/{say(f'names.group_{group}')}**  {say(f'verbs.group_{group}')} {' · '.join(names)}"
+        for group, names in rows.items()
+    )
 
 
 def _one(say: Words, row: Verb) -> str:

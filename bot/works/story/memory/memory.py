@@ -218,10 +218,15 @@ async def _live(indexed: _Indexed, branch: str, story: Story) -> _Lived:
     lived = indexed.lived.get(branch)
     if lived is None or lived.seq != story.seq:
         seq, turns = story.seq, story.told
-        shown = [(turn.act.id, turn.scene.id if turn.scene is not None else "") for turn in turns]
+        shown = [
+            tuple(id for id in (turn.act.id, turn.scene.id if turn.scene is not None else "") if id)
+            for turn in turns
+        ]
+        if story.forgotten:
+            shown = [tuple(node for node in nodes if node not in story.forgotten) for nodes in shown]
         new: dict[str, list[Piece]] = {}
         for turn, nodes in zip(turns, shown, strict=True):
-            if any(node and indexed.pieces.of(node) is None for node in nodes):
+            if any(indexed.pieces.of(node) is None for node in nodes):
                 new.update(pieces_of(turn))
         ids, groups = [turn.id for turn in turns], [turn.act.group or turn.id for turn in turns]
         lived = await asyncio.to_thread(_lived, indexed.pieces, seq, ids, groups, shown, new)
@@ -234,7 +239,7 @@ def _lived(
     seq: int,
     turns: list[str],
     groups: list[str],
-    shown: list[tuple[str, str]],
+    shown: list[tuple[str, ...]],
     new: dict[str, list[Piece]],
 ) -> _Lived:
     """`groups` are the scenes that the turns are of, `shown` their nodes; `new` pieces are added first."""

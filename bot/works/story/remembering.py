@@ -1,0 +1,221 @@
+"""What players ask a story's memory: what was told of something, where, and why it was found; and a recap.
+
+Neither is part of the story. What is recalled can be pinned for the writer, or kept out of the memory for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bot import fence
+from bot.budget import text_tokens
+from bot.events import Choice, Choices, Event, Link, Notice, Request, Run, Sorry, Stage, Text
+from bot.llm.base import Message, Prompt, room
+from bot.words import words
+from bot.works.story import cast
+from bot.works.story.choices import label
+from bot.works.story.logs import node
+from bot.works.story.memory.memory import Recalled
+from bot.works.story.memory.pieces import pieces_of
+from bot.works.story.memory.ranking import Query
+from bot.works.story.playing import Taken
+
+if TYPE_CHECKING:
+    from bot.works.story.log import Story, Turn
+    from bot.works.story.logs import Logs
+    from bot.works.story.memory.memory import Memory
+    from bot.works.story.playing import Playing
+
+SHOWN = 5
+"""Turns that are shown of what was found."""
+LOOKED_AT = 60
+QUOTED_CHARS = 300
+QUERY_CHARS = 2_000
+RECAP_WORDS = 200
+LONGEST_RECAP = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What was found: the number of its turn, the run whose message shows it, its words and why it was found."""
+
+    number: int
+    run: str
+    node: str
+    quote: str
+    reasons: tuple[str, ...] = ()
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What a recap tells: the turns from the number `first` on, of a story that is written by `taken`."""
+
+    taken: Taken = field(default_factory=Taken)
+    first: int = 1
+
+
+class Remembering:
+    def __init__(self, logs: Logs, memory: Memory, playing: Playing) -> None:
+        self._logs = logs
+        self._memory = memory
+        self._playing = playing
+
+    async def recall(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The moments that tell most about what is asked, with links to their messages."""
+        request, say = run.request, words(run.request.locale)
+        moments = await run.step("moments", lambda: self._moments(request), list[Moment])
+        if not moments:
+            yield Stage("recall", "")
+            yield Text(say("story.nothing_recalled"))
+            return
+        yield Stage("recall", say("story.recalled", n=len(moments)))
+        for number, moment in enumerate(moments, 1):
+            why = ", ".join(say(f"story.because_{reason}") for reason in moment.reasons)
+            head = say(
+                "story.moment", n=moment.number, when=f" · {moment.when}" if moment.when else "", why=why
+            )
+            quoted = "\n".join(f"> {line}" for line in moment.quote.splitlines())
+            yield Text(f"{number}. {head}\n{quoted}\n\n")
+        for moment in moments:
+            if moment.run:
+                yield Link(moment.run, say("story.scene", n=moment.number))
+        pins = [
+            Choice(
+                label(say("story.button_pin", n=number)),
+                f"/story remember -- {say('story.scene', n=moment.number)}: {' '.join(moment.quote.split())}",
+            )
+            for number, moment in enumerate(moments, 1)
+        ]
+        lost = [
+            Choice(say("story.button_forget", n=number), f"/story forget {moment.node}")
+            for number, moment in enumerate(moments, 1)
+        ]
+        yield Choices(say("story.what_to_keep"), (*pins, *lost))
+
+    async def forget(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Keep what was recalled out of the memory from now on; the story itself stays as it is."""
+        request, say = run.request, words(run.request.locale)
+
+        async def forgotten() -> bool:
+            played = await self._logs.going_on(request)
+            of = request.text.strip()
+            known = {part for turn in played.story.told for part in pieces_of(turn)}
+            if of not in known:
+                raise Sorry("story.gone")
+            body = {"node": of}
+            await self._logs.append(
+                played, node(request.id, "forgotten", "forgotten", body, author=request.author.id)
+            )
+            return True
+
+        await run.step("forgotten", forgotten, bool)
+        yield Stage("forget", "")
+        yield Text(say("story.forgotten_piece"))
+
+    async def recap(self, run: Run) -> AsyncGenerator[Event, None]:
+        """What has happened, since a scene or the asker's last turn, as long as is asked for."""
+        request, say = run.request, words(run.request.locale)
+        since = await run.step("since", lambda: self._since(request), Since)
+        taken = since.taken
+        yield Stage("recap", say("story.recap", first=since.first, last=taken.n))
+        if taken.writer is None or taken.demo:
+            yield Notice(say("story.no_recap"))
+            return
+        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        asked = _recap(story, since, _length(request))
+        models = self._playing.models.given(taken.roles)
+        async with aclosing(models.stream(run, "writer", "recap", asked)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, str):
+                    yield Text(piece)
+
+    async def _moments(self, request: Request) -> list[Moment]:
+        """Raises Sorry."""
+        played = await self._logs.played(request)
+        story, space = played.story, request.place.space
+        if story.head is None:
+            raise Sorry("story.nothing_yet")
+        query = Query(request.text.strip()[:QUERY_CHARS])
+        who = str(request.options.get("character") or "")
+        unknown: set[str] = set()
+        if who:
+            if not (known := cast.called(story, who)):
+                raise Sorry("story.no_character", name=who)
+            unknown = {turn.id for turn in story.told if not knows(turn, known)}
+        found = await self._memory.recall(
+            space, played.row.id, played.branch, story, query, LOOKED_AT, unknown
+        )
+        best: dict[str, Recalled] = {}
+        for piece in found:
+            best.setdefault(piece.turn, piece)
+        return [_moment(story, piece) for piece in list(best.values())[:SHOWN] if piece.turn in story.turns]
+
+    async def _since(self, request: Request) -> Since:
+        """Raises Sorry."""
+        played = await self._logs.played(request)
+        story = played.story
+        if story.head is None:
+            raise Sorry("story.nothing_yet")
+        taken = await self._playing.taken(request, played, story.head.id, story.seq)
+        given = " ".join(request.text.casefold().split())
+        number = next((int(part) for part in given.split() if part.isdecimal()), None)
+        if number is not None:
+            if not 1 <= number <= story.length:
+                raise Sorry("story.no_scene", n=number, count=story.length)
+            return Since(taken, number)
+        if given in ("me", "mine", "my turn", "mim", "eu", "meu turno"):
+            own = [at for at, turn in enumerate(story.told, 1) if turn.act.author == request.author.id]
+            # Of who has just taken the last turn, all that there is to tell came before.
+            return Since(taken, min(own[-1] + 1, story.length) if own else 1)
+        return Since(taken)
+
+
+def knows(turn: Turn, character: str) -> bool:
+    """Whether the character was there: played, replying, or seen by whoever keeps state of the scene."""
+    name = character.casefold()
+    return name in (turn.act.character.casefold(), turn.act.speaker.casefold())
+
+
+def _moment(story: Story, piece: Recalled) -> Moment:
+    turn = story.turns[piece.turn]
+    parts = pieces_of(turn).get(piece.node, [])
+    quote = parts[piece.part].text if piece.part < len(parts) else ""
+    if len(quote) > QUOTED_CHARS:
+        quote = quote[:QUOTED_CHARS].rsplit(" ", 1)[0] + " …"
+    said = f"{parts[piece.part].speaker}: {quote}" if parts and parts[piece.part].speaker else quote
+    return Moment(piece.number, turn.shown_by, piece.node, said, piece.reasons, turn.act.when)
+
+
+def _length(request: Request) -> int:
+    wanted = request.options.get("words")
+    return min(max(wanted, 30), LONGEST_RECAP) if isinstance(wanted, int) else RECAP_WORDS
+
+
+def _recap(story: Story, since: Since, count: int) -> Prompt:
+    """The scenes to tell of, the latest whole; of those for which there is no room only how they begin."""
+    taken, left, parts = since.taken, since.taken.tokens, list[str]()
+    for number, turn in reversed(list(enumerate(story.told, 1))[since.first - 1 :]):
+        who = turn.act.character or turn.act.name
+        told = "\n".join(
+            part
+            for part in (
+                f"{who}: {turn.act.text}" if turn.act.text else "",
+                turn.scene.text if turn.scene else "",
+            )
+            if part
+        )
+        for text in (told, told[:300], told[:80]):
+            if text_tokens(text) <= left / 2 or text_tokens(text) < 40:
+                break
+        left -= text_tokens(text)
+        if left < 0:
+            break
+        parts.append(f'<scene n="{number}">\n{fence.data(text)}\n</scene>')
+    system, task = taken.prompts["story_recap"].fill(words=str(count))
+    scenes = "\n".join(["<story>", *reversed(parts), "</story>"])
+    answer = min(room(count, None), taken.answer * 4)
+    return Prompt(system, (Message("user", f"{scenes}\n{task.strip()}"),), max_tokens=answer)

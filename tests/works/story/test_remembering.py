@@ -1,0 +1,94 @@
+"""What players ask a story's memory: moments with their reasons, pins, what is recalled no more, and recaps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.reply import Body, Reply
+from tests.promises.talk import Events
+from tests.works.story.test_playing import START, Writer, choices, last, playing, texts
+
+DRESS = "At the rooftop party Mira wears the red sundress."
+
+
+@pytest.fixture
+def writer() -> Writer:
+    return Writer()
+
+
+def failed(events: Events) -> str:
+    (sentence,) = (str(event["text"]) for event in events if event["event"] == "failed")
+    return sentence
+
+
+async def test_a_moment_is_found_with_its_scene_and_why(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        assert "No story" in failed(await talk.say("/story recall the sundress"))
+        await talk.say(START)
+        writer.next.append(Reply(DRESS))
+        await talk.say("We climb to the roof.")
+        await talk.say("I look down.")
+        found = await talk.say("/story recall what was the sundress like?")
+        assert "**Scene 2** · by its words" in texts(found)
+        assert f"> {DRESS}" in texts(found)
+        assert any(event["event"] == "link" for event in found), found
+        assert "Nothing was told" in texts(await talk.say("/story recall xylophones"))
+        assert "3 scenes" in texts(await talk.say("/story show")), "to recall is no turn"
+
+
+async def test_a_moment_is_pinned_or_recalled_no_more_by_a_press(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        writer.next.append(Reply(DRESS))
+        await talk.say("We climb to the roof.")
+        offered = choices(await talk.say("/story recall sundress"))
+        await talk.say(next(one["command"] for one in offered if one["label"] == "Pin 1"))
+        assert "red sundress" in texts(await talk.say("/story remember"))
+        await talk.say("I go on.")
+        assert "<memories>" in str(writer.scenes[-1]["messages"])
+        assert "recalled no more" in texts(
+            await talk.say(next(one["command"] for one in offered if one["label"] == "Forget 1"))
+        )
+        assert DRESS not in texts(await talk.say("/story recall sundress"))
+        assert DRESS in str(writer.scenes[-1]["messages"]), "the story itself is as it was"
+
+
+async def test_who_was_not_there_recalls_nothing_of_it(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(f"{START} --cast 'Mira: a diver; Bo: a thief'")
+        writer.next.append(Reply("The secret of the vault is whispered to Mira alone. Bo sleeps."))
+        await talk.say("/story cast speak Mira")
+        writer.next.append(Reply("Bo dreams of a vault, and says nothing of any secret."))
+        await talk.say("/story cast speak Bo")
+        hers = texts(await talk.say("/story recall the secret of the vault --character mira"))
+        assert "whispered" in hers
+        assert "dreams" not in hers
+        his = texts(await talk.say("/story recall the secret of the vault --character Bo"))
+        assert "dreams" in his
+        assert "whispered" not in his
+        assert "Ada" in failed(await talk.say("/story recall it --character Ada"))
+
+
+async def test_a_recap_is_told_of_the_scenes_asked_for(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say(START)
+        writer.next.append(Reply(DRESS))
+        await talk.say("We climb to the roof.")
+        await talk.say("I look down.")
+
+        def recapped() -> Body:
+            return writer.asked[-1]
+
+        writer.next.append(Reply("You climbed, and looked."))
+        assert "You climbed" in texts(await talk.say("/story recap 2 --words 50"))
+        asked = last(recapped())
+        assert DRESS in asked
+        assert "This is what was written as number 1." not in asked
+        assert "about 50 words" in str(recapped()["messages"])
+        writer.next.append(Reply("All of it."))
+        await talk.say("/story recap")
+        assert "This is what was written as number 1." in last(recapped())
+        assert "9" in failed(await talk.say("/story recap 9"))
+        assert "3 scenes" in texts(await talk.say("/story show"))
