@@ -62,13 +62,18 @@ class Outbox:
         mine = (outbox.c.space == space, outbox.c.run_id == run, outbox.c.stage == stage)
         return await self._db.row(outbox.select().where(*mine), OutboxRow)
 
-    async def runs(self, space: str, message_id: str) -> list[str]:
-        """The runs that have a message of this id, which on some platforms is one only within its channel."""
+    async def shown_by(self, space: str, *message_ids: str) -> list[tuple[str, str]]:
+        """The runs, and their stages, that have a message of one of these ids.
+
+        On some platforms an id is one only within its channel.
+        """
         from storage.tables import outbox as t
 
         async with self._db.read() as connection:
-            query = t.select().where(t.c.space == space, t.c.message_id == message_id)
-            return list(dict.fromkeys(str(row.run_id) for row in await connection.execute(query)))
+            query = t.select().where(t.c.space == space, t.c.message_id.in_(message_ids))
+            return [
+                (str(row.run_id), str(row.stage).partition("#")[0]) for row in await connection.execute(query)
+            ]
 
     async def stages(self, space: str, run: str) -> list[str]:
         """What messages of the run show, those that were claimed first at the beginning; parts of one are left out."""

@@ -312,17 +312,18 @@ class Intake:
             raise Sorry("edge.gone")  # whoever asked has taken it back
         return Asked(row, past.text, past.options, past.files, again=past)
 
-    async def of_message(self, here: Spot, row: Verb, message: str, channel: str) -> Asked:
-        """What somebody asks for who has called the verb on a message of that `channel` (see Place).
+    async def of_message(self, here: Spot, row: Verb, messages: Sequence[str], channel: str) -> Asked:
+        """What somebody asks for who has called the verb on a message of that `channel` (see Place), which the outbox
+        knows by one of these ids.
 
         Raises Sorry where it is no run's, or for somebody else alone.
         """
         with in_words():
-            runs = await self.app.records.outbox.runs(here.space, message)
-        for run in runs:
+            found = await self.app.records.outbox.shown_by(here.space, *messages)
+        for run, stage in found:
             past = await self.app.past(here.space, run)
             if past is not None and past.place.channel == channel and not self._for_another(past, here):
-                return Asked(row, options={ON_MESSAGE: True}, answers=run)
+                return Asked(row, options={ON_MESSAGE: stage}, answers=run)
         raise Sorry("edge.no_answer")
 
     async def hidden(self, here: Spot, run: str) -> bool:

@@ -80,6 +80,8 @@ async def test_everybody_replies_and_names_that_discord_refuses_are_bent(driver:
     await d.redeliver()
     await d.command(BIA, "story show", talk=talk)
     assert [one.author.name for one in talk.messages() if "Scene" in one.text] == names
+    forked = await d.menu(BIA, talk, "“One.”", "Fork the story here")
+    await d.until(lambda: count([*forked.said(), *talk.said()], "it goes on behind scene 2") == 1)
     d.check()
 
 

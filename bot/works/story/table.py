@@ -349,18 +349,23 @@ class Table:
                 await self._settled(player.spot)
             played = await self._logs.played(request)
         number = request.options.get("scene")
-        if request.options.get(ON_MESSAGE):
-            played, number = await self._scene_of(played, request.answers)
+        if stage := request.options.get(ON_MESSAGE):
+            played, number = await self._scene_of(played, request.answers, str(stage))
         story = played.story
         at = number if isinstance(number, int) else story.length
         if not 0 <= at <= len(story.path):
             raise Sorry("story.no_scene", n=at, count=len(story.path))
         return played, at, " ".join(request.text.split())[:NAME_CHARS] or say("story.branch_of", n=at)
 
-    async def _scene_of(self, played: Played, run: str) -> tuple[Played, int]:
-        """The branch with the scene that a run shows, and the scene's number. Raises Sorry where it shows none."""
+    async def _scene_of(self, played: Played, run: str, stage: str) -> tuple[Played, int]:
+        """The branch with the scene that a run shows as this stage, and the scene's number.
+
+        Raises Sorry where it shows none.
+        """
         space, story = played.row.space, played.row.id
-        for own in await self._logs.stories.of_run(space, run):
+        nodes = await self._logs.stories.of_run(space, run)
+        # Of a run that tells several scenes, the stage's own one goes first.
+        for own in sorted(nodes, key=lambda one: one.id != f"{run}/{stage}"):
             if own.kind in ("act", "scene") and own.story_id == story:
                 if own.turn not in played.story.path:
                     there = await self._logs.story(space, story, own.branch_id)

@@ -30,6 +30,7 @@ from bot.adapters.discord.shown import replies
 from bot.adapters.discord.text.command_names import as_in_table, help_text
 from bot.adapters.intake import FIELD, PEOPLE, Asked, Unfinished, quotation
 from bot.adapters.offered import KeptChoice
+from bot.adapters.surface import OWN
 from bot.command_line import parse
 from bot.events import Sorry
 from bot.runs.requests import event_id
@@ -162,7 +163,8 @@ class Intake(intake.Intake):
         async with intake.told(partial(self.failed, interaction)):
             here = placing.spot(interaction)
             channel = str(here.parent or here.channel)
-            await self._take(interaction, await self.of_message(here, row, str(message.id), channel))
+            ids = (str(message.id), f"{OWN}{message.webhook_id}:{message.id}")
+            await self._take(interaction, await self.of_message(here, row, ids, channel))
 
     async def _reword(self, interaction: discord.Interaction, row: Verb, name: str) -> None:
         """Open a window with today's text of a prompt, to be changed."""

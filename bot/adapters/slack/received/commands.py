@@ -35,7 +35,7 @@ from bot.adapters.slack.received import setup, windows
 from bot.adapters.slack.received.intake import Ack
 from bot.adapters.slack.received.line import heard
 from bot.adapters.slack.text.help import COMMAND, SETUP
-from bot.adapters.surface import PlaceClosed
+from bot.adapters.surface import OWN, PlaceClosed
 from bot.command_line import Parsed, parse
 from bot.commands import DEFAULT_WORK, TABLE
 from bot.events import OptionValue, Sorry
@@ -225,7 +225,8 @@ class Shortcuts:
 
         async def asked() -> Asked:
             held = await intake.held(here)
-            return await intake.of_message(here, row, ts, held.channel if held is not None else here.channel)
+            channel = held.channel if held is not None else here.channel
+            return await intake.of_message(here, row, (ts, OWN + ts), channel)
 
         event = event_of("shortcut", str(body.get("action_ts")), here.user)
         await intake.perform(here, event, asked, ack, response_url=response_url(body))
