@@ -31,7 +31,7 @@ from bot.events import (
     Text,
 )
 from bot.holding import held, titled
-from bot.llm.base import room
+from bot.llm.base import Message, Prompt, room
 from bot.prompts import PromptText
 from bot.words import Words, words
 from bot.works.story import cast, context, dice
@@ -42,10 +42,9 @@ from bot.works.story.log import SCENE, Excerpt, Mode, Story
 from bot.works.story.logs import Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.lorebook import LoreEntry, triggered
 from bot.works.story.order import mode_of, whose
-from bot.works.story.recalling import as_prompt, excerpts, query_of
+from bot.works.story.recalling import as_prompt, excerpts, knows, query_of
 
 if TYPE_CHECKING:
-    from bot.llm.base import Prompt
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.works.story.config import StoryConfig
@@ -64,10 +63,13 @@ PROMPTS = (
     "story_question",
     "story_ideas",
     "story_recap",
+    "story_parts",
 )
 ANSWER_WORDS = 200
 """Of the game master's answer to a question, and of a list of ideas."""
 IDEAS = 5
+PARTED = 5
+"""Words of a turn that is worth parting."""
 
 _log = logging.getLogger(__name__)
 
@@ -372,7 +374,7 @@ class Playing:
         space = run.request.place.space
         if taken.recalled is None and taken.recall_tokens and taken.n > taken.recent + taken.batch:
             recalled = await run.step(
-                f"recalled-{taken.turn}", lambda: self._recalled(space, taken), list[Excerpt]
+                f"recalled-{taken.turn}", lambda: self._recalled(run, taken), list[Excerpt]
             )
             taken = replace(taken, recalled=recalled)
         asked = await self._asked(space, taken)
@@ -437,13 +439,17 @@ class Playing:
             story = await self._logs.story(space, taken.story, taken.branch, taken.at)
         return prompt(story, taken, lore)
 
-    async def _recalled(self, space: str, taken: Taken) -> list[Excerpt]:
+    async def _recalled(self, run: Run, taken: Taken) -> list[Excerpt]:
         """The past that bears on the turn and that its prompt does not tell."""
+        space = run.request.place.space
         asked = await self._asked(space, taken)
         story = await self._logs.story(space, taken.story, taken.branch, taken.at)
         turn = story.turns[taken.turn]
-        query = query_of(story, turn, self._recall)
         without = {turn.id, *context.told_in(story, asked)}
+        if turn.act.speaker:  # who replies knows no more than what it was there for
+            without |= {one.id for one in story.told if not knows(one, turn.act.speaker)}
+        query = query_of(story, turn, self._recall)
+        query = replace(query, parts=await self._parts(run, taken, query.text))
         return await excerpts(
             self._memory,
             space,
@@ -455,6 +461,23 @@ class Playing:
             taken.recall_tokens,
             without,
         )
+
+    async def _parts(self, run: Run, taken: Taken, text: str) -> tuple[str, ...]:
+        """The things that a turn speaks of, each by itself; none where no small model of its own tells in time."""
+        models, by = self.models.given(taken.roles), self._recall
+        can = models.capabilities("extractor")
+        if can is None or can.demo or models.describe("extractor") == taken.writer:
+            return ()  # another answer of the writer's would keep the first words waiting
+        if not by.decomposition or len(text.split()) < PARTED:
+            return ()
+        system, task = taken.prompts["story_parts"].fill(text=fence.data(text), most=str(by.sub_queries))
+        asked = Prompt(system, (Message("user", task),), max_tokens=room(20 * by.sub_queries, None))
+        try:
+            answer = await models.ask(run, "extractor", "parts", asked, within=by.seconds)
+        except Sorry as error:
+            _log.info("a turn of %s is searched for as a whole: %s", run.id, error)
+            return ()
+        return tuple(read_choices(answer.text, by.sub_queries))
 
     async def _keep(self, run: Run, taken: Taken, text: str, *, stopped: bool) -> None:
         body: dict[str, Any] = {"text": text, "at": taken.at}

@@ -62,9 +62,13 @@ async def excerpts(
         wanted = by.most_chars if "words" in pieces[0].reasons else by.least_chars
         start = _start(story.turns[turn], text, pieces[0], wanted)
         excerpt = Excerpt(turns, start, wanted)
-        left -= text_tokens(_shown(story, excerpt))
-        if left < 0:
-            break
+        needed = text_tokens(_shown(story, excerpt))
+        if needed > left:  # as much of it as there is room for, if that says anything
+            excerpt = Excerpt(turns, start, wanted * left // needed)
+            needed = text_tokens(_shown(story, excerpt))
+            if excerpt.chars < by.least_chars // 2 or needed > left:
+                break
+        left -= needed
         chosen[at] = excerpt
     return [chosen[at] for at in sorted(chosen)]
 
@@ -85,6 +89,12 @@ def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
     last = scenes[-1][-by.context_chars :] if scenes else ""
     context = "\n".join(scene[: by.context_chars] for scene in scenes)
     return Query(turn.act.text or last, context)
+
+
+def knows(turn: Turn, character: str) -> bool:
+    """Whether the character was there: played it, or replied."""
+    name = character.casefold()
+    return name in (turn.act.character.casefold(), turn.act.speaker.casefold())
 
 
 def _beside(story: Story, path: list[str], at: int, told: Collection[str]) -> tuple[str, ...]:

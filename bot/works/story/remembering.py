@@ -22,9 +22,10 @@ from bot.works.story.memory.memory import Recalled
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
 from bot.works.story.playing import Taken
+from bot.works.story.recalling import knows
 
 if TYPE_CHECKING:
-    from bot.works.story.log import Story, Turn
+    from bot.works.story.log import Story
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
@@ -172,12 +173,6 @@ class Remembering:
             # Of who has just taken the last turn, all that there is to tell came before.
             return Since(taken, min(own[-1] + 1, story.length) if own else 1)
         return Since(taken)
-
-
-def knows(turn: Turn, character: str) -> bool:
-    """Whether the character was there: played, replying, or seen by whoever keeps state of the scene."""
-    name = character.casefold()
-    return name in (turn.act.character.casefold(), turn.act.speaker.casefold())
 
 
 def _moment(story: Story, piece: Recalled) -> Moment:

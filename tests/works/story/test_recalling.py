@@ -11,7 +11,7 @@ import pytest
 
 from bot.works.story.config import StoryConfig
 from bot.works.story.memory.config import RecallConfig
-from tests.fakes.reply import Reply
+from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Talk, settings, talking
 from tests.works.story.tale import prose
@@ -24,11 +24,13 @@ SCENES = 13
 
 @asynccontextmanager
 async def playing(
-    tmp_path: Path, writer: Writer, strategy: str = "hybrid", wire: str = "chat"
+    tmp_path: Path, writer: Writer, strategy: str = "hybrid", *, extractor: str = ""
 ) -> AsyncIterator[Talk]:
     """Where no more than some six scenes find room in a prompt."""
-    async with WIRES[wire].service(writer) as service:
+    async with WIRES["chat"].service(writer, models=("small", "tiny")) as service:
         config = settings(tmp_path / "data", service)
+        if extractor:
+            config = replace(config, roles=replace(config.roles, extractor=(extractor,)))
         sections = {
             StoryConfig: StoryConfig(window=WINDOW, recent=2, batch=2, short=30, choices=0),
             RecallConfig: RecallConfig(strategy=strategy, share=0.2),  # type: ignore[arg-type]
@@ -51,6 +53,21 @@ def related(writer: Writer) -> str:
     """What the writer was told of long ago for the last scene."""
     task = last(writer.scenes[-1])
     return task[task.index("<related>") : task.index("</related>")] if "<related>" in task else ""
+
+
+class Parting(Writer):
+    """Parts turns, too, as a small model does; where it `fails`, with an error of the service's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parted: list[Body] = []
+        self.fails = False
+
+    def __call__(self, asked: Body) -> Reply:
+        if asked["model"] != "tiny":
+            return super().__call__(asked)
+        self.parted.append(asked)
+        return Reply("- red sundress\n- rooftop party", status=400 if self.fails else 200)
 
 
 @pytest.fixture
@@ -121,6 +138,22 @@ async def test_a_turn_that_asks_for_nothing_is_searched_by_how_the_story_stands(
         await talk.say("I listen.")
         await talk.say("/story continue")
         assert DRESS in related(writer)
+
+
+async def test_a_small_model_parts_a_turn_into_what_is_searched_for(tmp_path: Path) -> None:
+    writer = Parting()
+    async with playing(tmp_path, writer, extractor="fake:tiny") as talk:
+        await told(talk, writer)
+        await talk.say("The garment of that evening hangs on her chair again.")
+        assert DRESS in related(writer), "not one word of the turn stands in the scene"
+        asked, before = writer.parted[-1], len(writer.parted)
+        assert "garment of that evening" in last(asked)
+        writer.fails = True
+        await talk.say("I ask Mira about the sundress of the party.")
+        assert len(writer.parted) == before + 1
+        assert DRESS in related(writer), "without its answer the turn itself is searched for"
+        await talk.say("I go.")
+        assert len(writer.parted) == before + 1, "so short a turn has no parts"
 
 
 async def test_other_stories_are_remembered_nowhere(tmp_path: Path, writer: Writer) -> None:

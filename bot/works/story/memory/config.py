@@ -23,10 +23,10 @@ class RecallConfig:
     chapter that is named. `questions`: what a piece loses that is one.
 
     The seed's (000), at scenes' scores: `keywords` and `keyword_cap`; `chapter`, for scenes of the present one;
-    `age`: scenes more than `age_scenes` back have to reach `age_score` of the best. With a model that parts a turn into
-    at most `sub_queries`: `decomposition`, by reciprocal ranks with `rrf_k`; `phrases` with `phrase_boost` and
-    `phrase_cap`; `anchors`, near to where what is asked for happened last. Names in more than `name_share` of the
-    scenes and terms in more than `term_share` tell nothing apart.
+    `age`: scenes more than `age_scenes` back have to reach `age_score` of the best. With an extractor that is another
+    model than the writer, and parts a turn into at most `sub_queries` within `seconds`: `decomposition`, by reciprocal
+    ranks with `rrf_k`; `phrases` with `phrase_boost` and `phrase_cap`; `anchors`, near to where what is asked for
+    happened last. Names in more than `name_share` of the scenes and terms in more than `term_share` tell nothing apart.
     """
 
     strategy: Literal["hybrid", "linear"] = choice("hybrid", "linear")
@@ -56,6 +56,7 @@ class RecallConfig:
     age_score: float = within(0.6, 0.0, 1.0)
     decomposition: float = within(0.3, 0.0, 2.0)
     sub_queries: int = within(6, 1, 20)
+    seconds: float = within(3.0, 0.0, 60.0)
     rrf_k: int = within(60, 1, 1_000)
     phrases: float = within(0.5, 0.0, 2.0)
     phrase_boost: float = within(0.15, 0.0, 2.0)

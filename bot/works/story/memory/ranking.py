@@ -65,7 +65,7 @@ def scored(
         boost += by.anchors * components.anchored(told, by_part, by)
     if by.phrases:
         wanted = {pair for part in parts for pair in pairwise(terms(part, language))}
-        content = set(asked) - names
+        content = {term for part in parts for term in content_terms(part, language)} - names
         wanted = {pair for pair in wanted if content.issuperset(pair)}
         best = np.argsort(-told.by_scene(words), kind="stable")[:PHRASED]
         texts = {int(scene): scene_terms(int(scene)) for scene in best} if wanted else {}
