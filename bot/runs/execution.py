@@ -190,7 +190,10 @@ class Execution:
                     if before is not None and not request.parent:
                         # What comes anew begins sooner than what a restart takes up: messages in the line's order.
                         with suppress(TimeoutError):
-                            await asyncio.wait_for(before.noticed.wait(), NOTICED_S)
+                            async with asyncio.timeout(
+                                NOTICED_S
+                            ):  # wait_for of 3.11 may swallow a cancellation
+                                await before.noticed.wait()
                     while ahead := self._order.ahead(line, one.seq):
                         if not request.parent:
                             await view.show(Status(say("app.in_line", n=ahead + 1)))

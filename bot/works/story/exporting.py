@@ -54,6 +54,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "idea": {"id": "key", "text": "text or null"},
     "preset": {"pair": "pair", "preset": "text", "lines": "texts"},
     "intent": {"name": "text", "text": "text"},
+    "forgotten": {"node": "act or scene"},
 }
 """What a file holds of each kind of node's body (`bot.works.story.log.Kind`), and what of: "?" for what may be missing.
 
@@ -146,7 +147,7 @@ class _Writer:
 
     def _value(self, holds: str, value: Any) -> Any:
         match holds:
-            case "scene" | "act" | "turn":
+            case "scene" | "act" | "turn" | "act or scene":
                 return self._node_numbers.get(value, 0)
             case "place":
                 return self._place(value)

@@ -212,6 +212,8 @@ class _Reader:
                 return self._reference(value, where, self.acts)
             case "scene":
                 return self._reference(value, where, self.scenes)
+            case "act or scene":
+                return self._reference(value, where, self.acts | self.scenes)
             case "place":
                 return self._place(value, where)
             case "person":

@@ -128,6 +128,12 @@ class Exchanged(Table):
         self.append("intent", {"name": "Bo", "text": "I wait."}, author=passed)
 
     @precondition(lambda self: self.branch and self.line.length)
+    @rule()
+    def recall_no_more(self) -> None:
+        turn = self.line.path[self.line.length - 1]
+        self.append("forgotten", {"node": (turn.scenes or turn.acts)[-1]})
+
+    @precondition(lambda self: self.branch and self.line.length)
     @rule(text=TEXTS)
     def retry(self, text: str) -> None:
         turn, played = self.line.path[self.line.length - 1], self.played()
