@@ -152,6 +152,7 @@ async def test_a_connection_that_does_not_begin_well_is_not_taken_for_one(table:
         {"name": "rules", "options": [{"name": "ask"}]},
         {"name": "rules", "options": [{"name": "ask", "type": 1, "options": [{"name": "k", "type": 4}]}]},
         {"name": "rules", "resolved": []},
+        {"name": "rules", "options": [{"name": "file", "type": 11, "value": "no number"}]},
     ],
 )
 async def test_data_of_another_shape_is_no_command(data: object) -> None:

@@ -64,6 +64,8 @@ _GROUPS = (1, 2)
 """Of options: those that hold options."""
 _VALUES = {4: int, 5: bool, 10: int | float}
 """Options that are no text: numbers and flags (Discord's documentation, "Application Command Option Type")."""
+_IDS = (6, 7, 8, 9, 11)
+"""Options that name a person, a channel, a role, any of these, or a file, by its number."""
 
 _log = logging.getLogger(__name__)
 
@@ -223,6 +225,8 @@ def _options(options: object) -> bool:
         elif not isinstance(kind, int) or not isinstance(
             value, str if one.get("focused") else _VALUES.get(kind, str)
         ):
+            return False
+        elif kind in _IDS and not str(value).isdecimal():
             return False
     return True
 
