@@ -17,7 +17,7 @@ from tests.wire.stories_played import (
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.asyncio(loop_scope="module")]
 PLATFORMS = ("discord", "slack")
-FEW, MANY = 5, 200 if ALL else 36
+FEW, MANY = 5, 200 if ALL else 14
 """A channel takes a scene every two seconds or so: two hundred turns are seven minutes, for `make test-kill`."""
 
 

@@ -221,12 +221,12 @@ def _options(options: object) -> bool:
         if kind in _GROUPS:
             if not _options(one.get("options", [])):
                 return False
+            continue
         # What is being typed is a text, whatever it will become.
-        elif not isinstance(kind, int) or not isinstance(
-            value, str if one.get("focused") else _VALUES.get(kind, str)
-        ):
+        shape = str if one.get("focused") else _VALUES.get(kind, str)
+        if not isinstance(kind, int) or not isinstance(value, shape):
             return False
-        elif kind in _IDS and not str(value).isdecimal():
+        if kind in _IDS and not value.isdecimal():
             return False
     return True
 
