@@ -223,10 +223,10 @@ def _options(options: object) -> bool:
                 return False
             continue
         # What is being typed is a text, whatever it will become.
-        shape = str if one.get("focused") else _VALUES.get(kind, str)
+        shape: Any = str if one.get("focused") else _VALUES.get(kind, str)
         if not isinstance(kind, int) or not isinstance(value, shape):
             return False
-        if kind in _IDS and not value.isdecimal():
+        if kind in _IDS and not str(value).isdecimal():
             return False
     return True
 
