@@ -222,9 +222,10 @@ def _options(options: object) -> bool:
             if not _options(one.get("options", [])):
                 return False
             continue
+        if not isinstance(kind, int):
+            return False
         # What is being typed is a text, whatever it will become.
-        shape: Any = str if one.get("focused") else _VALUES.get(kind, str)
-        if not isinstance(kind, int) or not isinstance(value, shape):
+        if not isinstance(value, str if one.get("focused") else _VALUES.get(kind, str)):
             return False
         if kind in _IDS and not str(value).isdecimal():
             return False
