@@ -31,6 +31,9 @@ KEPT_S = 300.0
 REMEMBERED = 500
 """Prefixes."""
 
+AGAIN_S = 3_600.0
+"""Between two warnings of a model."""
+
 
 async def cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
     """Dollars for `usage`: what the service says it took, which is more than any table knows; else by the table.
@@ -92,7 +95,7 @@ def _places(provider: ProviderConfig) -> list[dict[str, str]]:
 
 
 class CacheWatch:
-    """Watches whether a prefix that was marked for the service's cache is ever cached; warns once per model and prefix.
+    """Watches whether a prefix that was marked for the service's cache is ever cached; warns once an hour per model.
 
     Services say nothing when a prefix is too short for them, or changes a little with every call: the only sign
     is a bill ten times as high. Knows only what was marked, and the tokens that came back. One process's memory of it.
@@ -102,6 +105,8 @@ class CacheWatch:
         self._clock = clock
         self._seen: OrderedDict[tuple[str, str], float] = OrderedDict()
         """When a prefix was last sent; infinite once it was warned of, or was cached."""
+        self._warned: dict[str, float] = {}
+        """When a model was last warned of: a story marks another prefix with every turn."""
 
     def note(self, model: str, kind: str, prompt: Prompt, usage: Usage) -> bool:
         """Take in a finished call; True when the prefix it marked is not being cached."""
@@ -119,7 +124,8 @@ class CacheWatch:
         self._seen[key] = float("inf") if cached or warned or done else now
         while len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)
-        if warned:
+        if warned and now - self._warned.get(model, float("-inf")) >= AGAIN_S:
+            self._warned[model] = now
             log.warning(
                 "%s did not cache the prefix that was marked for it: it is shorter than that model's least, or "
                 "the service has no cache. Every call pays for it in full.",

@@ -74,3 +74,19 @@ def test_memory_is_bounded() -> None:
         at.note("openai", PLAIN, replace(MARKED, system=str(n)))
     assert at.note("openai", PLAIN, replace(MARKED, system=str(REMEMBERED + 49)))
     assert not at.note("openai", PLAIN, replace(MARKED, system="0")), "forgotten, so like new"
+
+
+def test_a_model_that_caches_nothing_is_told_of_once_an_hour(caplog: pytest.LogCaptureFixture) -> None:
+    """A story marks another prefix with every turn."""
+    now = 0.0
+    watch = CacheWatch(lambda: now)
+    for turn in range(20):
+        prompt = Prompt("s", (Message("user", "turn " * (turn + 1), cache=True),), max_tokens=9)
+        assert watch.note("a:small", "anthropic", prompt, Usage(input_tokens=9)), "each call pays in full"
+        now += 60
+    assert caplog.text.count("a:small did not cache") == 1
+    now += 3_600
+    watch.note("a:small", "anthropic", prompt, Usage(input_tokens=9))
+    prompt = Prompt("s", (Message("user", "another", cache=True),), max_tokens=9)
+    watch.note("a:small", "anthropic", prompt, Usage(input_tokens=9))
+    assert caplog.text.count("a:small did not cache") == 2
