@@ -159,10 +159,10 @@ class Conversation:
         return f"{asks} ({self.say('terminal.asks')})"
 
     def _label(self, parsed: Parsed) -> str:
-        """What a verb's text is, as a question."""
+        """What a verb's text is, to be typed behind it."""
         argument = parsed.verb.argument if parsed.verb is not None else None
         label = self.say(argument.summary) if argument is not None else "…"
-        return f"{label[:1].upper()}{label[1:]}?"
+        return f"{label[:1].upper()}{label[1:]}:"
 
     def help(self, topic: str) -> str:
         return help_text(self.say, topic)

@@ -661,7 +661,7 @@ async def test_without_a_premise_a_terminal_asks_for_it_on_the_next_line(
 ) -> None:
     async with playing(tmp_path, writer) as talk:
         asked = await talk.say("/story start --tone eerie")
-        assert "What the story is about?" in asked[0]["text"]
+        assert "What the story is about:" in asked[0]["text"]
         assert "number 1" in texts(await talk.say("A door in the sea --title is no option here"))
         shown = texts(await talk.say("/story show"))
         assert "A door in the sea --title is no option here" in shown
