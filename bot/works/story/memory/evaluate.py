@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bot.events import Sorry
 from bot.works.story.memory.ranking import Query
@@ -16,7 +16,9 @@ from bot.works.story.memory.ranking import Query
 if TYPE_CHECKING:
     from bot.works.story.log import Story
     from bot.works.story.memory.config import RecallConfig
-    from bot.works.story.memory.memory import Memory
+    from bot.works.story.memory.memory import Memory, Recalled
+
+Scores: TypeAlias = dict[str, float]
 
 PIECES = 200
 """Looked at for scenes and ranks: what comes later counts as not found."""
@@ -55,31 +57,37 @@ def read_queries(file: Path) -> list[MemoryQuery]:
 async def evaluate_memory(
     memory: Memory, space: str, id: str, story: Story, queries: Sequence[MemoryQuery], by: RecallConfig
 ) -> dict[str, float]:
-    """recall@5, recall@10, scene_hit@5 and mrr over the queries, with p50_ms and p95_ms of a search and their count n.
-
-    A turn is found by any of its pieces. `scene_hit@5`: whether one of the first five scenes holds a gold.
-    """
-    numbers = {turn.act.label or str(number): number for number, turn in enumerate(story.told, 1)}
-    scenes = [turn.act.group or turn.id for turn in story.told]
-    figures: dict[str, list[float]] = {name: [] for name in ("recall@5", "recall@10", "scene_hit@5", "mrr")}
-    spent = []
+    """recall@5, recall@10, scene_hit@5 and mrr over the queries, p50_ms and p95_ms of a search, their count n."""
     await memory.recall(space, id, id, story, Query(queries[0].query), 1, by=by)  # loads what is loaded once
+    spent, scores = list[float](), list[Scores]()
     for asked in queries:
         began = time.perf_counter()
         recalled = await memory.recall(space, id, id, story, Query(asked.query), PIECES, by=by)
         spent.append((time.perf_counter() - began) * 1_000)
-        gold = {numbers.get(label, 0) for label in asked.gold}
-        turns = list(dict.fromkeys(piece.number for piece in recalled))
-        first = list(dict.fromkeys(scenes[turn - 1] for turn in turns))[:5]
-        figures["recall@5"].append(len(gold.intersection(turns[:5])) / len(gold))
-        figures["recall@10"].append(len(gold.intersection(turns[:10])) / len(gold))
-        figures["scene_hit@5"].append(float(any(scenes[turn - 1] in first for turn in gold if turn)))
-        rank = next((at for at, turn in enumerate(turns, 1) if turn in gold), 0)
-        figures["mrr"].append(1 / rank if rank else 0.0)
+        scores.append(scores_of(story, recalled, asked.gold))
     ordered = sorted(spent)
     return {
-        **{name: statistics.mean(values) for name, values in figures.items()},
+        **{name: statistics.mean(one[name] for one in scores) for name in scores[0]},
         "p50_ms": statistics.median(ordered),
         "p95_ms": ordered[int(0.95 * (len(ordered) - 1))],
         "n": len(queries),
+    }
+
+
+def scores_of(story: Story, recalled: Sequence[Recalled], gold: Sequence[str]) -> Scores:
+    """recall@5, recall@10, scene_hit@5 and mrr of one query: a turn is found by any of its pieces.
+
+    `scene_hit@5`: whether one of the first five scenes holds a gold.
+    """
+    numbers = {turn.act.label or str(number): number for number, turn in enumerate(story.told, 1)}
+    scenes = [turn.act.group or turn.id for turn in story.told]
+    wanted = {numbers.get(label, 0) for label in gold}
+    turns = list(dict.fromkeys(piece.number for piece in recalled))
+    first = list(dict.fromkeys(scenes[turn - 1] for turn in turns))[:5]
+    rank = next((at for at, turn in enumerate(turns, 1) if turn in wanted), 0)
+    return {
+        "recall@5": len(wanted.intersection(turns[:5])) / len(wanted),
+        "recall@10": len(wanted.intersection(turns[:10])) / len(wanted),
+        "scene_hit@5": float(any(scenes[turn - 1] in first for turn in wanted if turn)),
+        "mrr": 1 / rank if rank else 0.0,
     }

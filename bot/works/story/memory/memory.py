@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,13 +35,16 @@ if TYPE_CHECKING:
     from storage.story_vectors import StoryVectors
 
 KEPT = 16
-"""Stories whose pieces stay in memory: those of 1,000 scenes take less than 5 MB, 200,000 pieces some 120."""
+"""Stories whose pieces stay in memory: those of 1,000 scenes take less than 5 MB, 200,000 pieces some 240."""
 
 NEAREST = 200
 """So many of the nearest vectors vote: more made no difference (docs/retrieval.md)."""
 
 BATCH = 16
 """Pieces that are embedded at a time: somebody's question may wait for the model."""
+
+LOADED = 5_000
+"""Nodes whose vectors are read at a time: all of a long story at once would take twice the memory."""
 
 TELLING = 0.1
 """A reason that adds less to a piece's score is not told."""
@@ -161,7 +164,7 @@ class Memory:
                 made = [packed(await asyncio.to_thread(embedder.passages, batch)) for batch in batches]
                 row = NodeVectors(node, node.rpartition("/")[0], author, b"".join(map(bytes, made)))
                 await self._vectors.put(space, id, embedder.name, [row])
-                _take(indexed, vectors, node, row.vectors)
+                _take(indexed, vectors, {node: row.vectors})
                 if progress is not None:
                     progress(done, len(texts))
             return len(texts)
@@ -198,19 +201,24 @@ class Memory:
         """The story's vectors, with those of the branch that are kept. Raises StorageFault."""
         assert indexed.vectors is not None, "it is there with its embedder"
         wanted = [node for node in lived.nodes if node not in indexed.embedded]
-        if wanted:
-            for node, vectors in (await self._vectors.of(space, id, embedder.name, wanted)).items():
-                _take(indexed, indexed.vectors, node, vectors)
+        if len(wanted) > LOADED:
+            indexed.vectors.reserve(len(indexed.pieces))
+        for first in range(0, len(wanted), LOADED):
+            some = wanted[first : first + LOADED]
+            kept = await self._vectors.of(space, id, embedder.name, some)
+            await asyncio.to_thread(_take, indexed, indexed.vectors, kept)
         return indexed.vectors
 
 
-def _take(indexed: _Indexed, vectors: PieceVectors, node: str, packed_vectors: bytes) -> None:
+def _take(indexed: _Indexed, vectors: PieceVectors, kept: Mapping[str, bytes]) -> None:
+    """Packed vectors by their nodes."""
     import numpy as np
 
-    numbers = indexed.pieces.of(node)
+    numbers = [number for node in kept for number in indexed.pieces.of(node) or ()]
+    rows = b"".join(row for node, row in kept.items() if indexed.pieces.of(node))
     if numbers:
-        vectors.add(numbers, np.frombuffer(packed_vectors, dtype=np.int8).reshape(len(numbers), -1))
-    indexed.embedded.add(node)
+        vectors.add(numbers, np.frombuffer(rows, dtype=np.int8).reshape(len(numbers), -1))
+    indexed.embedded.update(kept)
 
 
 async def _live(indexed: _Indexed, branch: str, story: Story) -> _Lived:
@@ -278,10 +286,14 @@ def _ranked(
     scores = np.sum(list(by_reason.values()), axis=0)
     if by.age:
         scores[too_old(told.by_scene(scores), by)[told.scenes]] = 0.0
-    skipped = [at for at, turn in enumerate(lived.turns) if turn in without]
-    scores[np.isin(lived.turn_of, skipped)] = 0.0
+    if without:
+        skipped = [at for at, turn in enumerate(lived.turns) if turn in without]
+        scores[np.isin(lived.turn_of, skipped)] = 0.0
+    likely = np.arange(len(scores))
+    if count < len(scores):  # sorting them all would take most of a long story's search
+        likely = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
     recalled = []
-    for place in map(int, np.argsort(-scores, kind="stable")[:count]):
+    for place in map(int, likely[np.argsort(-scores[likely], kind="stable")][:count]):
         if scores[place] <= 0:
             break
         node, part = told.index.node_of(int(told.pieces[place]))

@@ -68,7 +68,9 @@ def scored(
         content = {term for part in parts for term in content_terms(part, language)} - names
         wanted = {pair for pair in wanted if content.issuperset(pair)}
         best = np.argsort(-told.by_scene(words), kind="stable")[:PHRASED]
-        texts = {int(scene): scene_terms(int(scene)) for scene in best} if wanted else {}
+        holding = {term: set(told.scenes_holding(term).tolist()) for pair in wanted for term in pair}
+        possible = set[int]().union(*(holding[first] & holding[second] for first, second in wanted))
+        texts = {scene: scene_terms(scene) for scene in map(int, best) if scene in possible}
         for scene, phrase in components.phrases(texts, wanted, by).items():
             boost[scene] += by.phrases * phrase
     words += boost[told.scenes]

@@ -1,0 +1,332 @@
+"""What a story remembers: how well it finds turns in long chats and play, in how much time and memory.
+
+    SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR make bench ARGS=memory
+
+Without SUTRADHAR_MODELS by words alone. With SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between runs.
+`python -m benchmarks.memory parts` compares the parts of a search (docs/retrieval.md): each off, or on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean, median
+from typing import TYPE_CHECKING
+
+import numpy as np
+import psutil
+
+from benchmarks.figures import Figure, data, skipped
+from benchmarks.kept_vectors import KeptVectors
+from benchmarks.strategies import bootstrap
+from benchmarks.times import p95
+from bot.config import Config
+from bot.config.settings import EmbeddingConfig
+from bot.house import House
+from bot.retrieval.embedding import embedder
+from bot.works.story import command_line
+from bot.works.story.chat_log import read_chat_log
+from bot.works.story.log import Part, Story, folded
+from bot.works.story.logs import Logs
+from bot.works.story.memory.config import COMPONENTS, RecallConfig
+from bot.works.story.memory.evaluate import PIECES, MemoryQuery, Scores, read_queries, scores_of
+from bot.works.story.memory.memory import NEAREST, Memory
+from bot.works.story.memory.pieces import pieces_of
+from bot.works.story.memory.ranking import Query
+from bot.works.story.memory.vectors import PieceVectors, packed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SPACE = "local"
+MANY = 200_000
+MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A story that was taken in, with its queries."""
+
+    story: Story
+    id: str
+    queries: list[MemoryQuery]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    memory: Memory
+    sets: dict[str, list[Kept]]
+
+    async def scores(self, name: str, by: RecallConfig) -> list[Scores]:
+        """Of each query of a set."""
+        scores = []
+        for kept in self.sets[name]:
+            for asked in kept.queries:
+                recalled = await self.memory.recall(
+                    SPACE, kept.id, kept.id, kept.story, Query(asked.query), PIECES, by=by
+                )
+                scores.append(scores_of(kept.story, recalled, asked.gold))
+        return scores
+
+
+def model() -> KeptVectors | None:
+    models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
+    made = embedder("bge-small", Path(models).expanduser()) if models else None
+    return KeptVectors(made, Path(cache) if cache else None) if made is not None else None
+
+
+@asynccontextmanager
+async def opened(
+    logs: dict[str, Iterable[tuple[Path, Path]]], kept: KeptVectors | None
+) -> AsyncIterator[Bench]:
+    """The logs taken in as the command line does it, each beside its queries, and learnt where there is a model."""
+    with tempfile.TemporaryDirectory() as folder:
+        wordless = Config(data_dir=Path(folder), models_dir=Path(folder), embedding=EmbeddingConfig("none"))
+        taken = {
+            name: [
+                ((await command_line.take_in(wordless, SPACE, log)).story.id, queries)
+                for log, queries in pairs
+            ]
+            for name, pairs in logs.items()
+        }
+        house = await House.open(
+            replace(wordless, embedding=EmbeddingConfig("bge-small" if kept else "none"))
+        )
+        try:
+            house.embedding.load = lambda _: kept
+            memory = Memory(house.story_vectors, house.embedding, RecallConfig())
+            sets: dict[str, list[Kept]] = {}
+            for name, ids in taken.items():
+                for id, queries in ids:
+                    story = await Logs(house.stories).story(SPACE, id, id)
+                    asked = read_queries(queries)
+                    sets.setdefault(name, []).append(Kept(story, id, asked))
+                    if kept is not None:
+                        _embedded(kept, story, asked)
+                        await memory.learn(SPACE, id, id, story)
+            yield Bench(memory, sets)
+        finally:
+            await house.close()
+
+
+def _embedded(kept: KeptVectors, story: Story, queries: Sequence[MemoryQuery]) -> None:
+    """Embed all at once: the folder is written after each call."""
+    texts = [piece.prefixed for turn in story.told for pieces in pieces_of(turn).values() for piece in pieces]
+    kept.passages(texts)
+    kept.queries([asked.query for asked in queries])
+
+
+def logs(folder: Path) -> dict[str, Iterable[tuple[Path, Path]]]:
+    """The sets that are on this machine: pairs of a log and its queries. `folder` gets the pooled play."""
+    found: dict[str, Iterable[tuple[Path, Path]]] = {}
+    if (locomo := data("locomo")) is not None:
+        found["LoCoMo"] = _pairs(locomo)
+    if (crd3 := data("crd3")) is not None:
+        found["CRD3"] = _pairs(crd3)
+        found["CRD3 pooled"] = [_pooled(_pairs(crd3), folder)]
+    return found
+
+
+def _pairs(folder: Path) -> list[tuple[Path, Path]]:
+    return [(file.with_name(file.name.replace(".questions", "")), file)
+            for file in sorted(folder.glob("*.questions.jsonl"))]  # fmt: skip
+
+
+def _pooled(pairs: Iterable[tuple[Path, Path]], folder: Path) -> tuple[Path, Path]:
+    """All episodes as one log, whose scenes keep apart."""
+    log, queries = folder / "pooled.jsonl", folder / "pooled.questions.jsonl"
+    with log.open("w", encoding="utf-8") as lines, queries.open("w", encoding="utf-8") as asked:
+        for episode, questions in pairs:
+            for line in episode.read_text(encoding="utf-8").splitlines():
+                turn = json.loads(line)
+                lines.write(json.dumps({**turn, "scene": f"{episode.stem}/{turn['scene']}"}) + "\n")
+            asked.write(questions.read_text(encoding="utf-8").rstrip("\n") + "\n")
+    return log, queries
+
+
+REACH = {
+    ("LoCoMo", "recall@10", True): (0.81, 0.84),
+    ("LoCoMo", "scene_hit@5", True): (0.95, 0.955),
+    ("LoCoMo", "recall@10", False): (0.80, 0.0),
+    ("LoCoMo", "scene_hit@5", False): (0.945, 0.0),
+    ("CRD3", "scene_hit@5", True): (0.92, 0.95),
+    ("CRD3 pooled", "scene_hit@5", True): (0.89, 0.92),
+}
+"""By set, figure, and whether vectors vote: what is to be reached and aimed at."""
+
+
+def figures() -> Iterator[Figure]:
+    kept = model()
+    with tempfile.TemporaryDirectory() as folder:
+        found = logs(Path(folder))
+        if not found:
+            yield skipped("what a story remembers of LoCoMo and CRD3")
+        yield from asyncio.run(_found(found, kept))
+    yield from large()
+
+
+async def _found(sets: dict[str, Iterable[tuple[Path, Path]]], kept: KeptVectors | None) -> list[Figure]:
+    made = []
+    async with opened(sets, kept) as bench:
+        for name in bench.sets:
+            for vectors in (True, False) if kept is not None else (False,):
+                by = RecallConfig() if vectors else RecallConfig().without(["meaning"])
+                scores = await bench.scores(name, by)
+                for figure in ("recall@10", "scene_hit@5"):
+                    value = mean(one[figure] for one in scores)
+                    reach, aim = REACH.get((name, figure, vectors), (0.0, 0.0))
+                    made.append(
+                        Figure(
+                            f"{name}, {'with vectors' if vectors else 'by words'}: {figure} (n {len(scores)})",
+                            f"{value:.3f}",
+                            f"≥ {reach}" if reach else "",
+                            f"{aim}" if aim else "",
+                            value >= reach if reach else None,
+                        )
+                    )
+        if kept is not None and "CRD3 pooled" in bench.sets:
+            made += near(bench.sets["CRD3 pooled"][0], kept)
+    return made
+
+
+def near(play: Kept, kept: KeptVectors) -> Iterator[Figure]:
+    """How many of the nearest that floats find the packed vectors find, too."""
+    texts = [
+        piece.prefixed for turn in play.story.told for pieces in pieces_of(turn).values() for piece in pieces
+    ]
+    vectors = kept.passages(texts)
+    packed_vectors, all_of_them = PieceVectors(kept.dimensions), np.arange(len(texts), dtype=np.int32)
+    packed_vectors.add(range(len(texts)), packed(vectors))
+    for k in (50, NEAREST):
+        shares = []
+        for asked in play.queries:
+            query = kept.query(asked.query)
+            nearest = set(np.argsort(-(vectors @ query), kind="stable")[:k].tolist())
+            shares.append(len(nearest & packed_vectors.nearest(query, all_of_them, k).keys()) / k)
+        yield Figure(f"of the {k} nearest of {len(texts):,} vectors, found packed", f"{mean(shares):.3f}")
+
+
+def large() -> Iterator[Figure]:
+    """A branch of so many pieces, real play over and over: what a recall costs."""
+    crd3 = data("crd3")
+    if crd3 is None:
+        yield skipped(f"recall over {MANY:,} pieces")
+        return
+    played, queries = list[str](), list[str]()
+    for log, asked in _pairs(crd3):
+        played += log.read_text(encoding="utf-8").splitlines()
+        queries += [one.query for one in read_queries(asked)]
+    turns = [json.loads(line) for line in played]
+    lines = [
+        json.dumps({**turns[at % len(turns)], "id": at, "scene": at // 20}, ensure_ascii=False)
+        for at in range(MANY)
+    ]
+    read = read_chat_log("\n".join(lines).encode(), "play", SPACE)
+    story = folded([Part(read.story.id)], read.nodes)
+    del played, turns, lines, read
+    yield from asyncio.run(_large(story, queries))
+
+
+class Made:
+    """Vectors by chance: what embedding costs is told apart."""
+
+    name, dimensions, languages, likeness = "made", 384, None, None
+
+    def __init__(self) -> None:
+        self._chance = np.random.default_rng(9)
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        drawn = self._chance.standard_normal((len(texts), self.dimensions)).astype(np.float32)
+        unit: NDArray[np.float32] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+        return unit
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32] = self.passages([text])[0]
+        return vector
+
+    async def get(self) -> Made:
+        return self
+
+    async def of(self, space: str, story: str, name: str, nodes: Sequence[str]) -> dict[str, bytes]:
+        """As the database has them, some at a time."""
+        return {node: packed(self.passages([node])).tobytes() for node in nodes}
+
+
+async def _large(story: Story, queries: Sequence[str]) -> list[Figure]:
+    process, told, made = psutil.Process(), story.told, Made()
+    memory = Memory(made, made, RecallConfig())  # type: ignore[arg-type]
+    before = process.memory_info().rss
+    began = time.perf_counter()
+    await memory.recall(SPACE, "made", "made", story, Query(queries[0]), 60)
+    built = time.perf_counter() - began
+    gc.collect()
+    grown = (process.memory_info().rss - before) / MEGABYTE
+    spent = []
+    for query in queries:
+        began = time.process_time()
+        await memory.recall(SPACE, "made", "made", story, Query(query), 60)
+        spent.append((time.process_time() - began) * 1_000)
+    slow, what = p95(spent), f"recall over {len(told):,} pieces"
+    return [
+        Figure(f"{what}, processor p50", f"{median(spent):.0f} ms"),
+        Figure(f"{what}, processor p95", f"{slow:.0f} ms", "≤ 50 ms", "20 ms", slow <= 50),
+        Figure(f"{what}, memory", f"{grown:.0f} MB", "≤ 150 MB", "80 MB", grown <= 150),
+        Figure(f"{what}, once a process: its words indexed, its vectors loaded", f"{built:.1f} s"),
+    ]
+
+
+OFF_BY_DEFAULT: dict[str, dict[str, float | bool]] = {
+    "chapter": {"chapter": 0.3},
+    "age": {"age": True},
+    "anchors": {"anchors": 1.0},
+}
+
+
+def variants() -> Iterator[tuple[str, RecallConfig]]:
+    """Each part off; those that are off by default on; and only our own fusion, only the words."""
+    standard = RecallConfig()
+    for name in COMPONENTS:
+        if standard.without([name]) != standard:
+            yield f"without {name}", standard.without([name])
+    for name, on in OFF_BY_DEFAULT.items():
+        yield f"with {name}", replace(standard, **on)  # type: ignore[arg-type]
+    yield "our fusion alone", standard.without(["keywords", "phrases", "decomposition"])
+    yield "BM25 of pieces alone", standard.without(COMPONENTS)
+
+
+async def parts() -> None:
+    """A Markdown table: gains over the standard settings with their 95 % intervals by paired bootstrap."""
+    kept = model()
+    with tempfile.TemporaryDirectory() as folder:
+        async with opened(logs(Path(folder)), kept) as bench:
+            columns: list[tuple[str, str]] = [("LoCoMo", "recall@10"), ("LoCoMo", "scene_hit@5")]
+            columns += [("CRD3", "scene_hit@5"), ("CRD3 pooled", "scene_hit@5")]
+            print("| | " + " | ".join(f"{name} {figure}" for name, figure in columns) + " |")
+            print("|---" * (len(columns) + 1) + "|")
+            base = {name: await bench.scores(name, RecallConfig()) for name in bench.sets}
+            row = [f"{mean(one[figure] for one in base[name]):.3f}" for name, figure in columns]
+            print("| as it is | " + " | ".join(row) + " |", flush=True)
+            for title, by in variants():
+                mine = {name: await bench.scores(name, by) for name in bench.sets}
+                row = []
+                for name, figure in columns:
+                    before, after = ([one[figure] for one in scores[name]] for scores in (base, mine))
+                    gain, low, high = bootstrap(before, after)
+                    shown = f"{gain:+.3f} ({low:+.3f} … {high:+.3f})"
+                    row.append(f"**{shown}**" if low > 0 or high < 0 else shown)
+                print(f"| {title} | " + " | ".join(row) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["parts"]:
+        sys.exit(__doc__)
+    asyncio.run(parts())
