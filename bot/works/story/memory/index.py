@@ -89,7 +89,8 @@ class Pieces:
         self._lengths = array("i")
         self._speakers: dict[frozenset[str], int] = {}
         self._speaker = array("i")
-        self.dates: dict[str, frozenset[str]] = {}
+        self._dates: dict[str, int] = {}
+        self._dated: dict[str, list[int]] = {}
         self._date = array("i")
         self._asking = bytearray()
         self._timed = bytearray()
@@ -121,14 +122,24 @@ class Pieces:
             self._lengths.append(len(found))
             named = frozenset(terms(piece.speaker, self.language))
             self._speaker.append(self._speakers.setdefault(named, len(self._speakers)))
-            if piece.when not in self.dates:
-                self.dates[piece.when] = _date_words(piece.when, self.language)
-            self._date.append(list(self.dates).index(piece.when))
+            if piece.when not in self._dates:
+                number_of_date = self._dates[piece.when] = len(self._dates)
+                for word in _date_words(piece.when, self.language):
+                    self._dated.setdefault(word, []).append(number_of_date)
+            self._date.append(self._dates[piece.when])
             self._asking.append(piece.text.rstrip().endswith(("?", "？")))
             self._nodes.append(node)
             self._timed.append(not time_words.isdisjoint(_WORD.findall(fold(piece.text))))
         self._numbers[node] = range(first, len(self._lengths))
         return self._numbers[node]
+
+    def date(self, when: str) -> int:
+        """The number of a date or a chapter, -1 for one that no piece has."""
+        return self._dates.get(when, -1)
+
+    def dated(self, word: str) -> list[int]:
+        """The numbers of the dates that hold this word."""
+        return self._dated.get(word, [])
 
     def named(self) -> frozenset[str]:
         """The terms of all speakers' names."""
@@ -189,9 +200,9 @@ class Told:
         """Which scenes are of this date or chapter."""
         import numpy as np
 
-        same = [number for number, date in enumerate(self.index.dates) if date == when]
+        same = self.index.date(when)
         of = np.zeros(self.scene_count, dtype=np.bool_)
-        of[self.scenes[np.isin(self._date, same)]] = True
+        of[self.scenes[self._date == same]] = True
         return of
 
     def scores(
@@ -215,11 +226,7 @@ class Told:
             words -= np.float32(by.questions) * self._asking
         named = set(terms(query, language))
         speakers = [number for names, number in self.index._speakers.items() if names & named]
-        dates = [
-            number
-            for number, date in enumerate(self.index.dates.values())
-            if date & _date_words(query, language)
-        ]
+        dates = [number for word in _date_words(query, language) for number in self.index.dated(word)]
         time = np.float32(by.date) * np.isin(self._date, dates)
         pattern = _WHEN.get(language)
         if pattern is not None and pattern.search(query):

@@ -169,10 +169,6 @@ class Memory:
                     progress(done, len(texts))
             return len(texts)
 
-    def forget(self, space: str, id: str) -> None:
-        """Index the story anew when it is next asked for: words of it were taken back."""
-        self._stories.pop((space, id), None)
-
     async def _index_of(self, space: str, id: str, story: Story) -> _Indexed:
         if (space, id) not in self._stories:
             beginning = story.told[:_SAMPLE]
