@@ -47,8 +47,8 @@ async def test_a_message_is_asked_about_and_answered_in_its_thread(at: Table) ->
 
 
 async def test_a_reply_is_asked_about_in_the_thread_it_stands_in(at: Table) -> None:
-    root = await at.slack.say(at.bia, at.channel, "A thread", wait=False)
-    message = await at.slack.say(at.bia, at.channel, "A reply", thread=root, wait=False)
+    root = await at.slack.say(at.bia, at.channel, "A thread")
+    message = await at.slack.say(at.bia, at.channel, "A reply", thread=root)
     await at.slack.submit(at.ana, await about(at, message), typed(""))
     await at.begun()
     assert (at.asked.text, at.origin.thread) == ("> A reply", root.ts)
