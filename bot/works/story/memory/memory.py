@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from storage.story_vectors import StoryVectors
 
 KEPT = 16
-"""Stories whose pieces stay in memory: those of 1,000 scenes take less than 5 MB, 200,000 pieces some 240."""
+"""Stories whose pieces stay in memory: 200,000 pieces take some 240 MB (docs/retrieval.md)."""
 
 NEAREST = 200
-"""So many of the nearest vectors vote: more made no difference (docs/retrieval.md)."""
+"""So many of the nearest vectors vote."""
 
 BATCH = 16
 """Pieces that are embedded at a time: somebody's question may wait for the model."""
@@ -153,11 +153,13 @@ class Memory:
                 return 0
             vectors = await self._loaded(space, id, indexed, embedder, lived)
             # The story may have gone on meanwhile: whoever brought what came has it learnt, too.
+            missing = {node for node in lived.nodes if node not in indexed.embedded}
             texts = {
                 node: (turn.act.author if node == turn.act.id else "", [piece.prefixed for piece in pieces])
                 for turn in story.told
+                if turn.act.id in missing or (turn.scene is not None and turn.scene.id in missing)
                 for node, pieces in pieces_of(turn).items()
-                if node not in indexed.embedded and indexed.pieces.of(node) is not None
+                if node in missing
             }
             for done, (node, (author, parts)) in enumerate(texts.items(), 1):
                 batches = [parts[first : first + BATCH] for first in range(0, len(parts), BATCH)]
@@ -231,7 +233,8 @@ async def _live(indexed: _Indexed, branch: str, story: Story) -> _Lived:
         new: dict[str, list[Piece]] = {}
         for turn, nodes in zip(turns, shown, strict=True):
             if any(indexed.pieces.of(node) is None for node in nodes):
-                new.update(pieces_of(turn))
+                # A turn without words has no pieces, and is looked at once, too.
+                new.update({node: [] for node in nodes} | pieces_of(turn))
         ids, groups = [turn.id for turn in turns], [turn.act.group or turn.id for turn in turns]
         lived = await asyncio.to_thread(_lived, indexed.pieces, seq, ids, groups, shown, new)
         indexed.lived[branch] = lived
