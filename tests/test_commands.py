@@ -209,7 +209,8 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
     private = {row.path for row in TABLE if row.option("private")}
     rules = {f"rules {name}" for name in ("ask", "lookup", "roll", "books", "see")}
     council = {f"council {name}" for name in ("ask", "show", "export", "stats")}
-    story = {f"story {name}" for name in ("ask", "branches", "ideas", "show", "recall", "recap")}
+    told = ("ask", "branches", "ideas", "show", "recall", "recap", "state", "characters", "plot")
+    story = {f"story {name}" for name in told}
     assert private == rules | council | story
     parsed = parse("/rules ask --private who holds the mill?")
     assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")

@@ -8,7 +8,7 @@ from bot.kind import Kind, Runs, Setting, Typed
 from bot.settings import OFF, ON
 from bot.verb import PRIVATE, Argument, Option, Verb
 from bot.works.story.config import StoryConfig
-from bot.works.story.log import LENGTHS, MODES, VIEWS
+from bot.works.story.log import CHECKS, LENGTHS, MODES, VIEWS
 from bot.works.story.memory.config import RecallConfig
 
 if TYPE_CHECKING:
@@ -225,10 +225,58 @@ VERBS: tuple[Verb, ...] = (
         inner=True,
         argument=Argument("node", "verbs.arg_query"),
     ),
+    Verb("story", "extracted", "verbs.story_state", "/story extracted", inner=True),
+    Verb(
+        "story",
+        "correct",
+        "verbs.story_state",
+        "/story correct Mira holding: the lamp",
+        ordered=True,
+        inner=True,
+        argument=Argument("character", "verbs.arg_state"),
+    ),
+    Verb(
+        "story",
+        "state",
+        "verbs.story_state",
+        "/story state Mira holding: the lamp",
+        ordered=True,
+        argument=Argument("character", "verbs.arg_state", required=False),
+        options=(PRIVATE,),
+        group="world",
+    ),
+    Verb(
+        "story",
+        "characters",
+        "verbs.story_characters",
+        "/story characters",
+        options=(PRIVATE,),
+        group="world",
+    ),
+    Verb("story", "plot", "verbs.story_plot", "/story plot", options=(PRIVATE,), group="world"),
+    Verb(
+        "story",
+        "chapter",
+        "verbs.story_chapter",
+        "/story chapter The lower stairs --events 'the bell is found; the lamp goes out'",
+        ordered=True,
+        argument=Argument("title", "verbs.arg_chapter", required=False),
+        options=(
+            Option("location", "verbs.option_location"),
+            Option("time", "verbs.option_time"),
+            Option("scenario", "verbs.option_scenario", long=True),
+            Option("events", "verbs.option_events", long=True),
+            Option("climax", "verbs.option_climax"),
+            Option("resolution", "verbs.option_resolution"),
+            Option("check", "verbs.option_check", choices=CHECKS),
+        ),
+        group="world",
+    ),
 )
 
 
 def make(house: House, runs: Runs) -> Work:
+    from bot.works.story.extracting import Extracting
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
@@ -236,6 +284,7 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
     from bot.works.story.speaking import Speaking
+    from bot.works.story.standing import Standing
     from bot.works.story.table import Table
     from bot.works.story.work import Stories
 
@@ -262,8 +311,17 @@ def make(house: House, runs: Runs) -> Work:
         presets.read()  # a bot should not start with a broken file
     table = Table(logs, house.records.sessions, presets, own_names, settings, runs)
     remembering = Remembering(logs, memory, playing)
+    extracting = Extracting(logs, house.models, house.prompts, house.settings.roles, settings)
     return Stories(
-        playing, Speaking(logs, playing), Rewording(logs, playing, runs), table, remembering, logs, memory
+        playing,
+        Speaking(logs, playing),
+        Rewording(logs, playing, runs),
+        table,
+        remembering,
+        logs,
+        memory,
+        extracting,
+        Standing(logs),
     )
 
 

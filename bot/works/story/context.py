@@ -17,6 +17,7 @@ from typing import Final
 from bot import fence
 from bot.budget import MESSAGE_TOKENS, text_tokens
 from bot.llm.base import Message, Prompt
+from bot.works.story import state
 from bot.works.story.log import Act, Story, Turn
 
 READ: Final = "I have read it."
@@ -66,11 +67,15 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
     if before is not None:
         told = told[: [turn.id for turn in told].index(before)]
     foundation, styles, focus = _foundation(story, frame.begins), _styles(story), _focus(story)
+    styles = "\n".join(part for part in (styles, state.chapter_prompt(story, told)) if part)
     # The log of dealings grows by batches: room is kept for a full one, so that what goes of the oldest stays the same.
     fixed = sum(map(text_tokens, (frame.system, foundation, styles, focus)))
     fixed += len(story.presets) * DEALINGS * DEALING_TOKENS
     settled = told[: max(0, len(told) - frame.recent) // frame.batch * frame.batch]
-    focus = "\n".join(part for part in (_interactions(story, settled), focus) if part)
+    standing = state.as_prompt(state.characters(story, settled))
+    # The same for the state, which changes with the batches, too.
+    fixed += min(state.STATE_TOKENS, frame.tokens // 8) if standing else 0
+    focus = "\n".join(part for part in (_interactions(story, settled), standing, focus) if part)
     batches, recent = _parted(told, frame, frame.tokens - fixed)
     older = [message for batch in batches for turn in batch for message in _turn(turn)]
     messages = [_user("\n".join(part for part in (foundation, styles) if part), cache=True), _assistant(READ)]
@@ -81,6 +86,9 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
         messages += [_user(focus), _assistant(READ)]
     # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it then.
     messages += _marked(later, 2)
+    frame = replace(
+        frame, recalled="\n".join(filter(None, (frame.recalled, state.since(story, told, len(settled)))))
+    )
     messages.append(_user(_tail(frame, last), cache=True))
     return Prompt(frame.system, tuple(messages), max_tokens=frame.answer, cache=False)
 

@@ -47,6 +47,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "note": "text?",
         "gm": "person?",
         "passed": "passed?",
+        "plot_check_mode": "check?",
     },
     "cast": {"name": "text", "sheet": "sheet"},
     "lore": {"id": "key", "entry": "entry"},
@@ -55,6 +56,28 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "preset": {"pair": "pair", "preset": "text", "lines": "texts"},
     "intent": {"name": "text", "text": "text"},
     "forgotten": {"node": "act or scene"},
+    "extracted": {
+        "scene": "scene",
+        "summary": "text?",
+        "place": "text?",
+        "time": "text?",
+        "state": "list of seen?",
+        "memories": "list of memory?",
+        "events": "texts?",
+        "done": "keys?",
+        "flags": "texts?",
+    },
+    "corrected": {"character": "text", "field": "text", "value": "text"},
+    "chapter": {
+        "id": "key",
+        "title": "text",
+        "location": "text?",
+        "time": "text?",
+        "scenario": "text?",
+        "key_events": "list of event?",
+        "climax": "text?",
+        "resolution": "text?",
+    },
 }
 """What a file holds of each kind of node's body (`bot.works.story.log.Kind`), and what of: "?" for what may be missing.
 
@@ -80,6 +103,17 @@ WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
         "probability": "whole number?",
         "group": "text?",
     },
+    "seen": {
+        "name": "text",
+        "where": "text?",
+        "holding": "text?",
+        "wearing": "text?",
+        "mood": "text?",
+        "relations": "pairs?",
+        "dead": "flag?",
+    },
+    "memory": {"character": "text", "kind": "sort", "text": "text"},
+    "event": {"id": "key", "text": "text"},
 }
 """The same for fields that have fields (`bot.works.story.lorebook.LoreEntry` of those of a lorebook)."""
 
@@ -155,6 +189,10 @@ class _Writer:
                 return self._person(value)
             case "key":
                 return self._keys.setdefault(value, str(len(self._keys) + 1))
+            case "keys":
+                return [self._value("key", one) for one in value]
+            case "list of seen" | "list of memory" | "list of event":
+                return [self._fields(WITHIN[holds.removeprefix("list of ")], one) for one in value]
             case "passed" | "entry":
                 return self._fields(WITHIN[holds], value) if value is not None else None
             case _:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, get_args
 
 from bot.events import Sorry
 from bot.works.story.exporting import FIELDS, FORMAT, VERSION, WITHIN
-from bot.works.story.log import Mode
+from bot.works.story.log import CHECKS, KINDS, Mode
 from bot.works.story.lorebook import Logic
 from storage.db import new_id
 from storage.stories import BranchRow, NodeRow, StoryRow
@@ -29,6 +29,8 @@ _AMONG: Mapping[str, Collection[str]] = {
     "mode": get_args(Mode),
     "logic": get_args(Logic),
     "position": ("before", "after"),
+    "check": CHECKS,
+    "sort": KINDS,
 }
 
 
@@ -201,9 +203,14 @@ class _Reader:
                 return value if isinstance(value, bool) else self._wrong(where)
             case "whole number" | "whole number or null":
                 return value if type(value) is int else self._wrong(where)
-            case "mode" | "logic" | "position":
+            case "mode" | "logic" | "position" | "check" | "sort":
                 known = isinstance(value, str) and value in _AMONG[holds]
                 return value if known else self._wrong(where)
+            case "keys" | "pairs" | "list of seen" | "list of memory" | "list of event":
+                if not isinstance(value, list):
+                    self._wrong(where)
+                of = {"keys": "key", "pairs": "pair"}.get(holds, holds.removeprefix("list of "))
+                return [self._value(of, part, where) for part in value]
             case "key":
                 return self._text(value, where) or self._wrong(where)
             case "turn":

@@ -15,6 +15,10 @@ LENGTHS: Final = ("short", "medium", "long")
 VIEWS: Final = ("first", "second", "third")
 MODES: Final = ("free", "round-robin", "vote", "gm")
 
+CHECKS: Final = ("1", "3", "all")
+KINDS: Final = ("action", "dialogue", "relationship")
+"""Of what a character remembers."""
+
 SCENE: Final = "scene"
 """The stage of a turn's scene, unless its run tells several turns."""
 
@@ -35,6 +39,9 @@ Kind: TypeAlias = Literal[
     "preset",
     "intent",
     "forgotten",
+    "extracted",
+    "corrected",
+    "chapter",
 ]
 """What a node is, and what its body holds:
 
@@ -52,10 +59,16 @@ idea      an idea by id, or None: {id, text}
 preset    how two characters deal with each other, "" for nothing said: {pair, preset, lines}
 intent    what somebody wants to do, until the game master's next turn: {text, name}
 forgotten a node whose words are recalled no more: {node}
+extracted what a small model has found in a version of the turn's scene: {scene, summary, place, time, state: [{name,
+          where, holding, wearing, mood, relations: [[other, text]], dead}], memories: [{character, kind, text}],
+          events, done, flags}
+corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
+chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
+          time, scenario, key_events: [{id, text}], climax, resolution}
 """
 
 SHARED_UP_TO_CUT: Final = frozenset(
-    ("set", "cast", "lore", "memory", "idea", "preset", "intent", "forgotten")
+    ("set", "cast", "lore", "memory", "idea", "preset", "intent", "forgotten", "chapter")
 )
 """Of a branch's past, these count up to the turn where it leaves its parent: what was set later is not its own."""
 
@@ -129,6 +142,76 @@ class Excerpt:
     chars: int
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A character as a scene leaves it: where, holding, wearing, mood, "" where the scene does not say."""
+
+    name: str
+    values: tuple[str, str, str, str]
+    relations: tuple[tuple[str, str], ...] = ()
+    dead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterMemory:
+    """`kind` is "action", "dialogue" or "relationship"."""
+
+    character: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a small model has found in a scene.
+
+    `done` are ids of key events, or of a chapter whose climax has come; `flags` are what contradicts the state before.
+    """
+
+    summary: str = ""
+    place: str = ""
+    time: str = ""
+    state: tuple[Seen, ...] = ()
+    memories: tuple[CharacterMemory, ...] = ()
+    events: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """`field` is one of `state.FIELDS`, "dead" (yes or no), or another's name.
+
+    It was made when its turn's scene had so many `versions`.
+    """
+
+    character: str
+    field: str
+    value: str
+    versions: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEvent:
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """It begins behind `turn`, "" for before the first."""
+
+    id: str
+    turn: str
+    title: str
+    location: str = ""
+    time: str = ""
+    scenario: str = ""
+    key_events: tuple[KeyEvent, ...] = ()
+    climax: str = ""
+    resolution: str = ""
+
+
 @dataclass(slots=True)
 class Scene:
     """One version. `at` is the node up to which the story was told to its writer, None of one that a person wrote.
@@ -147,6 +230,7 @@ class Scene:
     withdrawn: bool = False
     choices: tuple[str, ...] = ()
     recalled: tuple[Excerpt, ...] | None = None
+    extracted: Extracted | None = None
 
 
 @dataclass(slots=True)
@@ -212,6 +296,10 @@ class Story:
     intents: list[tuple[str, str]] = field(default_factory=list)
     forgotten: set[str] = field(default_factory=set)
     """Nodes that are recalled no more."""
+    corrections: dict[str, tuple[Correction, ...]] = field(default_factory=dict)
+    """By the turn that they were made behind."""
+    chapters: dict[str, Chapter] = field(default_factory=dict)
+    """By id, of undone turns, too: `state.chapters` are those that count."""
     turns: dict[str, Turn] = field(default_factory=dict)
     path: list[str] = field(default_factory=list)
     length: int = 0
@@ -339,10 +427,48 @@ class Story:
             case "preset":
                 first, second = sorted(body["pair"])
                 _put(self.presets, (first, second), body if body["preset"] else None)
+            case "extracted" if turn is not None:
+                for scene in turn.scenes:
+                    if scene.id == body["scene"]:
+                        scene.extracted = _extracted(body)
+            case "corrected":
+                made = Correction(
+                    body["character"],
+                    body["field"],
+                    body["value"],
+                    len(turn.scenes) if turn is not None else 0,
+                )
+                self.corrections[of] = (*self.corrections.get(of, ()), made)
+            case "chapter":
+                self.chapters[body["id"]] = _chapter(of, body)
             case "forgotten":
                 self.forgotten.add(body["node"])
             case "intent":
                 self.intents.append((body["name"], body["text"]))
+
+
+def _extracted(body: Mapping[str, Any]) -> Extracted:
+    state = tuple(
+        Seen(
+            one["name"],
+            (one.get("where", ""), one.get("holding", ""), one.get("wearing", ""), one.get("mood", "")),
+            tuple((other, text) for other, text in one.get("relations", ())),
+            bool(one.get("dead")),
+        )
+        for one in body.get("state", ())
+    )
+    memories = (CharacterMemory(**one) for one in body.get("memories", ()))
+    lists = (tuple(body.get(name, ())) for name in ("events", "done", "flags"))
+    summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
+    return Extracted(summary, place, time, state, tuple(memories), *lists)
+
+
+def _chapter(turn: str, body: Mapping[str, Any]) -> Chapter:
+    events = tuple(KeyEvent(one["id"], one["text"]) for one in body.get("key_events", ()))
+    texts = {
+        name: str(body.get(name, "")) for name in ("location", "time", "scenario", "climax", "resolution")
+    }
+    return Chapter(body["id"], turn, str(body["title"]), key_events=events, **texts)
 
 
 def _put(kept: dict[Any, Any], name: Any, value: Any) -> None:

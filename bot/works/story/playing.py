@@ -38,11 +38,13 @@ from bot.works.story import cast, context, dice
 from bot.works.story.cast import Unnamed
 from bot.works.story.choices import Before, label, read_choices, taken_away, ways
 from bot.works.story.context import Frame
-from bot.works.story.log import SCENE, Excerpt, Mode, Story
+from bot.works.story.extracting import before_turns
+from bot.works.story.log import SCENE, Excerpt, Mode, Story, Turn
 from bot.works.story.logs import Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.lorebook import LoreEntry, triggered
 from bot.works.story.order import mode_of, whose
 from bot.works.story.recalling import as_prompt, excerpts, knows, query_of
+from bot.works.story.state import guidance, idle
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
@@ -103,6 +105,8 @@ class Taken:
     lore_depth: int = 4
     lore_tokens: int = 0
     choices: int = 0
+    check: str = "all"
+    nudge_after: int = 3
     seconds: float = 20.0
     votes: bool = False
     rolls: list[str] = field(default_factory=list)
@@ -365,6 +369,8 @@ class Playing:
             lore_depth=limits.lore_depth,
             lore_tokens=int(window * limits.lore_share),
             choices=limits.choices,
+            check=str(story.settings.get("plot_check_mode") or limits.plot_check_mode),
+            nudge_after=limits.nudge_after,
             seconds=limits.choices_seconds,
             votes=mode_of(story, limits) == "vote",
         )
@@ -494,7 +500,8 @@ class Playing:
         """Ways to go on, and kept with the scene; none where the writer gives none in time."""
         if taken.demo:
             return words(run.request.locale)("story.demo_choices").split("|")[: taken.choices]
-        task = "\n".join(taken.prompts["story_choices"].fill(count=str(taken.choices)))
+        story = await self._logs.story(run.request.place.space, taken.story, taken.branch)
+        task = choices_task(story, taken)
         # In words and not by a schema: on some services another form of answer would empty the cache.
         later = context.then(asked, scene, task, answer=min(room(25 * taken.choices, None), taken.answer))
         try:
@@ -597,7 +604,7 @@ class Playing:
         asked = await self._asked(request.place.space, taken)
         now = await self._logs.story(request.place.space, taken.story, taken.branch)
         scene = now.turns[taken.turn].scene
-        task = "\n".join(taken.prompts["story_choices"].fill(count=str(taken.choices)))
+        task = choices_task(now, taken)
         choices = context.then(asked, scene.text if scene is not None else "", task, answer=taken.answer)
         yield Stage("prompt", say("story.prompt_of"))
         for name, made in (("prompt_sent.json", asked), ("prompt_sent_choices.json", choices)):
@@ -631,8 +638,29 @@ def prompt(story: Story, taken: Taken, lore: Sequence[str] = ()) -> Prompt:
         return context.briefly(story, turn, answer=taken.answer)
     task = "story_speak" if turn.act.speaker else "story_opening" if taken.opening else "story_scene"
     frame = framed(taken, task, words=str(taken.words))
-    frame = replace(frame, lore=tuple(lore), recalled=as_prompt(story, taken.recalled or ()))
+    told = before_turns(story, turn.id)
+    pacing = "" if turn.act.speaker else nudge(story, told, taken.check, taken.nudge_after)
+    frame = replace(frame, lore=tuple(lore), recalled=as_prompt(story, taken.recalled or ()), pacing=pacing)
     return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
+
+
+def choices_task(story: Story, taken: Taken) -> str:
+    """Ways to go on, towards what the chapter has still to tell."""
+    task = "\n".join(taken.prompts["story_choices"].fill(count=str(taken.choices)))
+    goals = guidance(story, story.told, taken.check)
+    return (
+        f"{goals}\nIf it fits, let some of the ways lead towards the milestones, without naming them.\n{task}"
+        if goals
+        else task
+    )
+
+
+def nudge(story: Story, told: Sequence[Turn], mode: str, after: int) -> str:
+    """For the writer, where the chapter has stood still for so many scenes."""
+    if not (goals := guidance(story, told, mode)) or idle(story, told) < after:
+        return ""
+    hint = "Where it fits what the players do, let the story move a little towards these."
+    return f"<pacing>\n{goals}\n{hint}\n</pacing>"
 
 
 def searched(story: Story, taken: Taken) -> tuple[list[LoreEntry], list[str]]:

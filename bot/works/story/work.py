@@ -14,12 +14,14 @@ from bot.works.story.logs import WRITTEN
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.works.story.extracting import Extracting
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
     from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
     from bot.works.story.speaking import Speaking
+    from bot.works.story.standing import Standing
     from bot.works.story.table import Table
 
 
@@ -41,7 +43,11 @@ class Stories:
         remembering: Remembering,
         logs: Logs,
         memory: Memory,
+        extracting: Extracting,
+        standing: Standing,
     ) -> None:
+        self._extracting = extracting
+        self._standing = standing
         self._logs = logs
         self._memory = memory
         self._playing = playing
@@ -66,6 +72,8 @@ class Stories:
             "recall": self._remembering.recall,
             "recap": self._remembering.recap,
             "forget": self._remembering.forget,
+            **dict.fromkeys(("state", "correct", "characters", "plot", "chapter"), self._standing.run),
+            "extracted": self._extracting.run,
             "edited": self._rewording.edited,
             "reword": self._rewording.answered,
             **({"fork": self._table.apart} if run.request.options.get("thread") else {}),
@@ -80,6 +88,7 @@ class Stories:
                 yield event
         if verb in WRITTEN or (verb == "cast" and "cast" in run_of):
             yield Answered()
+            await self._extracting.begin(run)
             await self._learn(run.request)
 
     async def _learn(self, request: Request) -> None:

@@ -284,7 +284,7 @@ def test_the_example_of_the_manual_is_a_story() -> None:
 
 def test_what_is_not_known_is_passed_over() -> None:
     tree = deepcopy(SMALL)
-    tree["nodes"].append({"id": 12, "branch": 1, "kind": "chapter", "turn": 3, "body": {"deep": [[[]]]}})
+    tree["nodes"].append({"id": 12, "branch": 1, "kind": "weather", "turn": 3, "body": {"deep": [[[]]]}})
     tree["nodes"].append(
         {"id": 13, "branch": 1, "kind": "scene", "turn": 3, "body": {"text": "Rain.", "at": 12}}
     )

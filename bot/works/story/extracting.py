@@ -1,0 +1,304 @@
+"""What a small model finds in a scene, after it has been shown: who is where, what happened, what contradicts the rest.
+
+A run of its own, in a line of its own for each branch: no turn waits for it, and it catches up with earlier scenes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from bot import fence
+from bot.events import Changed, Choice, Choices, Event, Notice, Run, Sorry, Text
+from bot.llm.base import Message, Prompt, room
+from bot.words import words
+from bot.works.story import state
+from bot.works.story.choices import ways
+from bot.works.story.log import KINDS, KeyEvent, Scene, Story, Turn
+from bot.works.story.logs import node
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bot.events import Request
+    from bot.llm.registry import Models
+    from bot.prompts import Prompts
+    from bot.works.story.config import StoryConfig
+    from bot.works.story.logs import Logs
+
+PROMPT: Final = "story_extract"
+AT_ONCE: Final = 5
+"""Scenes that one run looks into, the oldest first; the next turn's run goes on."""
+SCENE_CHARS: Final = 12_000
+CHARS: Final = 300
+"""Of one thing that is found."""
+FOUND: Final = 20
+"""Things of one sort that are taken from a scene."""
+NAME_CHARS: Final = 80
+ANSWER_WORDS: Final = 600
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Towards:
+    other: str
+    feeling: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A character as the model says that the scene leaves it; "" for what the scene does not say."""
+
+    character: str
+    where: str = ""
+    holding: str = ""
+    wearing: str = ""
+    mood: str = ""
+    relations: list[Towards] = field(default_factory=list)
+    dead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    character: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Whether the event of this number in the list has happened."""
+
+    number: int
+    happened: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the model is asked for."""
+
+    summary: str = ""
+    place: str = ""
+    time: str = ""
+    characters: list[Standing] = field(default_factory=list)
+    memories: list[Remembered] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    key_events: list[Check] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A scene to look into, and its turn."""
+
+    turn: str
+    scene: str
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Whether the scene is there still, and which events are looked for in it."""
+
+    there: bool
+    events: list[KeyEvent]
+
+
+class Extracting:
+    def __init__(
+        self,
+        logs: Logs,
+        models: Models,
+        prompts: Prompts,
+        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
+        settings: StoryConfig,
+    ) -> None:
+        self._logs = logs
+        self._models = models
+        self._prompts = prompts
+        self._roles = roles
+        self._settings = settings
+
+    async def begin(self, run: Run) -> None:
+        """After a turn: have its branch's scenes looked into, where a model is at hand for that."""
+        models = self._models.given(await self._roles(run.request))
+        if not self._able(models):
+            return
+
+        async def branch() -> list[str]:
+            played = await self._logs.here(run.request.place)
+            if played is None or len(missing(played.story)) < self._settings.extract_every:
+                return []
+            return [played.row.id, played.branch]
+
+        found = await run.step("extracts", branch, list[str])
+        if found:
+            story, of = found
+            await run.begin(
+                "extract", "extracted", options={"story": story, "branch": of}, line=f"extract:{of}"
+            )
+
+    def _able(self, models: Models) -> bool:
+        can = models.capabilities("extractor")
+        if can is None or can.demo or self._settings.extract == "off":
+            return False
+        return self._settings.extract == "always" or models.describe("extractor") != models.describe("writer")
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Look into the branch's scenes that nobody has looked into; what contradicts is said under the last scene."""
+        request, space = run.request, run.request.place.space
+        story, branch = str(request.options["story"]), str(request.options["branch"])
+
+        async def wanted() -> list[Wanted]:
+            now = await self._logs.story(space, story, branch)
+            return [Wanted(turn.id, scene.id) for turn, scene in missing(now)[:AT_ONCE]]
+
+        roles = await run.step("roles", lambda: self._roles(request), dict[str, list[str]])
+        models = self._models.given(roles)
+        for number, one in enumerate(await run.step("scenes", wanted, list[Wanted]), 1):
+            look = partial(self._look, space, story, branch, one)
+            looked = await run.step(f"events-{number}", look, Looked)
+            if not looked.there:
+                continue
+            now = await self._logs.story(space, story, branch)
+            prompt = await self._asked(space, now, one, looked.events)
+            try:
+                found = await models.json(run, "extractor", f"extract-{number}", prompt, Found)
+            except Sorry as error:
+                _log.info("scene %s is not looked into: %s", one.scene, error)
+                if error.key != "model.format":  # no service, no money
+                    return  # the next turn's run tries it again
+                found = Found()
+            now = await self._logs.story(space, story, branch)
+            body = read(found, before(now, one.turn), looked.events) | {"scene": one.scene}
+            kept = node(run.id, f"extracted-{number}", "extracted", body, turn=one.turn)
+            await self._logs.stories.append(space, story, branch, [kept])
+            now = await self._logs.story(space, story, branch)
+            head, flags = now.head, body["flags"]
+            scene = head.scene if head is not None and head.id == one.turn else None
+            if flags and head is not None and scene is not None and scene.id == one.scene:
+                yield flagged(now, head, scene, flags, request.locale)
+
+    async def _look(self, space: str, story: str, branch: str, one: Wanted) -> Looked:
+        now = await self._logs.story(space, story, branch)
+        events = events_for(now, before(now, one.turn), self._settings.plot_check_mode)
+        return Looked(scene_of(now, one) is not None, events)
+
+    async def _asked(self, space: str, story: Story, one: Wanted, events: Sequence[KeyEvent]) -> Prompt:
+        scene = scene_of(story, one)
+        turn = story.turns[one.turn]
+        known = state.as_prompt(state.characters(story, before_turns(story, one.turn)))
+        listed = "\n".join(f"{n}. {fence.data(event.text)}" for n, event in enumerate(events, 1))
+        wording = (await self._prompts.wording(space, PROMPT)).text
+        system, task = wording.fill(
+            cast=fence.data(", ".join(story.cast)),
+            state=known,
+            events=listed,
+            scene=fence.data(scene.text[:SCENE_CHARS] if scene is not None else ""),
+            turn=fence.data(turn.act.text),
+        )
+        return Prompt(system, (Message("user", task),), max_tokens=room(ANSWER_WORDS, "low"), effort="low")
+
+
+def missing(story: Story) -> list[tuple[Turn, Scene]]:
+    """The versions that count and that nobody has looked into, the oldest first."""
+    return [
+        (turn, turn.scene)
+        for turn in story.told
+        if turn.scene is not None and turn.scene.text and turn.scene.extracted is None
+    ]
+
+
+def scene_of(story: Story, wanted: Wanted) -> Scene | None:
+    turn = story.turns.get(wanted.turn)
+    return (
+        next((scene for scene in turn.versions if scene.id == wanted.scene), None)
+        if turn is not None
+        else None
+    )
+
+
+def before_turns(story: Story, turn: str) -> list[Turn]:
+    """The turns that count and came before this one."""
+    told = story.told
+    return told[: next((n for n, one in enumerate(told) if one.id == turn), len(told))]
+
+
+def before(story: Story, turn: str) -> Before:
+    told = before_turns(story, turn)
+    return Before(told, state.characters(story, told))
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What counted before a turn: its turns, and the characters as they stood."""
+
+    told: list[Turn]
+    characters: dict[str, state.Character]
+
+
+def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
+    """The events of the chapter that are looked for in a scene; its climax once all have happened."""
+    if not (begun := state.chapters(story, before.told)):
+        return []
+    chapter, happened = begun[-1], state.done(story, before.told)
+    if (events := state.checked(chapter, happened, mode)) or not chapter.key_events:
+        return events
+    return [KeyEvent(chapter.id, chapter.climax)] if chapter.climax and chapter.id not in happened else []
+
+
+def read(found: Found, before: Before, events: Sequence[KeyEvent]) -> dict[str, Any]:
+    """The body of the node, cut to what a story keeps. What names nobody, or a number of no event, is passed over."""
+    standing, flags = [], [line for text in found.contradictions if (line := _line(text))]
+    for one in found.characters[:FOUND]:
+        if not (name := _line(one.character)[:NAME_CHARS]):
+            continue
+        known = before.characters.get(name.casefold())
+        if known is not None and known.dead and not one.dead and (one.where or one.holding or one.mood):
+            flags.insert(0, f"{known.name} †")
+        fields = {part: _line(getattr(one, part)) for part in state.FIELDS}
+        relations = [[_line(to.other)[:NAME_CHARS], _line(to.feeling)] for to in one.relations[:FOUND]]
+        made = {"name": known.name if known is not None else name, **fields, "dead": one.dead}
+        standing.append(made | {"relations": [pair for pair in relations if all(pair)]})
+    memories = [
+        {"character": _line(one.character)[:NAME_CHARS], "kind": one.kind, "text": _line(one.text)}
+        for one in found.memories[:FOUND]
+        if one.kind in KINDS and _line(one.character) and _line(one.text)
+    ]
+    happened = {check.number for check in found.key_events if check.happened}
+    return {
+        "summary": _line(found.summary),
+        "place": _line(found.place),
+        "time": _line(found.time),
+        "state": standing,
+        "memories": memories,
+        "events": [line for text in found.events[:FOUND] if (line := _line(text))],
+        "done": [event.id for n, event in enumerate(events, 1) if n in happened],
+        "flags": flags[:FOUND],
+    }
+
+
+def _line(text: str) -> str:
+    return " ".join(text[: 2 * CHARS].split())[:CHARS]
+
+
+def flagged(story: Story, turn: Turn, scene: Scene, flags: Sequence[str], locale: str) -> Changed:
+    """The scene's message with what contradicts the state, and what can be done about it."""
+    say = words(locale)
+    number = story.path.index(turn.id) + 1
+    told = "\n".join(f"- {flag.replace('†', say('story.is_dead'))}" for flag in flags)
+    how = (
+        Choice(say("story.flag_keep"), ""),
+        Choice(say("story.flag_correct"), "/story correct", say("story.flag_correct_how")),
+        Choice(say("story.button_retry"), "/story retry"),
+    )
+    contents: tuple[Text | Choices | Notice, ...] = (
+        Text(scene.text),
+        Notice(f"{say('story.flagged')}\n{told}"),
+        *ways(scene.choices, turn, say),
+        Choices(say("story.flag_what"), how),
+    )
+    return Changed(turn.shown_by, turn.stage, say("story.scene", n=number), contents)

@@ -1,0 +1,218 @@
+"""How the story stands, for its players: characters, where they were last seen, chapters; and what people correct.
+
+Asks no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.events import Event, Link, Request, Run, Sorry, Stage, Text
+from bot.words import Words, words
+from bot.works.story import cast, state
+from bot.works.story.log import Story
+from bot.works.story.logs import TakenAway, node
+
+if TYPE_CHECKING:
+    from bot.works.story.logs import Logs
+
+VALUE_CHARS: Final = 300
+TEXT_CHARS: Final = 1_000
+TITLE_CHARS: Final = 100
+EVENTS: Final = 20
+CHAPTERS: Final = 200
+_OPTIONS: Final = ("location", "time", "scenario", "climax", "resolution")
+_FIELDS: Final = {
+    "where": "where", "holding": "holding", "wearing": "wearing", "mood": "mood", "dead": "dead",
+    "onde": "where", "segura": "holding", "segurando": "holding", "veste": "wearing", "vestindo": "wearing",
+    "humor": "mood", "morto": "dead", "morta": "dead",
+}  # fmt: skip
+_NO: Final = ("no", "não", "nao", "false", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A title, a text, and links: each a run and what its line says."""
+
+    title: str = ""
+    text: str = ""
+    links: list[list[str]] = field(default_factory=list)
+
+
+class Standing:
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        do = {
+            "state": self._state,
+            "correct": self._state,
+            "characters": self._characters,
+            "plot": self._plot,
+            "chapter": self._chapter,
+        }[request.verb]
+        told = await run.step("told", lambda: do(request, say), Told)
+        yield Stage(request.verb, told.title)
+        yield Text(told.text)
+        for shown_by, title in told.links:
+            yield Link(shown_by, title)
+
+    async def _changing(self, request: Request) -> Any:
+        try:
+            return await self._logs.going_on(request)
+        except TakenAway as error:
+            raise Sorry("story.taken_away") from error
+
+    async def _state(self, request: Request, say: Words) -> Told:
+        """Show it, or correct a field of one character."""
+        named, colon, value = request.text.partition(":")
+        if colon or request.verb == "correct":
+            return await self._correct(request, named, value, say)
+        played = await self._logs.played(request)
+        found = state.characters(played.story)
+        if wanted := " ".join(request.text.split()):
+            if (one := found.get(wanted.casefold())) is None:
+                names = ", ".join(one.name for one in found.values()) or "…"
+                raise Sorry("story.no_state_of", name=wanted[: cast.NAME_CHARS], names=names)
+            found = {wanted: one}
+        if not found:
+            return Told(text=say("story.no_state"))
+        parts = [_card(one, say) for one in found.values()]
+        return Told(say("story.state"), "\n\n".join(parts))
+
+    async def _correct(self, request: Request, named: str, value: str, say: Words) -> Told:
+        """ "Mira holding: the lamp", "Mira Bo: trusts him", "Mira dead: no"."""
+        played = await self._changing(request)
+        found, typed = state.characters(played.story), named.split()
+        names = {name: one.name for name, one in found.items()} | {
+            one.casefold(): one for one in played.story.cast
+        }
+        # A name may have several words: the longest that is known, else all but the last word.
+        lengths = [n for n in range(len(typed) - 1, 0, -1) if " ".join(typed[:n]).casefold() in names]
+        if len(typed) < 2:
+            raise Sorry("story.correct_how")
+        cut = lengths[0] if lengths else len(typed) - 1
+        name, of = " ".join(typed[:cut]), " ".join(typed[cut:])
+        character = names.get(name.casefold(), name)[: cast.NAME_CHARS]
+        known = _FIELDS.get(of.casefold()) or names.get(of.casefold())
+        if known is None:
+            raise Sorry("story.correct_field", name=of[: cast.NAME_CHARS])
+        said = " ".join(value.split())[:VALUE_CHARS]
+        said = ("no" if said.casefold() in (*_NO, "") else "yes") if known == "dead" else said
+        body = {"character": character, "field": known, "value": said}
+        head = played.story.head
+        kept = node(
+            request.id, "corrected", "corrected", body,
+            turn=head.id if head is not None else "", author=request.author.id,
+        )  # fmt: skip
+        await self._logs.append(played, kept)
+        return Told(text=say("story.corrected", name=character))
+
+    async def _characters(self, request: Request, say: Words) -> Told:
+        """Who is in the story, and the message of the scene where each was last seen."""
+        story = (await self._logs.played(request)).story
+        found, lines, links = state.characters(story), list[str](), list[list[str]]()
+        for name in dict.fromkeys([*(one.name for one in found.values()), *story.cast]):
+            one = found.get(name.casefold())
+            if name in story.cast and one is not None and one.name != name:
+                continue
+            if one is None or not one.turn:
+                lines.append(f"- **{name}**: {say('story.not_seen')}")
+                continue
+            number = story.path.index(one.turn) + 1
+            place = one.fields.get("where", "")
+            dead = f" ({say('story.dead')})" if one.dead else ""
+            seen = say("story.last_seen", n=number, count=one.scenes)
+            lines.append(f"- **{one.name}**{dead}: {seen}{' · ' + place if place else ''}")
+            if shown_by := story.turns[one.turn].shown_by:
+                links.append([shown_by, f"{one.name}: {say('story.scene', n=number)}"])
+        title = say("story.characters", n=len(lines))
+        return Told(title, "\n".join(lines) or say("story.no_state"), links)
+
+    async def _plot(self, request: Request, say: Words) -> Told:
+        story = (await self._logs.played(request)).story
+        happened, parts = state.done(story), list[str]()
+        for n, chapter in enumerate(state.chapters(story), 1):
+            events = [f"- {'☑' if one.id in happened else '☐'} {one.text}" for one in chapter.key_events]
+            parts.append("\n".join([f"**{n}. {chapter.title}**", *events]))
+        loose = [
+            f"- {event}"
+            for turn in story.told
+            if turn.scene is not None and turn.scene.extracted is not None
+            for event in turn.scene.extracted.events
+        ]
+        if loose:
+            parts.append("\n".join([f"**{say('story.events')}**", *loose[-EVENTS:]]))
+        return Told(say("story.plot"), "\n\n".join(parts) or say("story.no_plot"))
+
+    async def _chapter(self, request: Request, say: Words) -> Told:
+        """Show the chapter, change it, or begin the next one."""
+        options, title = request.options, " ".join(request.text.split())[:TITLE_CHARS]
+        given = {
+            name: " ".join(str(options[name]).split())[:TEXT_CHARS] for name in _OPTIONS if options.get(name)
+        }
+        events = _events(str(options.get("events") or ""))
+        check = str(options.get("check") or "")
+        if not (title or given or events or check):
+            story = (await self._logs.played(request)).story
+            return _shown(story, say)
+        played = await self._changing(request)
+        story, author = played.story, request.author.id
+        begun = state.chapters(story)
+        nodes = [node(request.id, "set", "set", {"plot_check_mode": check}, author=author)] if check else []
+        now = begun[-1] if begun else None
+        if title and (now is None or title.casefold() != now.title.casefold()):
+            if len(begun) >= CHAPTERS:
+                raise Sorry("story.many_chapters", limit=CHAPTERS)
+            id, turn = request.id, story.head.id if story.head is not None else ""
+            body: dict[str, Any] = {"id": id, "title": title}
+        elif now is not None:
+            id, turn = now.id, now.turn
+            body = {name: value for name, value in asdict(now).items() if name != "turn"}
+        elif given or events:
+            raise Sorry("story.chapter_title")
+        else:
+            body = {}
+        if body and (title or given or events):
+            if events:
+                known = {one["text"]: one["id"] for one in body.get("key_events", ())}
+                body["key_events"] = [
+                    {"id": known.get(text, f"{request.id}/{n}"), "text": text}
+                    for n, text in enumerate(events, 1)
+                ]
+            nodes.append(node(request.id, "chapter", "chapter", body | given, turn=turn, author=author))
+        await self._logs.append(played, *nodes)
+        now_played = await self._logs.played(request)
+        return _shown(now_played.story, say)
+
+
+def _events(given: str) -> list[str]:
+    parts = (" ".join(part.split())[:VALUE_CHARS] for part in given.split(";"))
+    return list(dict.fromkeys(part for part in parts if part))[:EVENTS]
+
+
+def _shown(story: Story, say: Words) -> Told:
+    if not (begun := state.chapters(story)):
+        return Told(text=say("story.no_chapter"))
+    chapter, happened = begun[-1], state.done(story)
+    lines = [
+        f"**{say(f'story.chapter_{name}')}:** {value}"
+        for name in _OPTIONS
+        if (value := getattr(chapter, name))
+    ]
+    lines += [f"- {'☑' if one.id in happened else '☐'} {one.text}" for one in chapter.key_events]
+    return Told(say("story.chapter", n=len(begun), title=chapter.title), "\n".join(lines) or chapter.title)
+
+
+def _card(one: state.Character, say: Words) -> str:
+    lines: Sequence[str] = [
+        f"- {say(f'story.state_{name}')}: {one.fields[name]}" for name in state.FIELDS if one.fields.get(name)
+    ]
+    towards = [
+        f"- {say('story.state_towards', name=other)}: {text}" for other, text in one.relations.items() if text
+    ]
+    dead = f" ({say('story.dead')})" if one.dead else ""
+    return "\n".join([f"**{one.name}**{dead}", *lines, *towards])

@@ -1,0 +1,181 @@
+"""How a story's characters and chapters stand after the turns that count, out of what was extracted and corrected.
+
+Pure, and nothing is kept: undo, a flip or a branch changes the turns, and with them the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from bot import fence
+from bot.budget import text_tokens
+from bot.works.story.log import Chapter, Correction, KeyEvent, Scene, Story, Turn
+
+FIELDS: Final = ("where", "holding", "wearing", "mood")
+STATE_TOKENS: Final = 1_000
+"""Of all characters in a prompt, at most; room is kept for as many, so that what else is told stays the same."""
+SUMMARY_CHARS: Final = 200
+"""Of a past chapter's ending in a prompt."""
+
+
+@dataclass(slots=True)
+class Character:
+    """`fields` are FIELDS by name; `relations` are texts by the other's name. It was last seen in the turn `turn`,
+    and in so many `scenes`.
+    """
+
+    name: str
+    fields: dict[str, str] = field(default_factory=dict)
+    relations: dict[str, str] = field(default_factory=dict)
+    dead: bool = False
+    turn: str = ""
+    scenes: int = 0
+
+
+def characters(story: Story, told: Sequence[Turn] | None = None) -> dict[str, Character]:
+    """By casefolded name, after these turns of the story (all that count by default)."""
+    found: dict[str, Character] = {}
+    _correct(found, story.corrections.get("", ()))
+    for turn in story.told if told is None else told:
+        scene, corrections = turn.scene, story.corrections.get(turn.id, ())
+        at = next((n for n, version in enumerate(turn.scenes) if version is scene), 0)
+        # What was corrected before this version was written is older than what happens in it.
+        _correct(found, [one for one in corrections if one.versions <= at])
+        if scene is not None:
+            _take(found, turn.id, scene)
+        _correct(found, [one for one in corrections if one.versions > at])
+    return found
+
+
+def _take(found: dict[str, Character], turn: str, scene: Scene) -> None:
+    if scene.extracted is None:
+        return
+    for seen in scene.extracted.state:
+        one = found.setdefault(seen.name.casefold(), Character(seen.name))
+        one.fields |= {name: value for name, value in zip(FIELDS, seen.values, strict=True) if value}
+        one.relations |= dict(seen.relations)
+        one.dead = one.dead or seen.dead
+        one.turn, one.scenes = turn, one.scenes + 1
+
+
+def _correct(found: dict[str, Character], corrections: Sequence[Correction]) -> None:
+    for correction in corrections:
+        one = found.setdefault(correction.character.casefold(), Character(correction.character))
+        if correction.field == "dead":
+            one.dead = correction.value == "yes"
+        elif correction.field in FIELDS:
+            one.fields[correction.field] = correction.value
+        else:
+            one.relations[correction.field] = correction.value
+
+
+def as_prompt(found: dict[str, Character]) -> str:
+    """The state as the writer reads it, those who were seen last first to stay; "" for none."""
+    lines: list[str] = []
+    left = STATE_TOKENS
+    for one in reversed(found.values()):
+        facts = [f"{name}: {value}" for name, value in one.fields.items() if value]
+        facts += [f"towards {other}: {value}" for other, value in one.relations.items() if value]
+        facts = ["dead, and stays so", *facts] if one.dead else facts
+        line = " ".join(fence.data(f"{one.name}: {'; '.join(facts)}").split())
+        left -= text_tokens(line) + 1
+        if left < 0:
+            break
+        if facts:
+            lines.append(line)
+    return "\n".join(["<state>", *reversed(lines), "</state>"]) if lines else ""
+
+
+def since(story: Story, told: Sequence[Turn], settled: int) -> str:
+    """Who has died, and what people have corrected, in the turns that the prompt's beginning does not know yet."""
+    before, now = characters(story, told[:settled]), characters(story, told)
+    died = [one.name for name, one in now.items() if one.dead and not (name in before and before[name].dead)]
+    lines = [f"{name} is dead, and stays so." for name in died]
+    turns = [turn.id for turn in told[settled:]] + ([""] if not settled else [])
+    corrected = (one for turn in turns for one in story.corrections.get(turn, ()))
+    lines += [f"{one.character}, {one.field}: {one.value}" for one in corrected]
+    return (
+        "\n".join(["<state>", *(" ".join(fence.data(one).split()) for one in lines), "</state>"])
+        if lines
+        else ""
+    )
+
+
+def chapters(story: Story, told: Sequence[Turn] | None = None) -> list[Chapter]:
+    """Those that have begun, the current one last."""
+    turns = {turn.id for turn in (story.told if told is None else told)}
+    return [one for one in story.chapters.values() if not one.turn or one.turn in turns]
+
+
+def done(story: Story, told: Sequence[Turn] | None = None) -> set[str]:
+    """The ids of key events that have happened, and of chapters whose climax has."""
+    scenes = (turn.scene for turn in (story.told if told is None else told))
+    return {
+        id
+        for scene in scenes
+        if scene is not None and scene.extracted is not None
+        for id in scene.extracted.done
+    }
+
+
+def checked(chapter: Chapter, happened: set[str], mode: str) -> list[KeyEvent]:
+    """The open events that are looked for next: one, three, or ("all") as many as the chapter's progress allows.
+
+    "all" looks two ahead in its first third, four in its second, and then at all that are left: what comes late in a
+    chapter is seldom true early, and each event that is asked for can be answered wrongly.
+    """
+    left = [event for event in chapter.key_events if event.id not in happened]
+    if mode in ("1", "3"):
+        return left[: int(mode)]
+    progress = 1 - len(left) / len(chapter.key_events) if chapter.key_events else 1.0
+    return left[: 2 if progress < 1 / 3 else 4 if progress < 2 / 3 else len(left)]
+
+
+def guidance(story: Story, told: Sequence[Turn], mode: str) -> str:
+    """Where the current chapter may go next: its open events, then its climax, then its resolution; "" for nothing."""
+    if not (begun := chapters(story, told)):
+        return ""
+    chapter, happened = begun[-1], done(story, told)
+    goals = [event.text for event in checked(chapter, happened, mode)]
+    if not goals and chapter.key_events:
+        goals = [chapter.climax if chapter.climax and chapter.id not in happened else chapter.resolution]
+    lines = [f"- {fence.data(' '.join(goal.split()))}" for goal in goals if goal]
+    return "\n".join(["<milestones>", *lines, "</milestones>"]) if lines else ""
+
+
+def idle(story: Story, told: Sequence[Turn]) -> int:
+    """For how many scenes of the current chapter nothing of it has happened."""
+    begun = chapters(story, told)
+    count = 0
+    for turn in reversed(told):
+        scene = turn.scene
+        if (begun and turn.id == begun[-1].turn) or (
+            scene is not None and scene.extracted and scene.extracted.done
+        ):
+            break
+        count += 1
+    return count
+
+
+def chapter_prompt(story: Story, told: Sequence[Turn]) -> str:
+    """What has been and which chapter it is, as it stands behind the foundation; "" where there are no chapters."""
+    begun, happened = chapters(story, told), done(story, told)
+    if not begun:
+        return ""
+    past = []
+    for one in begun[:-1]:
+        events = [event.text for event in one.key_events if event.id in happened]
+        text = "; ".join([*events, *([one.resolution] if one.resolution else [])])[:SUMMARY_CHARS]
+        past.append(" ".join(fence.data(f"{one.title}: {text}" if text else one.title).split()))
+    now = begun[-1]
+    about = [
+        f"{name}: {fence.data(value)}"
+        for name, value in (
+            ("title", now.title), ("location", now.location), ("time", now.time), ("scenario", now.scenario)
+        )
+        if value
+    ]  # fmt: skip
+    parts = ["<history>", *past, "</history>"] if past else []
+    return "\n".join([*parts, "<chapter>", *about, "</chapter>"])

@@ -1,0 +1,250 @@
+"""What a small model finds in scenes: state, chapters, contradictions; late, broken, corrected, on another branch."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.works.story import context, state
+from bot.works.story.context import Frame
+from tests.fakes.reply import Body, Reply
+from tests.fakes.wires import WIRES
+from tests.promises.talk import Talk, settings, talking
+from tests.works.story.tale import Tale, prose
+from tests.works.story.test_playing import START, Writer, last, texts
+
+FRAME = Frame("You tell a story.", "Your task: write the next scene.", tokens=20_000, answer=1_000)
+
+
+def found(**said: Any) -> dict[str, Any]:
+    empty = {"summary": "", "place": "", "time": "", "characters": [], "memories": [], "events": []}
+    return empty | {"key_events": [], "contradictions": []} | said
+
+
+def standing(name: str, **fields: Any) -> dict[str, Any]:
+    empty = {"where": "", "holding": "", "wearing": "", "mood": "", "relations": [], "dead": False}
+    return {"character": name, **empty, **fields}
+
+
+class Service(Writer):
+    """`found` are the extractor's next answers; without one it finds nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.extracted: list[Body] = []
+
+    def __call__(self, asked: Body) -> Reply:
+        if asked["model"] != "tiny":
+            return super().__call__(asked)
+        self.extracted.append(asked)
+        return Reply(pieces=[self.found.pop(0) if self.found else json.dumps(found())])
+
+    def finds(self, **said: Any) -> None:
+        self.found.append(json.dumps(found(**said)))
+
+
+@asynccontextmanager
+async def playing(data: Path, service: Service) -> AsyncIterator[Talk]:
+    async with WIRES["chat"].service(service) as served:
+        served.models = ("small", "tiny")
+        config = settings(data, served)
+        config = replace(config, roles=replace(config.roles, extractor=("fake:tiny",)))
+        async with talking(config) as talk:
+            yield talk
+
+
+async def looked_into(talk: Talk, scenes: int) -> None:
+    """Wait until so many scenes have been looked into: the runs that do it are quiet."""
+    assert talk.app is not None
+    stories, count = talk.app.house.stories, 0
+    async with asyncio.timeout(60):
+        while count < scenes:  # each look lets the runs go on
+            (row,) = await stories.all("local")
+            whole = await stories.whole("local", row.id)
+            assert whole is not None
+            count = sum(one.kind == "extracted" for one in whole[2])
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+async def test_state_is_read_out_of_scenes_and_corrected(tmp_path: Path, service: Service) -> None:
+    async with playing(tmp_path / "data", service) as talk:
+        mira = standing(
+            "Mira", where="the stairs", holding="a lamp", relations=[{"other": "Bo", "feeling": "wary"}]
+        )
+        service.finds(characters=[mira], events=["The door opens."])
+        await talk.say(START + " --cast 'Mira: a diver; Bo'")
+        await looked_into(talk, 1)
+        told = texts(await talk.say("/story state mira"))
+        assert "where: the stairs" in told
+        assert "towards Bo: wary" in told
+        await talk.say("/story state Mira holding: a bell")
+        assert "holding: a bell" in texts(await talk.say("/story state"))
+        service.finds(characters=[standing("Mira", holding="an oar")])
+        await talk.say("I wait.")
+        await looked_into(talk, 2)
+        assert "holding: an oar" in texts(await talk.say("/story state"))
+        await talk.say("/story undo")
+        assert "holding: a bell" in texts(await talk.say("/story state"))
+        assert "The door opens." in texts(await talk.say("/story plot"))
+        assert "last seen in scene 1" in texts(await talk.say("/story characters"))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "I would rather not.",
+        "x" * 1_000_000,
+        '{"key_events": [{"number": 99, "happened": true}, {"number": -1, "happened": true}]}',
+        '{"characters": [{"character": "", "where": "x"}], "memories": [{"character": "A", "kind": "?", "text": "b"}]}',
+    ],
+)
+async def test_what_cannot_be_used_harms_nothing(tmp_path: Path, service: Service, broken: str) -> None:
+    async with playing(tmp_path / "data", service) as talk:
+        service.found += [broken, broken]
+        await talk.say(START)
+        await looked_into(talk, 1)
+        assert len(service.extracted) <= 2, "one try to mend it"
+        service.found.clear()
+        await talk.say("/story chapter One --events 'a; b'")
+        assert "☑" not in texts(await talk.say("/story plot"))
+        service.finds(characters=[standing("Bo", mood="calm")])
+        await talk.say("I wait.")
+        await looked_into(talk, 2)
+        assert "calm" in texts(await talk.say("/story state"))
+
+
+async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service: Service) -> None:
+    async with playing(tmp_path / "data", service) as talk:
+        await talk.say(START)
+        await talk.say(
+            "/story chapter The stairs --location below --events 'the bell is found; the lamp dies' --check 1"
+        )
+        await talk.say("/story chapter --climax 'the door closes' --resolution 'they are home'")
+        for n in range(4):
+            await looked_into(talk, n + 1)
+            await talk.say(f"I do thing {n}.")
+        asked = [one for one in service.asked if "next scene" in last(one)]
+        offered = [one for one in service.asked if "offer the players" in last(one)]
+        assert all("below" in str(one["messages"]) for one in asked)
+        assert all("the bell is found" in last(one) for one in offered[1:])
+        assert all("the lamp dies" not in str(one) for one in service.asked), (
+            "only the next one is looked for"
+        )
+        for one in asked:
+            *prefix, task = one["messages"]
+            assert "the bell is found" not in str(prefix)
+            assert ("the bell is found" in str(task)) == ("<pacing>" in str(task))
+        assert "<pacing>" not in last(asked[0])
+        assert last(asked[-1]).index("the bell is found") < last(asked[-1]).index("Your task: write")
+        await looked_into(talk, 5)
+        for sentence in ("the bell is found", "the lamp dies", "the door closes"):
+            service.finds(key_events=[{"number": 1, "happened": True}])
+            count = len(service.extracted)
+            await talk.say("I go on.")
+            await looked_into(talk, count + 1)
+            assert f"1. {sentence}" in str(service.extracted[-1])
+        await talk.say("I go home.")
+        assert "they are home" in last([one for one in service.asked if "offer the players" in last(one)][-1])
+        assert texts(await talk.say("/story plot")).count("☑") == 2
+
+
+async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path, service: Service) -> None:
+    async with playing(tmp_path / "data", service) as talk:
+        service.finds(characters=[standing("Bo", dead=True)])
+        await talk.say(START)
+        await looked_into(talk, 1)
+        service.finds(characters=[standing("Bo", where="the deck")], contradictions=["Mira holds Bo's oar."])
+        await talk.say("I wait.")
+        await looked_into(talk, 2)
+        assert "Bo is dead" in last(service.scenes[-1])
+        await talk.until(lambda events: "/story correct" in str(events))
+        assert "Mira holds Bo's oar." in str(talk.events)
+        assert "Bo is dead, and acts here" in str(talk.events)
+        assert "(dead)" in texts(await talk.say("/story state"))
+        await talk.say("/story state Bo dead: no")
+        assert "(dead)" not in texts(await talk.say("/story state"))
+
+
+async def test_a_branch_knows_only_what_it_has_lived_through(tmp_path: Path, service: Service) -> None:
+    async with playing(tmp_path / "data", service) as talk:
+        service.finds(characters=[standing("Bo", where="the boat")])
+        await talk.say(START)
+        await looked_into(talk, 1)
+        service.finds(characters=[standing("Bo", where="the secret cave")])
+        await talk.say("I row.")
+        await looked_into(talk, 2)
+        await talk.say("/story state Bo mood: furious")
+        await talk.say("/story fork shut --scene 1")
+        told = texts(await talk.say("/story state"))
+        assert "the boat" in told
+        assert "secret" not in told
+        assert "furious" not in told
+        await talk.say("/story switch main")
+        assert "secret" in texts(await talk.say("/story state"))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("/story state Mira: x", "Name a character"),
+        ("/story state Mira shoes: red", "neither a field nor a character"),
+        ("/story state Nobody", "Nothing is known of Nobody"),
+        ("/story chapter --location below", "a title first"),
+        ("/story chapter", "no chapter yet"),
+    ],
+)
+async def test_bad_input_gets_a_sentence(tmp_path: Path, service: Service, line: str, said: str) -> None:
+    async with playing(tmp_path / "data", service) as talk:
+        await talk.say(START)
+        assert said in str(await talk.say(line))
+
+
+def test_a_late_extraction_loses_to_a_correction_and_a_later_version_wins() -> None:
+    tale = Tale()
+    turn = tale.turn("I wait.", "Mira drops the lamp.")
+    first = tale.nodes[-1].id
+    tale.add("corrected", {"character": "Mira", "field": "holding", "value": "the lamp"}, turn)
+    seen = {"name": "Mira", "holding": "nothing"}
+    tale.add("extracted", {"scene": first, "state": [seen]}, turn)
+    assert state.characters(tale.story)["mira"].fields["holding"] == "the lamp"
+    second = tale.add("scene", {"text": "Mira takes the oar.", "at": 1}, turn)
+    assert state.characters(tale.story)["mira"].fields["holding"] == "the lamp"
+    tale.add("extracted", {"scene": second, "state": [seen | {"holding": "the oar"}]}, turn)
+    assert state.characters(tale.story)["mira"].fields["holding"] == "the oar"
+    tale.add("flip", {"scene": first}, turn)
+    assert state.characters(tale.story)["mira"].fields["holding"] == "the lamp"
+
+
+def test_the_beginning_of_a_prompt_stays_the_same_between_batches() -> None:
+    tale, starts = Tale(), list[str]()
+    for n in range(30):
+        turn = tale.turn(f"I do thing {n}.", prose(n))
+        seen = {"name": "Mira", "where": f"place {n}"}
+        tale.add("extracted", {"scene": tale.nodes[-1].id, "state": [seen]}, turn)
+        asked = context.prompt(tale.story, FRAME)
+        starts.append(next((m.text for m in asked.messages if "<state>" in m.text), ""))
+    assert len(set(starts)) == 6, "none yet, and one for each full batch"
+    assert "place 24" in starts[-1]
+
+
+def test_how_many_events_are_looked_for() -> None:
+    tale = Tale()
+    events = [{"id": f"e{n}", "text": f"event {n}"} for n in range(9)]
+    tale.add("chapter", {"id": "c", "title": "One", "key_events": events, "climax": "!"}, "")
+    (chapter,) = tale.story.chapters.values()
+    done = [{f"e{n}" for n in range(count)} for count in range(10)]
+    assert [len(state.checked(chapter, some, "1")) for some in done] == [1] * 9 + [0]
+    assert [len(state.checked(chapter, some, "3")) for some in done] == [3] * 7 + [2, 1, 0]
+    assert [len(state.checked(chapter, some, "all")) for some in done] == [2, 2, 2, 4, 4, 4, 3, 2, 1, 0]
