@@ -24,8 +24,8 @@ _LABELS = {
 _OPEN = r"(?:\\?[\[【［〔〚⟦]|&(?:#0*91|#x0*5b|lbrack|lsqb);)"
 _CLOSE = r"(?:\\?[\]】］〕〛⟧]|&(?:#0*93|#x0*5d|rbrack|rsqb);)"
 _QUOTE = "\"“”„‟«»‘’‚'＂"
-# White space, what prints as nothing, emphasis.
-_FILL = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff*_`~]*+"
+# White space, what prints as nothing, emphasis, and the backslash of an escape.
+_FILL = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff*_`~\\\\]*+"
 _IGNORED = re.compile(_FILL)
 _OPENING = re.compile(_OPEN, re.IGNORECASE)
 _CLOSING = re.compile(_CLOSE, re.IGNORECASE)

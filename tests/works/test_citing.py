@@ -177,6 +177,8 @@ def as_read(text: str) -> str:
 
 @example("[1[2]]")
 @example("[[2]1]")
+@example(r"[1\, 3]")
+@example(r"[1\†source]")
 @given(ANSWERS)
 def test_no_unchecked_marker_gets_out_and_every_quote_stands_in_its_passage(text: str) -> None:
     shown, gate = through(text)
