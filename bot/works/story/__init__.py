@@ -284,9 +284,9 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
     from bot.works.story.speaking import Speaking
-    from bot.works.story.standing import Standing
     from bot.works.story.table import Table
     from bot.works.story.work import Stories
+    from bot.works.story.world import World
 
     async def own_names(request: Request) -> bool:
         found = await house.settings.nearest(request.place, request.author.id, OWN_NAMES)
@@ -321,7 +321,7 @@ def make(house: House, runs: Runs) -> Work:
         logs,
         memory,
         extracting,
-        Standing(logs),
+        World(logs),
     )
 
 

@@ -19,8 +19,8 @@ class StoryConfig:
     batches of `batch`, so that its beginning stays the same for as many turns. `choices` are offered after a scene if
     they come within `choices_seconds`. `turn_chars` and `premise_chars` bound what people write, in characters.
     `presets` are files of one's own in the form of presets.yml, laid over it.
-    Each `extract_every` scenes what they tell of characters is taken out of them by the role `extractor`: "auto" is
-    where that is another model than the writer. `plot_check_mode` is how many of a chapter's open events are looked
+    Where `extract` is set, the role `extractor` takes what scenes tell of characters out of them, each `extract_every`
+    scenes. `plot_check_mode` is how many of a chapter's open events are looked
     for: the next, the next three, or more as the chapter proceeds; after `nudge_after` scenes without one the writer is
     nudged.
     `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window.
@@ -41,7 +41,7 @@ class StoryConfig:
     premise_chars: int = within(8_000, 100, 100_000)
     lore_depth: int = within(4, 0, 100)
     lore_share: float = within(0.25, 0.0, 1.0)
-    extract: Literal["auto", "always", "off"] = choice("auto", "always", "off")
+    extract: bool = True
     extract_every: int = within(1, 1, 100)
     plot_check_mode: Literal["1", "3", "all"] = choice("all", "1", "3")
     nudge_after: int = within(3, 0, 100)

@@ -44,13 +44,13 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Towards:
+class Relation:
     other: str
     feeling: str
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CharacterState:
     """A character as the model says that the scene leaves it; "" for what the scene does not say."""
 
     character: str
@@ -58,12 +58,12 @@ class Standing:
     holding: str = ""
     wearing: str = ""
     mood: str = ""
-    relations: list[Towards] = field(default_factory=list)
+    relations: list[Relation] = field(default_factory=list)
     dead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class CharacterMemory:
     character: str
     kind: str
     text: str
@@ -78,21 +78,21 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Findings:
     """What the model is asked for."""
 
     summary: str = ""
     place: str = ""
     time: str = ""
-    characters: list[Standing] = field(default_factory=list)
-    memories: list[Remembered] = field(default_factory=list)
+    characters: list[CharacterState] = field(default_factory=list)
+    memories: list[CharacterMemory] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
     key_events: list[Check] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Version:
     """A scene to look into, and its turn."""
 
     turn: str
@@ -100,7 +100,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class Look:
     """Whether the scene is there still, and which events are looked for in it."""
 
     there: bool
@@ -143,35 +143,33 @@ class Extracting:
 
     def _able(self, models: Models) -> bool:
         can = models.capabilities("extractor")
-        if can is None or can.demo or self._settings.extract == "off":
-            return False
-        return self._settings.extract == "always" or models.describe("extractor") != models.describe("writer")
+        return self._settings.extract and can is not None and not can.demo
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Look into the branch's scenes that nobody has looked into; what contradicts is said under the last scene."""
         request, space = run.request, run.request.place.space
         story, branch = str(request.options["story"]), str(request.options["branch"])
 
-        async def wanted() -> list[Wanted]:
+        async def wanted() -> list[Version]:
             now = await self._logs.story(space, story, branch)
-            return [Wanted(turn.id, scene.id) for turn, scene in missing(now)[:AT_ONCE]]
+            return [Version(turn.id, scene.id) for turn, scene in missing(now)[:AT_ONCE]]
 
         roles = await run.step("roles", lambda: self._roles(request), dict[str, list[str]])
         models = self._models.given(roles)
-        for number, one in enumerate(await run.step("scenes", wanted, list[Wanted]), 1):
+        for number, one in enumerate(await run.step("scenes", wanted, list[Version]), 1):
             look = partial(self._look, space, story, branch, one)
-            looked = await run.step(f"events-{number}", look, Looked)
+            looked = await run.step(f"events-{number}", look, Look)
             if not looked.there:
                 continue
             now = await self._logs.story(space, story, branch)
             prompt = await self._asked(space, now, one, looked.events)
             try:
-                found = await models.json(run, "extractor", f"extract-{number}", prompt, Found)
+                found = await models.json(run, "extractor", f"extract-{number}", prompt, Findings)
             except Sorry as error:
                 _log.info("scene %s is not looked into: %s", one.scene, error)
                 if error.key != "model.format":  # no service, no money
                     return  # the next turn's run tries it again
-                found = Found()
+                found = Findings()
             now = await self._logs.story(space, story, branch)
             body = read(found, before(now, one.turn), looked.events) | {"scene": one.scene}
             kept = node(run.id, f"extracted-{number}", "extracted", body, turn=one.turn)
@@ -182,12 +180,12 @@ class Extracting:
             if flags and head is not None and scene is not None and scene.id == one.scene:
                 yield flagged(now, head, scene, flags, request.locale)
 
-    async def _look(self, space: str, story: str, branch: str, one: Wanted) -> Looked:
+    async def _look(self, space: str, story: str, branch: str, one: Version) -> Look:
         now = await self._logs.story(space, story, branch)
         events = events_for(now, before(now, one.turn), self._settings.plot_check_mode)
-        return Looked(scene_of(now, one) is not None, events)
+        return Look(scene_of(now, one) is not None, events)
 
-    async def _asked(self, space: str, story: Story, one: Wanted, events: Sequence[KeyEvent]) -> Prompt:
+    async def _asked(self, space: str, story: Story, one: Version, events: Sequence[KeyEvent]) -> Prompt:
         scene = scene_of(story, one)
         turn = story.turns[one.turn]
         known = state.as_prompt(state.characters(story, before_turns(story, one.turn)))
@@ -212,7 +210,7 @@ def missing(story: Story) -> list[tuple[Turn, Scene]]:
     ]
 
 
-def scene_of(story: Story, wanted: Wanted) -> Scene | None:
+def scene_of(story: Story, wanted: Version) -> Scene | None:
     turn = story.turns.get(wanted.turn)
     return (
         next((scene for scene in turn.versions if scene.id == wanted.scene), None)
@@ -250,7 +248,7 @@ def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
     return [KeyEvent(chapter.id, chapter.climax)] if chapter.climax and chapter.id not in happened else []
 
 
-def read(found: Found, before: Before, events: Sequence[KeyEvent]) -> dict[str, Any]:
+def read(found: Findings, before: Before, events: Sequence[KeyEvent]) -> dict[str, Any]:
     """The body of the node, cut to what a story keeps. What names nobody, or a number of no event, is passed over."""
     standing, flags = [], [line for text in found.contradictions if (line := _line(text))]
     for one in found.characters[:FOUND]:

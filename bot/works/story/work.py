@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
     from bot.works.story.speaking import Speaking
-    from bot.works.story.standing import Standing
     from bot.works.story.table import Table
+    from bot.works.story.world import World
 
 
 SHORT = 10
@@ -44,10 +44,10 @@ class Stories:
         logs: Logs,
         memory: Memory,
         extracting: Extracting,
-        standing: Standing,
+        world: World,
     ) -> None:
         self._extracting = extracting
-        self._standing = standing
+        self._world = world
         self._logs = logs
         self._memory = memory
         self._playing = playing
@@ -72,7 +72,7 @@ class Stories:
             "recall": self._remembering.recall,
             "recap": self._remembering.recap,
             "forget": self._remembering.forget,
-            **dict.fromkeys(("state", "correct", "characters", "plot", "chapter"), self._standing.run),
+            **dict.fromkeys(("state", "correct", "characters", "plot", "chapter"), self._world.show),
             "extracted": self._extracting.run,
             "edited": self._rewording.edited,
             "reword": self._rewording.answered,

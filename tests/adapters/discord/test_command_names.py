@@ -6,6 +6,7 @@ import pytest
 
 from bot.adapters.discord.text.command_names import as_in_table, localized
 from bot.command_line import parse
+from bot.commands import TABLE
 from bot.words import words
 
 PORTUGUESE, ENGLISH = words("pt-BR"), words("en")
@@ -17,6 +18,7 @@ PORTUGUESE, ENGLISH = words("pt-BR"), words("en")
         ("A biblioteca: `/library add`.", "A biblioteca: `/biblioteca adicionar`."),
         ("`/help library add` mostra.", "`/ajuda biblioteca adicionar` mostra."),
         ("`/sessions resume 7d66fe` a retoma.", "`/conversas retomar 7d66fe` a retoma."),
+        ("`/story state Mira` mostra.", "`/mundo estado Mira` mostra."),
         ("A opção `replace`.", "A opção `substituir`."),
         ("`/free-chat` e `/setup`", "`/conversa-livre` e `/preparar`"),
         ("`/library addenda` e /library add", "`/library addenda` e /library add"),
@@ -27,9 +29,15 @@ def test_a_sentence_names_commands_as_the_reader_sees_them(said: str, read: str)
     assert localized(PORTUGUESE, said) == read
 
 
-def test_english_sentences_stay_as_they_are() -> None:
+def test_english_sentences_stay_as_they_are_but_for_groups_of_discords_own() -> None:
     sentences = ENGLISH.sentences()
-    assert {key: localized(ENGLISH, sentence) for key, sentence in sentences.items()} == sentences
+    shown = {key: localized(ENGLISH, sentence) for key, sentence in sentences.items()}
+    for row in TABLE:
+        if row.group:
+            shown = {
+                key: text.replace(f"/{row.group} {row.name}", f"/{row.path}") for key, text in shown.items()
+            }
+    assert shown == sentences
 
 
 @pytest.mark.parametrize(

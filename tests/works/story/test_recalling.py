@@ -32,7 +32,7 @@ async def playing(
         if extractor:
             config = replace(config, roles=replace(config.roles, extractor=(extractor,)))
         sections = {
-            StoryConfig: StoryConfig(window=WINDOW, recent=2, batch=2, short=30, choices=0),
+            StoryConfig: StoryConfig(window=WINDOW, recent=2, batch=2, short=30, choices=0, extract=False),
             RecallConfig: RecallConfig(strategy=strategy, share=0.2),  # type: ignore[arg-type]
         }
         async with talking(replace(config, sections=sections)) as talk:

@@ -55,7 +55,7 @@ class Service(Writer):
 async def playing(data: Path, service: Service) -> AsyncIterator[Talk]:
     async with WIRES["chat"].service(service) as served:
         served.models = ("small", "tiny")
-        config = settings(data, served)
+        config = settings(data, served, toml='[embedding]\nmodel = "none"\n[story]\nextract = true\n')
         config = replace(config, roles=replace(config.roles, extractor=("fake:tiny",)))
         async with talking(config) as talk:
             yield talk

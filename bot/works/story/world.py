@@ -33,7 +33,7 @@ _NO: Final = ("no", "não", "nao", "false", "-")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Answer:
     """A title, a text, and links: each a run and what its line says."""
 
     title: str = ""
@@ -41,11 +41,11 @@ class Told:
     links: list[list[str]] = field(default_factory=list)
 
 
-class Standing:
+class World:
     def __init__(self, logs: Logs) -> None:
         self._logs = logs
 
-    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+    async def show(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         do = {
             "state": self._state,
@@ -54,7 +54,7 @@ class Standing:
             "plot": self._plot,
             "chapter": self._chapter,
         }[request.verb]
-        told = await run.step("told", lambda: do(request, say), Told)
+        told = await run.step("told", lambda: do(request, say), Answer)
         yield Stage(request.verb, told.title)
         yield Text(told.text)
         for shown_by, title in told.links:
@@ -66,7 +66,7 @@ class Standing:
         except TakenAway as error:
             raise Sorry("story.taken_away") from error
 
-    async def _state(self, request: Request, say: Words) -> Told:
+    async def _state(self, request: Request, say: Words) -> Answer:
         """Show it, or correct a field of one character."""
         named, colon, value = request.text.partition(":")
         if colon or request.verb == "correct":
@@ -79,11 +79,11 @@ class Standing:
                 raise Sorry("story.no_state_of", name=wanted[: cast.NAME_CHARS], names=names)
             found = {wanted: one}
         if not found:
-            return Told(text=say("story.no_state"))
+            return Answer(text=say("story.no_state"))
         parts = [_card(one, say) for one in found.values()]
-        return Told(say("story.state"), "\n\n".join(parts))
+        return Answer(say("story.state"), "\n\n".join(parts))
 
-    async def _correct(self, request: Request, named: str, value: str, say: Words) -> Told:
+    async def _correct(self, request: Request, named: str, value: str, say: Words) -> Answer:
         """ "Mira holding: the lamp", "Mira Bo: trusts him", "Mira dead: no"."""
         played = await self._changing(request)
         found, typed = state.characters(played.story), named.split()
@@ -109,9 +109,9 @@ class Standing:
             turn=head.id if head is not None else "", author=request.author.id,
         )  # fmt: skip
         await self._logs.append(played, kept)
-        return Told(text=say("story.corrected", name=character))
+        return Answer(text=say("story.corrected", name=character))
 
-    async def _characters(self, request: Request, say: Words) -> Told:
+    async def _characters(self, request: Request, say: Words) -> Answer:
         """Who is in the story, and the message of the scene where each was last seen."""
         story = (await self._logs.played(request)).story
         found, lines, links = state.characters(story), list[str](), list[list[str]]()
@@ -130,9 +130,9 @@ class Standing:
             if shown_by := story.turns[one.turn].shown_by:
                 links.append([shown_by, f"{one.name}: {say('story.scene', n=number)}"])
         title = say("story.characters", n=len(lines))
-        return Told(title, "\n".join(lines) or say("story.no_state"), links)
+        return Answer(title, "\n".join(lines) or say("story.no_state"), links)
 
-    async def _plot(self, request: Request, say: Words) -> Told:
+    async def _plot(self, request: Request, say: Words) -> Answer:
         story = (await self._logs.played(request)).story
         happened, parts = state.done(story), list[str]()
         for n, chapter in enumerate(state.chapters(story), 1):
@@ -146,9 +146,9 @@ class Standing:
         ]
         if loose:
             parts.append("\n".join([f"**{say('story.events')}**", *loose[-EVENTS:]]))
-        return Told(say("story.plot"), "\n\n".join(parts) or say("story.no_plot"))
+        return Answer(say("story.plot"), "\n\n".join(parts) or say("story.no_plot"))
 
-    async def _chapter(self, request: Request, say: Words) -> Told:
+    async def _chapter(self, request: Request, say: Words) -> Answer:
         """Show the chapter, change it, or begin the next one."""
         options, title = request.options, " ".join(request.text.split())[:TITLE_CHARS]
         given = {
@@ -194,9 +194,9 @@ def _events(given: str) -> list[str]:
     return list(dict.fromkeys(part for part in parts if part))[:EVENTS]
 
 
-def _shown(story: Story, say: Words) -> Told:
+def _shown(story: Story, say: Words) -> Answer:
     if not (begun := state.chapters(story)):
-        return Told(text=say("story.no_chapter"))
+        return Answer(text=say("story.no_chapter"))
     chapter, happened = begun[-1], state.done(story)
     lines = [
         f"**{say(f'story.chapter_{name}')}:** {value}"
@@ -204,7 +204,7 @@ def _shown(story: Story, say: Words) -> Told:
         if (value := getattr(chapter, name))
     ]
     lines += [f"- {'☑' if one.id in happened else '☐'} {one.text}" for one in chapter.key_events]
-    return Told(say("story.chapter", n=len(begun), title=chapter.title), "\n".join(lines) or chapter.title)
+    return Answer(say("story.chapter", n=len(begun), title=chapter.title), "\n".join(lines) or chapter.title)
 
 
 def _card(one: state.Character, say: Words) -> str:
