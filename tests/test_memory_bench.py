@@ -1,0 +1,36 @@
+"""The sets of our own by which a story's memory is measured hold what docs/retrieval.md says of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks.memory_sets import portuguese
+from bot.retrieval.lexical import content_terms
+from bot.works.story.memory.evaluate import read_queries
+
+
+@pytest.mark.parametrize("name", ["Portuguese", "Portuguese reworded"])
+def test_each_portuguese_question_has_its_answer_in_the_story(name: str) -> None:
+    ((log, questions),) = portuguese()[name]
+    turns = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    asked = read_queries(questions)
+    assert len({turn["scene"] for turn in turns}) >= 80
+    assert len(asked) >= 60
+    assert len({one.query for one in asked}) == len(asked)
+    assert {label for one in asked for label in one.gold} <= {turn["id"] for turn in turns}
+
+
+def test_what_is_reworded_shares_fewer_words_with_its_answer() -> None:
+    shares = {}
+    for name, ((log, questions),) in portuguese().items():
+        turns = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        texts = {turn["id"]: f"{turn['speaker']} {turn['text']}" for turn in turns}
+        shared = []
+        for asked in read_queries(questions):
+            terms = set(content_terms(asked.query, "pt"))
+            told = {term for label in asked.gold for term in content_terms(texts[label], "pt")}
+            shared.append(len(terms & told) / len(terms))
+        shares[name] = sum(shared) / len(shared)
+    assert shares["Portuguese reworded"] < shares["Portuguese"] / 2
