@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import count
 
 from bot.retrieval.found import Passage
 
@@ -43,10 +44,10 @@ def data(text: str) -> str:
     return _TEMPLATE.sub("‹", _OPENING.sub("‹", text))
 
 
-def passages(found: Sequence[Passage]) -> str:
-    """The passages one below the other, numbered from 1."""
+def passages(found: Iterable[Passage], numbers: Iterable[int] | None = None) -> str:
+    """The passages one below the other, with these numbers, or numbered from 1."""
     fenced = []
-    for n, passage in enumerate(found, 1):
+    for n, passage in zip(count(1) if numbers is None else numbers, found, strict=False):
         where = " ".join(data(f"{passage.title} › {passage.heading}").translate(_IN_QUOTES).split())
         fenced.append(f'<passage n="{n}" from="{where}">\n{data(passage.text)}\n</passage>')
     return "\n".join(fenced)

@@ -113,6 +113,7 @@ class AnthropicMessages(Service):
         if not tools and (names := {call.name: None for turn in prompt.messages for call in turn.calls}):
             # A talk in which tools were used is refused without them.
             tools = tuple(Tool(name, "", {"type": "object"}) for name in names)
+        if tools and (prompt.closing or not prompt.tools):
             sent["tool_choice"] = {"type": "none"}
         before = [
             {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}

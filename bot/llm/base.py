@@ -7,12 +7,13 @@ this package ever sees an SDK's exception or a secret inside one.
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from bot.config.members import Effort
 from bot.events import Completion, Sorry, ToolCall, Usage
+from bot.retrieval.found import Passage
 
 __all__ = [
     "FINISHES",
@@ -28,6 +29,7 @@ __all__ = [
     "Provider",
     "Tool",
     "ToolCall",
+    "ToolOutput",
     "ToolResult",
     "Usage",
     "more_room",
@@ -64,12 +66,30 @@ with those that think by default. Who does not think leaves them: they are reser
 
 
 @dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool gives: a text, and the passages that it stands on; `failed` marks a sentence about what went wrong.
+
+    Both are data, and as they are: whoever hands them to a model fences them and numbers the passages.
+    """
+
+    text: str = ""
+    passages: tuple[Passage, ...] = ()
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
-    """Something a model may ask for. `parameters` is the JSON schema of an object."""
+    """Something a model may ask for. `parameters` is the JSON schema of an object.
+
+    `call` does it, with the arguments by their names once they fit the schema: see `bot.llm.tools`. `label` is what
+    people read meanwhile, such as "Searching the lessons"; "" for the name.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
+    call: Callable[..., Awaitable[ToolOutput]] | None = field(default=None, repr=False, compare=False)
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +170,8 @@ class Prompt:
 
     `schema`: the answer shall be JSON by this schema, an object with `additionalProperties` false and every
     property required (see `bot.llm.json_answers.schema_of`). `cache`: system and tools come again.
+    `closing`: none of the tools may be called any more. They stay, for services void their cache without them, and
+    models refuse to read their own earlier calls.
     `effort` is how hard a reasoning model should think, where it knows the word; `reasoning` asks it to show
     what it thinks, where it does so only then. `patience`: so many seconds of silence are borne, since some
     think without a word; None: what the service's deadlines allow.
@@ -161,6 +183,7 @@ class Prompt:
     temperature: float | None = None
     schema: Mapping[str, Any] | None = None
     tools: tuple[Tool, ...] = ()
+    closing: bool = False
     cache: bool = False
     effort: Literal["low", "medium", "high"] | None = None
     reasoning: bool = False

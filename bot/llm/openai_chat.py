@@ -48,7 +48,7 @@ class ChatCompletions(Service):
         return client
 
     def _new_manners(self) -> Manners:
-        optional = ("stream_options", "temperature", "reasoning_effort", "response_format")
+        optional = ("stream_options", "temperature", "reasoning_effort", "response_format", "tool_choice")
         return Manners(optional, {"max_tokens": "max_completion_tokens"})
 
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
@@ -77,6 +77,8 @@ class ChatCompletions(Service):
                 }
                 for tool in prompt.tools
             ]
+            if prompt.closing:
+                sent["tool_choice"] = "none"
         sent["messages"] = [{"role": "system", "content": system}] if system else []
         for message in prompt.messages:
             sent["messages"] += _messages(message)

@@ -38,7 +38,7 @@ _id = partial(call_id, allowed=re.compile(r"[a-zA-Z0-9_-]{1,64}"))
 _ITEMS = {"reasoning", "message", "function_call"}
 _OPTIONAL = (
     *("include", "temperature", "effort", "summary", "text"),
-    *("prompt_cache_key", "prompt_cache_options", "store"),
+    *("prompt_cache_key", "prompt_cache_options", "store", "tool_choice"),
 )
 _BREAKPOINT = {"mode": "explicit"}
 """What is marked is kept up to here, and nothing else: by itself the service would write all of a prompt to its
@@ -114,6 +114,8 @@ class Responses(Service):
             sent["tools"] = [_tool(tool) for tool in prompt.tools]
             # Only a turn that asks for tools goes back; models that do not reason refuse this.
             sent["include"] = ["reasoning.encrypted_content"]
+            if prompt.closing:
+                sent["tool_choice"] = "none"
         explicit = "prompt_cache_options" not in left_out
         sent["prompt_cache_options"] = {"mode": "explicit"}
         sent["input"] = []

@@ -113,6 +113,23 @@ class Models:
             return made.capabilities(members.parse(named).short)  # and what it has learnt since
         return _capabilities(settings)
 
+    def able(self, role: str, prompt: Prompt) -> Sequence[str]:
+        """Whom `stream` asks, in the config's order. A work takes its path by what the first can do, so nobody stands
+        in who can do less: what only a model that cites is asked goes to no other.
+
+        Raises Sorry ("config.role_empty", "config.role_provider").
+        """
+        chain = self._roles.chain(role)
+        if not chain:
+            raise Sorry("config.role_empty", role=role)
+        first = self.can(role, chain[0])
+        able = []
+        for named in chain:
+            can = self.can(role, named)
+            if (can.cites or not first.cites) and (can.tools or not (first.tools and prompt.tools)):
+                able.append(named)
+        return able
+
     def stream(
         self, run: Run, role: str, step: str, prompt: Prompt, *, chain: Sequence[str] | None = None
     ) -> AsyncGenerator[str | Completion, None]:
@@ -142,7 +159,7 @@ class Models:
         No step of the run: for inside of one, so that several calls at a time may each be one. `within` seconds
         may be spent on it, in silence too; then raises ModelError("timeout"), and what had come is paid.
         """
-        asked = (chain or self._chain(role, prompt))[0]
+        asked = (chain or self.able(role, prompt))[0]
         prompt = replace(prompt, patience=within if prompt.patience is None else prompt.patience)
         try:
             async with asyncio.timeout(within):
@@ -198,20 +215,6 @@ class Models:
             raise Sorry("config.role_provider", role=role, provider=name, known=known)
         return settings
 
-    def _chain(self, role: str, prompt: Prompt) -> Sequence[str]:
-        """Whom to ask, in the config's order. A work takes its path by what the first can do, so nobody stands
-        in who can do less: what only a model that cites is asked goes to no other."""
-        chain = self._roles.chain(role)
-        if not chain:
-            raise Sorry("config.role_empty", role=role)
-        first = self.can(role, chain[0])
-        able = []
-        for named in chain:
-            can = self.can(role, named)
-            if (can.cites or not first.cites) and (can.tools or not (first.tools and prompt.tools)):
-                able.append(named)
-        return able
-
     async def _whole(self, run: Run, role: str, step: str, prompt: Prompt) -> Completion:
         return await _last(run.stream(step, partial(self._tried, run, role, step, prompt, shown=False)))
 
@@ -226,7 +229,7 @@ class Models:
         chain: Sequence[str] | None = None,
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask one model after the other until one answers; `shown`: pass its text on as it comes."""
-        chain = chain or self._chain(role, prompt)
+        chain = chain or self.able(role, prompt)
         resting = self._resting.among(chain)
         # Whoever began a tool loop goes on with it: only that model understands its own blocks.
         own = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
