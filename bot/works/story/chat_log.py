@@ -16,7 +16,7 @@ from storage.db import new_id
 from storage.stories import BranchRow, NodeRow, StoryRow
 
 TURNS = 200_000
-"""Of a log: what is remembered of so many takes some 240 MB of memory."""
+"""Of a log: what is remembered of so many takes some 100 MB of memory."""
 
 LINE_CHARS = 100_000
 

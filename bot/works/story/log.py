@@ -7,6 +7,7 @@ always give the same story. Knows no database: a node is whatever has its fields
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol, TypeAlias
@@ -280,7 +281,7 @@ class Turn:
         return last
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Story:
     """What has been played on a branch, and how it stands.
 
@@ -304,6 +305,11 @@ class Story:
     path: list[str] = field(default_factory=list)
     length: int = 0
     seq: int = 0
+    changes: list[tuple[int, int]] = field(default_factory=list)
+    """Nodes that changed turns which were there: their numbers, and how many turns before stayed as they were.
+
+    Both ascend: what a later node has changed from an earlier turn on is told by the later one alone.
+    """
 
     @property
     def told(self) -> list[Turn]:
@@ -325,10 +331,22 @@ class Story:
         at = self.path.index(turn)
         return self.path[at - 1] if at else ""
 
+    def unchanged_since(self, seq: int) -> int:
+        """How many turns, from the first on, are as they were at the node `seq`, as far as they were told then."""
+        at = bisect_right(self.changes, seq, key=lambda change: change[0])
+        return self.changes[at][1] if at < len(self.changes) else self.length
+
+    def _changed(self, place: int) -> None:
+        while self.changes and self.changes[-1][1] >= place:
+            self.changes.pop()
+        self.changes.append((self.seq, place))
+
     def end_with(self, turn: str) -> None:
         """Let the story end with this turn, "" for before the first; nothing where it is not on the path."""
         if turn == "" or turn in self.path:
+            before = self.length
             self.length = self.path.index(turn) + 1 if turn else 0
+            self._changed(min(before, self.length))
 
     def leave(self, turn: str) -> None:
         """A branch begins behind this turn: what was undone stays behind."""
@@ -338,6 +356,13 @@ class Story:
     def add(self, node: Node) -> None:
         """Take the next node in. What a later release wrote is passed over."""
         self.seq = max(self.seq, node.seq)
+        if node.kind == "forgotten":
+            self._changed(0)
+        elif node.kind != "head" and node.turn in self.turns:
+            places = reversed(range(len(self.path)))  # it is one of the last, nearly always
+            place = next((at for at in places if self.path[at] == node.turn), None)
+            if place is not None:
+                self._changed(place)
         match node.kind:
             case "act":
                 self._act(node)

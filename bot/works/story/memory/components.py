@@ -6,7 +6,7 @@ worth alone; those that are worth nothing beside ours are off. Knows scenes by n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -107,12 +107,27 @@ def rrf(rankings: Sequence[Floats], by: RecallConfig) -> Floats:
 
 
 def phrases(
-    texts: Mapping[int, Sequence[str]], wanted: Collection[tuple[str, str]], by: RecallConfig
+    told: Told,
+    scenes: NDArray[np.intp],
+    wanted: Collection[tuple[str, str]],
+    terms_of: Callable[[int], Sequence[str]],
+    by: RecallConfig,
 ) -> dict[int, float]:
-    """More for scenes that hold the query's two-word phrases word for word; `texts` are scenes' terms in order."""
-    boosts = {}
-    for scene, terms in texts.items():
-        held = sum(pair in wanted for pair in set(pairwise(terms)))
-        if held:
-            boosts[scene] = min(by.phrase_cap, by.phrase_boost * held)
-    return boosts
+    """More for those of the scenes that hold the query's two-word phrases word for word, within a piece.
+
+    `terms_of` are the terms of the piece of a place, in order: only pieces that hold both words are looked through.
+    """
+    import numpy as np
+
+    among = np.zeros(told.scene_count, dtype=np.bool_)
+    among[scenes] = True
+    among_pieces = among[told.scenes]
+    holding = dict[str, set[int]]()
+    for term in {term for pair in wanted for term in pair}:
+        places = told.holding(term)[0]
+        holding[term] = set(places[among_pieces[places]].tolist())
+    held = dict[int, set[tuple[str, str]]]()
+    for place in sorted(set[int]().union(*(holding[first] & holding[second] for first, second in wanted))):
+        pairs = held.setdefault(int(told.scenes[place]), set())
+        pairs.update(pair for pair in pairwise(terms_of(place)) if pair in wanted)
+    return {scene: min(by.phrase_cap, by.phrase_boost * len(pairs)) for scene, pairs in held.items()}

@@ -13,7 +13,7 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from bot.retrieval.language import FUNCTION_WORDS
 from bot.retrieval.lexical import content_terms, fold, terms
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 _K1, _B = 0.9, 0.4
 """Of BM25 over short texts (Anserini's defaults for passages)."""
+
+_COUNT, _NUMBER = 24, 2**24 - 1
+_TIMED, _ASKING = 1, 2
+"""Of a piece: that it says when, and that it is a question."""
 
 _WORD = re.compile(r"\w+")
 
@@ -79,114 +83,147 @@ class Piece:
 
 
 class Pieces:
-    """All pieces of a story, numbered as they were added; and which of them hold which word."""
+    """All pieces of a story, numbered as they were added, and which of them hold which word; in columns.
+
+    A posting is one number: of the piece, and above its 24 bits how often it holds the term, up to 255.
+    """
 
     def __init__(self, language: str) -> None:
         self.language = language
-        self._numbers: dict[str, range] = {}
-        self._nodes: list[str] = []
-        self._postings: dict[str, tuple[array[int], array[int]]] = {}
+        self.nodes: list[str] = []
+        self._number: dict[str, int] = {}
+        self._first = array("i")
+        self._postings: dict[str, array[int]] = {}
+        self._node = array("i")
         self._lengths = array("i")
         self._speakers: dict[frozenset[str], int] = {}
+        self._speaking: dict[str, list[int]] = {}
         self._speaker = array("i")
         self._dates: dict[str, int] = {}
         self._dated: dict[str, list[int]] = {}
         self._date = array("i")
-        self._asking = bytearray()
-        self._timed = bytearray()
+        self._flags = bytearray()
 
     def __len__(self) -> int:
-        return len(self._lengths)
+        return len(self._node)
 
     def of(self, node: str) -> range | None:
         """The numbers of a node's pieces, None for a node that has not been added."""
-        return self._numbers.get(node)
+        return self.pieces(self._number[node]) if node in self._number else None
+
+    def pieces(self, node: int) -> range:
+        """The numbers of the pieces of `nodes[node]`."""
+        end = self._first[node + 1] if node + 1 < len(self._first) else len(self)
+        return range(self._first[node], end)
 
     def node_of(self, number: int) -> tuple[str, int]:
         """Of which node a piece is, and which of its pieces."""
-        node = self._nodes[number]
-        return node, number - self._numbers[node].start
+        node = self._node[number]
+        return self.nodes[node], number - self._first[node]
 
     def add(self, node: str, pieces: Sequence[Piece]) -> range:
         """Append a node's pieces: their numbers. A node that is there already stays as it is."""
-        if node in self._numbers:
-            return self._numbers[node]
-        first = len(self._lengths)
+        if (there := self.of(node)) is not None:
+            return there
+        first, number_of_node = len(self), len(self.nodes)
+        self._number[node] = number_of_node
+        self.nodes.append(node)
+        self._first.append(first)
         time_words = TIME_WORDS.get(self.language, frozenset())
         for number, piece in enumerate(pieces, first):
             found = terms(piece.prefixed, self.language)
             for term, count in Counter(found).items():
-                where, counts = self._postings.setdefault(term, (array("i"), array("H")))
-                where.append(number)
-                counts.append(min(count, 65_535))
+                if (postings := self._postings.get(term)) is None:
+                    postings = self._postings[term] = array("I")
+                postings.append(min(count, 255) << _COUNT | number)
+            self._node.append(number_of_node)
             self._lengths.append(len(found))
             named = frozenset(terms(piece.speaker, self.language))
-            self._speaker.append(self._speakers.setdefault(named, len(self._speakers)))
+            if named not in self._speakers:
+                number_of_speaker = self._speakers[named] = len(self._speakers)
+                for word in named:
+                    self._speaking.setdefault(word, []).append(number_of_speaker)
+            self._speaker.append(self._speakers[named])
             if piece.when not in self._dates:
                 number_of_date = self._dates[piece.when] = len(self._dates)
                 for word in _date_words(piece.when, self.language):
                     self._dated.setdefault(word, []).append(number_of_date)
             self._date.append(self._dates[piece.when])
-            self._asking.append(piece.text.rstrip().endswith(("?", "？")))
-            self._nodes.append(node)
-            self._timed.append(not time_words.isdisjoint(_WORD.findall(fold(piece.text))))
-        self._numbers[node] = range(first, len(self._lengths))
-        return self._numbers[node]
+            timed = not time_words.isdisjoint(_WORD.findall(fold(piece.text)))
+            asking = piece.text.rstrip().endswith(("?", "？"))
+            self._flags.append(timed * _TIMED | asking * _ASKING)
+        return range(first, len(self))
 
     def date(self, when: str) -> int:
         """The number of a date or a chapter, -1 for one that no piece has."""
         return self._dates.get(when, -1)
 
-    def dated(self, word: str) -> list[int]:
-        """The numbers of the dates that hold this word."""
-        return self._dated.get(word, [])
-
-    def named(self) -> frozenset[str]:
-        """The terms of all speakers' names."""
-        return frozenset[str]().union(*self._speakers)
-
-    def told(self, pieces: Sequence[int], scenes: Sequence[int]) -> Told:
-        """These pieces in this order, each in the scene of that number (ascending)."""
+    def told(self, pieces: Sequence[int] | Ints, scenes: Sequence[int] | Ints) -> Told:
+        """These pieces in this order, each in the scene of that number."""
         return Told(self, pieces, scenes)
 
 
 class Told:
     """What a branch has lived through, as pieces in their order."""
 
-    def __init__(self, index: Pieces, pieces: Sequence[int], scenes: Sequence[int]) -> None:
+    def __init__(self, index: Pieces, pieces: Sequence[int] | Ints, scenes: Sequence[int] | Ints) -> None:
         import numpy as np
 
         self.index = index
         self.pieces: Ints = np.array(pieces, dtype=np.int32)
         self.scenes: Ints = np.array(scenes, dtype=np.int32)
         self.scene_count = int(self.scenes.max()) + 1 if len(self.scenes) else 0
-        self._place = np.full(len(index) + 1, -1, dtype=np.int32)
+        self._place = np.full(len(index), -1, dtype=np.int32)
         self._place[self.pieces] = np.arange(len(self.pieces), dtype=np.int32)
-        lengths = np.array(index._lengths, dtype=np.float32)[self.pieces]
+        lengths = self._of(index._lengths).astype(np.float32)
         self._norm = _norm(lengths)
-        scene_lengths = np.bincount(self.scenes, weights=lengths, minlength=self.scene_count).astype(
-            np.float32
-        )
-        self._scene_norm = _norm(scene_lengths)
-        self._speaker = np.array(index._speaker, dtype=np.int32)[self.pieces]
-        self._date = np.array(index._date, dtype=np.int32)[self.pieces]
-        self._asking = np.frombuffer(bytes(index._asking), dtype=np.uint8)[self.pieces].astype(np.float32)
-        self._timed = np.frombuffer(bytes(index._timed), dtype=np.uint8)[self.pieces].astype(np.float32)
+        scene_lengths = np.bincount(self.scenes, weights=lengths, minlength=self.scene_count)
+        self._scene_norm = _norm(scene_lengths.astype(np.float32))
+
+    def _of(self, column: array[int] | bytearray) -> NDArray[Any]:
+        """A column of the index at the branch's pieces."""
+        import numpy as np
+
+        kind = np.uint8 if isinstance(column, bytearray) else np.int32
+        return np.frombuffer(column, dtype=kind)[self.pieces] if len(column) else np.zeros(0, dtype=kind)
+
+    def nodes(self) -> Ints:
+        """The numbers of the pieces' nodes."""
+        import numpy as np
+
+        return self._of(self.index._node).astype(np.int32, copy=False)
+
+    def names(self) -> frozenset[str]:
+        """The terms of the names of all who speak."""
+        import numpy as np
+
+        speaking = np.zeros(len(self.index._speakers), dtype=np.bool_)
+        speaking[self._of(self.index._speaker)] = True
+        names = (names for names, number in self.index._speakers.items() if speaking[number])
+        return frozenset[str]().union(*names)
 
     def holding(self, term: str) -> tuple[Ints, Floats]:
         """Which places hold the term, and how often each."""
         import numpy as np
 
-        where, counts = self.index._postings.get(term, ((), ()))
-        places = self._place[np.array(where, dtype=np.int32)]
+        if (found := self.index._postings.get(term)) is None:
+            return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
+        postings = np.frombuffer(found, dtype=np.uint32)
+        numbers = postings & _NUMBER
+        new = numbers >= len(self._place)
+        if new.any():  # what was added since is of no branch that is told here
+            postings, numbers = postings[~new], numbers[~new]
+        places = self._place[numbers]
         here = places >= 0
-        return places[here], np.array(counts, dtype=np.float32)[here]
+        return places[here], (postings >> _COUNT)[here].astype(np.float32)
 
     def scenes_holding(self, term: str) -> Ints:
         """The numbers of the scenes that hold the term, ascending."""
         import numpy as np
 
-        return np.unique(self.scenes[self.holding(term)[0]])
+        held = np.zeros(self.scene_count, dtype=np.bool_)
+        held[self.scenes[self.holding(term)[0]]] = True
+        return np.flatnonzero(held).astype(np.int32)
 
     def by_scene(self, scores: Floats) -> Floats:
         """Each scene's best piece's score."""
@@ -202,8 +239,20 @@ class Told:
 
         same = self.index.date(when)
         of = np.zeros(self.scene_count, dtype=np.bool_)
-        of[self.scenes[self._date == same]] = True
+        of[self.scenes[self._of(self.index._date) == same]] = True
         return of
+
+    def words(self, query: str, by: RecallConfig) -> Floats:
+        """What each piece scores by the query's words, in their order."""
+        import numpy as np
+
+        by_words, by_scene = self._by_words(Counter(content_terms(query, self.index.language)))
+        words = min_max(self._beside(by_words, (by.after_one, by.after_two), (by.before_one, by.before_two)))
+        if self.scene_count:
+            words += np.float32(by.scene) * min_max(by_scene)[self.scenes]
+        if "?" in query and by.questions:  # an answer is no question
+            words -= np.float32(by.questions) * (self._of(self.index._flags) & _ASKING > 0)
+        return words
 
     def scores(
         self,
@@ -216,26 +265,24 @@ class Told:
         `nearest` are cosine similarities of pieces by their numbers, of as many as are known; the others have none."""
         import numpy as np
 
-        language = self.index.language
-        asked = Counter(content_terms(query, language))
-        by_words, by_scene = self._by_words(asked)
-        words = min_max(self._beside(by_words, (by.after_one, by.after_two), (by.before_one, by.before_two)))
-        if self.scene_count:
-            words += np.float32(by.scene) * min_max(by_scene)[self.scenes]
-        if "?" in query:  # an answer is no question
-            words -= np.float32(by.questions) * self._asking
-        named = set(terms(query, language))
-        speakers = [number for names, number in self.index._speakers.items() if names & named]
-        dates = [number for word in _date_words(query, language) for number in self.index.dated(word)]
-        time = np.float32(by.date) * np.isin(self._date, dates)
+        language, index = self.index.language, self.index
+        speakers = [
+            number for word in set(terms(query, language)) for number in index._speaking.get(word, ())
+        ]
+        person = np.zeros(len(index._speakers), dtype=np.float32)
+        person[speakers] = by.speaker
+        of_date = np.zeros(len(index._dates), dtype=np.float32)
+        dates = [number for word in _date_words(query, language) for number in index._dated.get(word, ())]
+        of_date[dates] = by.date
+        time = of_date[self._of(index._date)]
         pattern = _WHEN.get(language)
         if pattern is not None and pattern.search(query):
-            time += np.float32(by.time) * self._timed
+            time += np.float32(by.time) * (self._of(index._flags) & _TIMED > 0)
         return {
-            "words": words,
+            "words": self.words(query, by),
             "meaning": np.float32(by.meaning) * self._near(nearest or {}, by),
-            "time": time.astype(np.float32),
-            "person": np.float32(by.speaker) * np.isin(self._speaker, speakers).astype(np.float32),
+            "time": time,
+            "person": person[self._of(index._speaker)],
         }
 
     def _near(self, nearest: Mapping[int, float], by: RecallConfig) -> Floats:

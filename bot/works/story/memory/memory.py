@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
+from weakref import ref
 
 from bot.events import Sorry
+from bot.patience import aside
 from bot.retrieval.language import detect, may_vote
 from bot.retrieval.lexical import terms
 from bot.works.story.memory.components import too_old
-from bot.works.story.memory.index import Piece, Pieces, Reason, Told
-from bot.works.story.memory.pieces import pieces_of
+from bot.works.story.memory.index import Pieces, Reason, Told
+from bot.works.story.memory.pieces import nodes_of, pieces_of
 from bot.works.story.memory.ranking import Query, scored
 from bot.works.story.memory.vectors import PieceVectors, packed
 from storage.faults import StorageFault
@@ -30,12 +37,17 @@ if TYPE_CHECKING:
 
     from bot.retrieval.embed import Embedder
     from bot.retrieval.embedding import Embedding
-    from bot.works.story.log import Story
+    from bot.works.story.log import Story, Turn
     from bot.works.story.memory.config import RecallConfig
     from storage.story_vectors import StoryVectors
 
-KEPT = 16
-"""Stories whose pieces stay in memory: 200,000 pieces take some 240 MB (docs/retrieval.md)."""
+T = TypeVar("T")
+
+KEPT, KEPT_PIECES = 16, 400_000
+"""Stories whose pieces stay in memory, and the pieces of all these: 200,000 take some 100 MB (docs/retrieval.md)."""
+
+BRANCHES = 8
+"""Of a story, whose pieces stay in order: of 200,000 pieces that takes 5 MB a branch."""
 
 NEAREST = 200
 """So many of the nearest vectors vote."""
@@ -43,8 +55,11 @@ NEAREST = 200
 BATCH = 16
 """Pieces that are embedded at a time: somebody's question may wait for the model."""
 
-LOADED = 5_000
+LOADED = 1_000
 """Nodes whose vectors are read at a time: all of a long story at once would take twice the memory."""
+
+PAUSE = 60.0
+"""Seconds for which a model that failed is asked for no query: until it makes vectors again, words do."""
 
 TELLING = 0.1
 """A reason that adds less to a piece's score is not told."""
@@ -69,35 +84,102 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class _Lived:
-    """What a branch has lived through, as of the number `seq` of the log.
+    """What a branch has lived through, as `story` was at the node `seq`.
 
-    `turns` are their ids in order; of each piece `turn_of` says which of them it is of.
+    `turns` are the ids of its turns in order; of each piece `turn_of` says which of them it is of. `scenes` are the
+    numbers of the scenes that a chat log names.
     """
 
+    story: ref[Story]
     seq: int
     told: Told
-    nodes: list[str]
     turns: list[str]
     turn_of: NDArray[np.int32]
+    scenes: dict[str, int]
+
+
+_ASKED, _THERE = 1, 2
 
 
 @dataclass(slots=True)
 class _Indexed:
-    """A story's pieces. `embedded` are the nodes whose vectors are in `vectors`."""
+    """A story's pieces, which one thread at a time works on: see `alone`.
+
+    `state` says of each node of `pieces` whether its vectors were asked for, and are in `vectors`.
+    """
 
     pieces: Pieces
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    lived: dict[str, _Lived] = field(default_factory=dict)
+    waiting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    working: Lock = field(default_factory=Lock)
+    learning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lived: OrderedDict[str, _Lived] = field(default_factory=OrderedDict)
     vectors: PieceVectors | None = None
     embedder: str = ""
-    embedded: set[str] = field(default_factory=set)
+    state: bytearray = field(default_factory=bytearray)
+
+    async def alone(self, call: Callable[[], T]) -> T:
+        """Call it in a thread, after those that are at work: also those whose callers were cancelled meanwhile."""
+
+        def work() -> T:
+            with self.working:
+                return call()
+
+        async with self.waiting:
+            return await asyncio.to_thread(work)
+
+    def below(self, state: int, lived: _Lived) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The nodes of a branch whose state is less, in the order in which they came, and the places of their turns."""
+        import numpy as np
+
+        self.state.extend(bytes(len(self.pieces.nodes) - len(self.state)))
+        nodes = lived.told.nodes()
+        places = np.flatnonzero(np.array(self.state)[nodes] < state)
+        found, first = np.unique(nodes[places], return_index=True)
+        return found, lived.turn_of[places[first]]
+
+    def batches(self, nodes: NDArray[np.int32]) -> Iterator[slice]:
+        """Some nodes at a time: not many more pieces than are embedded at once."""
+        first = size = 0
+        for at, node in enumerate(nodes.tolist(), 1):
+            size += len(self.pieces.pieces(node))
+            if size >= BATCH or at == len(nodes):
+                yield slice(first, at)
+                first, size = at, 0
+
+    def take(self, nodes: Iterable[int], kept: Mapping[str, bytes], without: int) -> None:
+        """Packed vectors of these nodes by their ids. `without` is the state of one that has none, or others'."""
+        import numpy as np
+
+        taken, rows = list[range](), list[bytes]()
+        for node in nodes:
+            pieces, row = self.pieces.pieces(node), kept.get(self.pieces.nodes[node], b"")
+            self.state[node] = without
+            if (
+                row and pieces and self.vectors is None
+            ):  # a service's model tells its dimensions with its vectors
+                self.vectors = PieceVectors(len(row) // len(pieces))
+                self.vectors.reserve(len(self.pieces))
+            if self.vectors is not None and row and len(row) == len(pieces) * self.vectors.dimensions:
+                self.state[node] = _THERE
+                taken.append(pieces)
+                rows.append(row)
+        if self.vectors is not None and taken:
+            self.vectors.add(
+                np.concatenate([np.arange(one.start, one.stop) for one in taken]),
+                np.frombuffer(b"".join(rows), dtype=np.int8).reshape(-1, self.vectors.dimensions),
+            )
 
 
 class Memory:
-    def __init__(self, vectors: StoryVectors, embedding: Embedding, by: RecallConfig) -> None:
+    def __init__(
+        self, vectors: StoryVectors, embedding: Embedding, by: RecallConfig, *, waits: float = 3.0
+    ) -> None:
+        """`waits`: seconds that a search waits for its query's vector."""
         self._vectors = vectors
         self._embedding = embedding
         self._by = by
+        self._waits = waits
+        self._paused = 0.0
         self._stories: OrderedDict[tuple[str, str], _Indexed] = OrderedDict()
 
     async def recall(
@@ -115,23 +197,25 @@ class Memory:
 
         `story` is the branch as it stands: what it does not tell is not found. `by` stands in for the configuration.
         """
-        by = by or self._by
+        by, apart = by or self._by, frozenset(without)
         indexed = await self._index_of(space, id, story)
-        async with indexed.lock:
-            lived = await _live(indexed, branch, story)
+        lived = await _live(indexed, branch, story)
+        vector: NDArray[np.float32] | None = None
+        try:
+            if by.meaning and (embedder := await self._embedder(indexed)) is not None:
+                vector = await self._vector(embedder, query.text)
+                if vector is not None:
+                    await self._load(space, id, indexed, embedder.name, lived)
+        except (Sorry, StorageFault) as fault:
+            _log.warning("a story is searched by its words alone: %s", fault)
+
+        def ranked() -> list[Recalled]:
             nearest: dict[int, float] = {}
-            try:
-                embedder = await self._embedder(indexed)
-                if embedder is not None and by.meaning:
-                    vectors = await self._loaded(space, id, indexed, embedder, lived)
-                    vector = await asyncio.to_thread(embedder.query, query.text)
-                    nearest = await asyncio.to_thread(vectors.nearest, vector, lived.told.pieces, NEAREST)
-            except (Sorry, StorageFault) as fault:
-                _log.warning("a story is searched by its words alone: %s", fault)
-            texts = _Texts(story, lived)
-            return await asyncio.to_thread(
-                _ranked, lived, query, by, nearest, texts, count, frozenset(without)
-            )
+            if vector is not None and indexed.vectors is not None:
+                nearest = indexed.vectors.nearest(vector, lived.told.pieces, NEAREST)
+            return _ranked(lived, query, by, nearest, story.turns, count, apart)
+
+        return await indexed.alone(ranked)
 
     async def learn(
         self,
@@ -141,35 +225,63 @@ class Memory:
         story: Story,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
-        """Make the vectors that the branch's pieces lack: of so many nodes. `progress` is told of each and of them all.
+        """Make the vectors that the branch's pieces lack: of so many nodes. `progress` is told how many of them all.
 
-        None where no model is at hand, or it does not speak the story's language. Raises Sorry, StorageFault.
+        None where no model is at hand, or it does not speak the story's language; and where somebody is at it, who
+        then makes those of what has come meanwhile, too. Raises Sorry, StorageFault.
         """
-        indexed = await self._index_of(space, id, story)
-        async with indexed.lock:
-            lived = await _live(indexed, branch, story)
-            embedder = await self._embedder(indexed)
-            if embedder is None:
-                return 0
-            vectors = await self._loaded(space, id, indexed, embedder, lived)
-            # The story may have gone on meanwhile: whoever brought what came has it learnt, too.
-            missing = {node for node in lived.nodes if node not in indexed.embedded}
-            texts = {
-                node: (turn.act.author if node == turn.act.id else "", [piece.prefixed for piece in pieces])
-                for turn in story.told
-                if turn.act.id in missing or (turn.scene is not None and turn.scene.id in missing)
-                for node, pieces in pieces_of(turn).items()
-                if node in missing
-            }
-            for done, (node, (author, parts)) in enumerate(texts.items(), 1):
-                batches = [parts[first : first + BATCH] for first in range(0, len(parts), BATCH)]
-                made = [packed(await asyncio.to_thread(embedder.passages, batch)) for batch in batches]
-                row = NodeVectors(node, node.rpartition("/")[0], author, b"".join(map(bytes, made)))
-                await self._vectors.put(space, id, embedder.name, [row])
-                _take(indexed, vectors, {node: row.vectors})
-                if progress is not None:
-                    progress(done, len(texts))
-            return len(texts)
+        indexed, learnt = await self._index_of(space, id, story), 0
+        embedder = await self._embedder(indexed)
+        if embedder is None or indexed.learning.locked():
+            return 0
+        async with indexed.learning:
+            while True:
+                lived = await _live(indexed, branch, story)
+                await self._load(space, id, indexed, embedder.name, lived)
+                missing, places = await indexed.alone(partial(indexed.below, _THERE, lived))
+                if not len(missing):
+                    return learnt
+                most = learnt + len(missing)
+                for some in indexed.batches(missing):
+                    nodes, turns = missing[some].tolist(), [lived.turns[at] for at in places[some]]
+                    await self._embed(
+                        space, id, indexed, embedder, nodes, [story.turns[turn] for turn in turns]
+                    )
+                    self._paused = 0.0
+                    learnt += len(nodes)
+                    if progress is not None:
+                        progress(learnt, most)
+
+    async def _embed(
+        self,
+        space: str,
+        id: str,
+        indexed: _Indexed,
+        embedder: Embedder,
+        nodes: Sequence[int],
+        turns: Sequence[Turn],
+    ) -> None:
+        """Make and keep the vectors of some nodes, each of its turn."""
+        rows = []
+        for node, turn in zip(nodes, turns, strict=True):
+            name = indexed.pieces.nodes[node]
+            texts = [piece.prefixed for piece in pieces_of(turn).get(name, ())]
+            author = turn.act.author if name == turn.act.id else ""
+            rows.append((name, author, texts))
+        every = [text for _, _, texts in rows for text in texts]
+        parts = [every[first : first + BATCH] for first in range(0, len(every), BATCH)]
+        made = [
+            bytes(row) for part in parts for row in packed(await asyncio.to_thread(embedder.passages, part))
+        ]
+        vectors = iter(made)
+        kept = [
+            NodeVectors(name, name.rpartition("/")[0], author, b"".join(islice(vectors, len(texts))))
+            for name, author, texts in rows
+            if texts  # else another version counts by now
+        ]
+        await self._vectors.put(space, id, embedder.name, kept)
+        by_node = {row.node_id: row.vectors for row in kept}
+        await indexed.alone(partial(indexed.take, nodes, by_node, _THERE))
 
     async def _index_of(self, space: str, id: str, story: Story) -> _Indexed:
         if (space, id) not in self._stories:
@@ -178,10 +290,13 @@ class Memory:
             texts += [turn.scene.text for turn in beginning if turn.scene is not None]
             language = await asyncio.to_thread(detect, "\n".join(texts))
             self._stories.setdefault((space, id), _Indexed(Pieces(language)))
-            if len(self._stories) > KEPT:
-                self._stories.popitem(last=False)
         self._stories.move_to_end((space, id))
-        return self._stories[space, id]
+        indexed = self._stories[space, id]
+        while len(self._stories) > 1 and (
+            len(self._stories) > KEPT or sum(len(one.pieces) for one in self._stories.values()) > KEPT_PIECES
+        ):
+            self._stories.popitem(last=False)
+        return indexed
 
     async def _embedder(self, indexed: _Indexed) -> Embedder | None:
         """The model whose vectors may vote on the story."""
@@ -189,82 +304,92 @@ class Memory:
         if embedder is None or not may_vote(embedder.languages, None, indexed.pieces.language):
             return None
         if indexed.embedder != embedder.name:
-            indexed.embedder, indexed.vectors = embedder.name, PieceVectors(embedder.dimensions)
-            indexed.embedded.clear()
+            indexed.embedder, indexed.vectors = embedder.name, None
+            indexed.state.clear()
         return embedder
 
-    async def _loaded(
-        self, space: str, id: str, indexed: _Indexed, embedder: Embedder, lived: _Lived
-    ) -> PieceVectors:
-        """The story's vectors, with those of the branch that are kept. Raises StorageFault."""
-        assert indexed.vectors is not None, "it is there with its embedder"
-        wanted = [node for node in lived.nodes if node not in indexed.embedded]
-        if len(wanted) > LOADED:
-            indexed.vectors.reserve(len(indexed.pieces))
+    async def _vector(self, embedder: Embedder, text: str) -> NDArray[np.float32] | None:
+        """Of a query; None where the model fails or is late, and for a while after that."""
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._paused:
+            return None
+        try:
+            async with asyncio.timeout(self._waits):
+                return await aside(partial(copy_context().run, embedder.query, text))
+        except (Sorry, TimeoutError) as fault:
+            _log.warning("stories are searched by their words alone: %s", str(fault) or "its model is late")
+            self._paused = loop.time() + PAUSE
+        return None
+
+    async def _load(self, space: str, id: str, indexed: _Indexed, embedder: str, lived: _Lived) -> None:
+        """Have those of the branch's vectors in memory that are kept. Raises StorageFault."""
+        wanted, _ = await indexed.alone(partial(indexed.below, _ASKED, lived))
         for first in range(0, len(wanted), LOADED):
-            some = wanted[first : first + LOADED]
-            kept = await self._vectors.of(space, id, embedder.name, some)
-            await asyncio.to_thread(_take, indexed, indexed.vectors, kept)
-        return indexed.vectors
-
-
-def _take(indexed: _Indexed, vectors: PieceVectors, kept: Mapping[str, bytes]) -> None:
-    """Packed vectors by their nodes."""
-    import numpy as np
-
-    numbers = [number for node in kept for number in indexed.pieces.of(node) or ()]
-    rows = b"".join(row for node, row in kept.items() if indexed.pieces.of(node))
-    if numbers:
-        vectors.add(numbers, np.frombuffer(rows, dtype=np.int8).reshape(len(numbers), -1))
-    indexed.embedded.update(kept)
+            nodes = wanted[first : first + LOADED].tolist()
+            names = [indexed.pieces.nodes[node] for node in nodes]
+            kept = await self._vectors.of(space, id, embedder, names)
+            await indexed.alone(partial(indexed.take, nodes, kept, _ASKED))
 
 
 async def _live(indexed: _Indexed, branch: str, story: Story) -> _Lived:
-    """The branch's pieces in their order; new ones are indexed. The caller holds the story's lock."""
-    lived = indexed.lived.get(branch)
-    if lived is None or lived.seq != story.seq:
-        seq, turns = story.seq, story.told
-        shown = [
-            tuple(id for id in (turn.act.id, turn.scene.id if turn.scene is not None else "") if id)
-            for turn in turns
-        ]
-        if story.forgotten:
-            shown = [tuple(node for node in nodes if node not in story.forgotten) for nodes in shown]
-        new: dict[str, list[Piece]] = {}
-        for turn, nodes in zip(turns, shown, strict=True):
-            if any(indexed.pieces.of(node) is None for node in nodes):
-                # A turn without words has no pieces, and is looked at once, too.
-                new.update({node: [] for node in nodes} | pieces_of(turn))
-        ids, groups = [turn.id for turn in turns], [turn.act.group or turn.id for turn in turns]
-        lived = await asyncio.to_thread(_lived, indexed.pieces, seq, ids, groups, shown, new)
-        indexed.lived[branch] = lived
-    return lived
+    """The branch's pieces in their order; of what has changed since the last time, new ones are indexed."""
+    before, unchanged = indexed.lived.get(branch), 0
+    if (
+        before is not None and before.story() is story
+    ):  # else it was folded anew: words may have been withdrawn
+        if before.seq == story.seq:
+            return before
+        unchanged = min(len(before.turns), story.unchanged_since(before.seq))
+    path, seq = story.path[: story.length], story.seq
+
+    def lived() -> _Lived:
+        # A turn that changes while it is read has changed since `seq`, and is read once more the next time.
+        made = _lived(indexed.pieces, before, unchanged, story, path, seq)
+        indexed.lived[branch] = made
+        indexed.lived.move_to_end(branch)
+        if len(indexed.lived) > BRANCHES:
+            indexed.lived.popitem(last=False)
+        return made
+
+    return await indexed.alone(lived)
 
 
 def _lived(
-    index: Pieces,
-    seq: int,
-    turns: list[str],
-    groups: list[str],
-    shown: list[tuple[str, ...]],
-    new: dict[str, list[Piece]],
+    index: Pieces, before: _Lived | None, unchanged: int, story: Story, path: list[str], seq: int
 ) -> _Lived:
-    """`groups` are the scenes that the turns are of, `shown` their nodes; `new` pieces are added first."""
+    """What the turns of the path tell. The first `unchanged` ones are told as `before` has them."""
     import numpy as np
 
-    for node, parts in new.items():
-        index.add(node, parts)
-    scene_numbers: dict[str, int] = {}
-    nodes, numbers, scenes, turn_of = list[str](), list[int](), list[int](), list[int]()
-    for at, group in enumerate(groups):
-        scene = scene_numbers.setdefault(group, len(scene_numbers))
-        for node in shown[at]:
-            if its := index.of(node):
-                nodes.append(node)
-                numbers.extend(its)
-                scenes.extend([scene] * len(its))
-                turn_of.extend([at] * len(its))
-    return _Lived(seq, index.told(numbers, scenes), nodes, turns, np.array(turn_of, dtype=np.int32))
+    numbers, scenes, turn_of = array("i"), array("i"), array("i")
+    named: dict[str, int] = {}
+    if before is not None and unchanged:
+        pieces = int(np.searchsorted(before.turn_of, unchanged))
+        for new, old in (
+            (numbers, before.told.pieces),
+            (scenes, before.told.scenes),
+            (turn_of, before.turn_of),
+        ):
+            new.frombytes(old[:pieces].tobytes())
+        named = before.scenes
+    scene = max(scenes, default=-1)
+    named = {name: number for name, number in named.items() if number <= scene}
+    for at in range(unchanged, len(path)):
+        turn, own = story.turns[path[at]], list[int]()
+        nodes = [node for node in nodes_of(turn) if node not in story.forgotten]
+        if any(index.of(node) is None for node in nodes):
+            for node, parts in pieces_of(turn).items():
+                index.add(node, parts)
+        for node in nodes:
+            own.extend(index.of(node) or ())
+        if own:
+            group = turn.act.group
+            number = named.setdefault(group, scene + 1) if group else scene + 1
+            scene = max(scene, number)
+            numbers.extend(own)
+            scenes.extend([number] * len(own))
+            turn_of.extend([at] * len(own))
+    told = index.told(np.array(numbers, dtype=np.int32), np.array(scenes, dtype=np.int32))
+    return _Lived(ref(story), seq, told, path, np.array(turn_of, dtype=np.int32), named)
 
 
 def _ranked(
@@ -272,46 +397,46 @@ def _ranked(
     query: Query,
     by: RecallConfig,
     nearest: dict[int, float],
-    texts: _Texts,
+    turns: Mapping[str, Turn],
     count: int,
     without: frozenset[str],
 ) -> list[Recalled]:
     import numpy as np
 
     told = lived.told
-    if not lived.nodes:
+    if not len(told.pieces):
         return []
-    by_reason = scored(told, query, by, nearest, texts.scene_terms)
+
+    def terms_of(place: int) -> list[str]:
+        node, part = told.index.node_of(int(told.pieces[place]))
+        pieces = pieces_of(turns[lived.turns[lived.turn_of[place]]]).get(node, [])
+        return terms(pieces[part].text, told.index.language) if part < len(pieces) else []
+
+    by_reason = scored(told, query, by, nearest, terms_of)
     scores = np.sum(list(by_reason.values()), axis=0)
     if by.age:
         scores[too_old(told.by_scene(scores), by)[told.scenes]] = 0.0
-    if without:
-        skipped = [at for at, turn in enumerate(lived.turns) if turn in without]
-        scores[np.isin(lived.turn_of, skipped)] = 0.0
-    likely = np.arange(len(scores))
-    if count < len(scores):  # sorting them all would take most of a long story's search
-        likely = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
-    recalled = []
-    for place in map(int, likely[np.argsort(-scores[likely], kind="stable")][:count]):
-        if scores[place] <= 0:
+    recalled = list[Recalled]()
+    for place in _best_first(scores, count):
+        if scores[place] <= 0 or len(recalled) == count:
             break
-        node, part = told.index.node_of(int(told.pieces[place]))
         at = int(lived.turn_of[place])
-        reasons = tuple(reason for reason, added in by_reason.items() if added[place] >= TELLING)
-        recalled.append(Recalled(node, part, lived.turns[at], at + 1, float(scores[place]), reasons))
+        if lived.turns[at] not in without:
+            node, part = told.index.node_of(int(told.pieces[place]))
+            reasons = tuple(reason for reason, added in by_reason.items() if added[place] >= TELLING)
+            recalled.append(Recalled(node, part, lived.turns[at], at + 1, float(scores[place]), reasons))
     return recalled
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """The words of a branch, read when they are asked for."""
+def _best_first(scores: NDArray[np.float32], count: int) -> Iterator[int]:
+    """The places in the order of their scores; to sort them all would take most of a long story's search."""
+    import numpy as np
 
-    story: Story
-    lived: _Lived
-
-    def scene_terms(self, scene: int) -> list[str]:
-        """A scene's terms in order."""
-        turns = dict.fromkeys(self.lived.turn_of[self.lived.told.scenes == scene].tolist())
-        told = (self.story.turns[self.lived.turns[at]] for at in turns)
-        texts = (piece.text for turn in told for pieces in pieces_of(turn).values() for piece in pieces)
-        return terms("\n".join(texts), self.lived.told.index.language)
+    told = 0
+    while told < len(scores):
+        likely = np.arange(len(scores))
+        if count < len(scores):
+            likely = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
+        likely = likely[np.argsort(-scores[likely], kind="stable")]
+        yield from likely[told:].tolist()
+        told, count = len(likely), 8 * count

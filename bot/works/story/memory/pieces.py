@@ -18,8 +18,17 @@ LONGEST, SHORTEST = 600, 150
 _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 
 
+def nodes_of(turn: Turn) -> list[str]:
+    """The nodes that have pieces, in order: the wording and the version that count, and nothing that was withdrawn."""
+    act, scene = turn.act, turn.scene
+    nodes = [act.id] if act.text else []
+    if scene is not None and scene.text:
+        nodes.append(scene.id)
+    return nodes
+
+
 def pieces_of(turn: Turn) -> dict[str, list[Piece]]:
-    """By their node: of the wording and the version that count, and nothing of what was withdrawn."""
+    """By their nodes (`nodes_of`). What a node's pieces are never changes."""
     act, scene = turn.act, turn.scene
     by_node: dict[str, list[Piece]] = {}
     if act.text:

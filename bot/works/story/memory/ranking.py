@@ -39,16 +39,16 @@ def scored(
     query: Query,
     by: RecallConfig,
     nearest: Mapping[int, float],
-    scene_terms: Callable[[int], Sequence[str]],
+    terms_of: Callable[[int], Sequence[str]],
 ) -> dict[Reason, Floats]:
-    """The score of each piece by the reasons for it. `scene_terms` are a scene's terms in order."""
+    """The score of each piece by the reasons for it. `terms_of` are the terms of the piece of a place, in order."""
     import numpy as np
 
     language = told.index.language
     scores = told.scores(query.text, by, nearest)
     words = scores["words"]
     if query.context and by.context:
-        words += np.float32(by.context) * told.scores(query.context, by)["words"]
+        words += np.float32(by.context) * told.words(query.context, by)
     asked = content_terms(query.text, language)
     boost = np.zeros(told.scene_count, dtype=np.float32)
     if by.keywords:
@@ -59,7 +59,7 @@ def scored(
         rankings = [np.sum(list(told.scores(part, by).values()), axis=0) for part in query.parts]
         words += np.float32(by.decomposition) * components.rrf(rankings, by)
     parts = query.parts or (query.text,)
-    names = told.index.named()
+    names = told.names() if by.anchors or by.phrases else frozenset[str]()
     if by.anchors:
         by_part = [components.distinctive(told, content_terms(part, language), names, by) for part in parts]
         boost += by.anchors * components.anchored(told, by_part, by)
@@ -68,10 +68,7 @@ def scored(
         content = {term for part in parts for term in content_terms(part, language)} - names
         wanted = {pair for pair in wanted if content.issuperset(pair)}
         best = np.argsort(-told.by_scene(words), kind="stable")[:PHRASED]
-        holding = {term: set(told.scenes_holding(term).tolist()) for pair in wanted for term in pair}
-        possible = set[int]().union(*(holding[first] & holding[second] for first, second in wanted))
-        texts = {scene: scene_terms(scene) for scene in map(int, best) if scene in possible}
-        for scene, phrase in components.phrases(texts, wanted, by).items():
+        for scene, phrase in components.phrases(told, best, wanted, terms_of, by).items():
             boost[scene] += by.phrases * phrase
     words += boost[told.scenes]
     return scores
