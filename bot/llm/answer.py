@@ -136,11 +136,16 @@ class Answer:
         self._usd = usd if usd is not None else self._usd
 
     def completion(self, finish: str | None = None) -> Completion:
-        """What has come so far; usage is estimated where the service gave none."""
-        calls = [ToolCall(*map(characters, (one.id, one.name, one.arguments))) for one in self.calls]
+        """What has come so far; usage is estimated where the service gave none.
+
+        Calls are left out of what does not end with asking for them: they may be cut off, and are not to be made.
+        """
+        finish = finish or self.finish or "cut"
+        asked = self.calls if finish == "tool" else ()
+        calls = [ToolCall(*map(characters, (one.id, one.name, one.arguments))) for one in asked]
         return Completion(
             self.text,
-            finish or self.finish or "cut",
+            finish,
             self._model,
             self._meter.usage,
             tuple(calls),

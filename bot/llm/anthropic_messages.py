@@ -38,7 +38,7 @@ _BLOCK = re.compile(r"text|thinking|redacted_thinking|container_upload|\w*tool_u
 _UNKNOWN = re.compile(
     r"not support|unsupported|not permitted|unknown|unrecognized|unexpected|expected tags", re.I
 )
-_UNREAD = re.compile(r"thinking.*cannot be modified|signature.*thinking", re.I)
+_UNREAD = re.compile(r"thinking.*(?:cannot be modified|different conversation)|signature.*thinking", re.I)
 PAUSES = 5
 """How often a turn that the service pauses is gone on with, before it counts as at the limit."""
 
@@ -351,7 +351,7 @@ class MessagesAnswer(Answer):
         if reason and not self._paused:
             # An unknown reason still says that the service considers the answer whole.
             self.finish = _FINISH.get(reason, "end")
-        if self.calls:
+        if self.finish == "tool":
             self.raw = self._written()
 
     def _written(self) -> str:

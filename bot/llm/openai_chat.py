@@ -1,21 +1,24 @@
 """Chat completions over the openai SDK, for any service with a compatible `base_url`.
 
 Trusts no field of a chunk: compatible services leave out, null or misspell most of them. Servers without a reasoning
-parser leave the thoughts in the text, where they are cut out.
+parser leave the thoughts in the text, where they are cut out. What a service says beside text and calls, and may want
+back with them, is handed back as it came: DeepSeek's `reasoning_content`, OpenRouter's `reasoning_details`, and the
+`extra_content` in which Gemini signs its calls.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Set
+import re
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bot.llm.answer import Answer
 from bot.llm.base import Message, Meter, Prompt, ToolCall
-from bot.llm.faults import Manners
-from bot.llm.fields import arguments_of, count, dollars, text
+from bot.llm.faults import Complaint, Manners
+from bot.llm.fields import arguments_of, characters, count, dollars, objects_of, text
 from bot.llm.json_answers import in_words
 from bot.llm.openai_client import client_of
 from bot.llm.service import Service
@@ -35,6 +38,39 @@ _FINISH = {
     "error": "cut",
 }
 
+_THOUGHTS = ("reasoning_content", "reasoning")
+_DETAILS = "reasoning_details"
+_SIGNED = "extra_content"
+_OWN = (*_THOUGHTS, _DETAILS, _SIGNED)
+_UNREAD = re.compile(
+    r"unknown|unrecognized|unexpected|unsupported|not (?:supported|permitted|allowed)|extra (?:input|field)",
+    re.I,
+)
+_GROWS = ("text", "summary", "data")
+"""What of a detail comes in pieces; the rest of it comes whole (OpenRouter, "Reasoning tokens")."""
+
+
+class _ChatManners(Manners):
+    """`raw` stands among what is left out, of this talk only, for a service that does not take back what it says beside
+    text and calls."""
+
+    def learn(self, refusal: Complaint, sent: Mapping[str, Any], once: dict[str, Any]) -> bool:
+        if super().learn(refusal, sent, once):
+            return True
+        own = {
+            name for turn in sent["messages"] for one in (turn, *turn.get("tool_calls", ())) for name in one
+        }
+        about = f"{refusal.param} {refusal.message}"
+        if (
+            "raw" not in once
+            and refusal.fault == "bad_request"
+            and _UNREAD.search(about)
+            and any(re.search(rf"\b{name}\b", about) for name in own.intersection(_OWN))
+        ):
+            once["raw"] = None
+            return True
+        return False
+
 
 class ChatCompletions(Service):
     """Without a key, none is sent: a local server asks for none."""
@@ -49,7 +85,7 @@ class ChatCompletions(Service):
 
     def _new_manners(self) -> Manners:
         optional = ("stream_options", "temperature", "reasoning_effort", "response_format", "tool_choice")
-        return Manners(optional, {"max_tokens": "max_completion_tokens"})
+        return _ChatManners(optional, {"max_tokens": "max_completion_tokens"})
 
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
         system = prompt.system
@@ -81,7 +117,7 @@ class ChatCompletions(Service):
                 sent["tool_choice"] = "none"
         sent["messages"] = [{"role": "system", "content": system}] if system else []
         for message in prompt.messages:
-            sent["messages"] += _messages(message)
+            sent["messages"] += _messages(message, raw="raw" not in left_out)
         return sent
 
     async def _send(self, client: AsyncOpenAI, sent: dict[str, Any], *, whole: bool) -> Any:
@@ -103,14 +139,21 @@ class ChatCompletions(Service):
         return set()
 
 
-def _messages(message: Message) -> list[dict[str, Any]]:
+def _messages(message: Message, *, raw: bool) -> list[dict[str, Any]]:
     """One turn: results of tools are messages of their own, before what the person says."""
     made: list[dict[str, Any]] = [
         {"role": "tool", "tool_call_id": result.call, "content": result.text} for result in message.results
     ]
+    own: dict[str, Any] = next(iter(objects_of(message.raw)), {}) if raw else {}
+    signed = own.get("calls")
+    beside = {name: own[name] for name in _OWN if name in own}
     if message.calls:
-        calls = [{"id": call.id, "type": "function", "function": _function(call)} for call in message.calls]
-        made.append({"role": message.role, "content": message.text or None, "tool_calls": calls})
+        calls = [
+            {"id": call.id, "type": "function", "function": _function(call)}
+            | ({_SIGNED: signed[call.id]} if isinstance(signed, dict) and call.id in signed else {})
+            for call in message.calls
+        ]
+        made.append({"role": message.role, "content": message.text or None, "tool_calls": calls} | beside)
     elif message.images:
         parts: list[dict[str, Any]] = [
             {"type": "image_url", "image_url": {"url": image.url}} for image in message.images
@@ -118,7 +161,7 @@ def _messages(message: Message) -> list[dict[str, Any]]:
         parts += [{"type": "text", "text": message.text}] if message.text else []
         made.append({"role": message.role, "content": parts})
     elif message.text or not message.results:  # no list: some servers take nothing but a text
-        made.append({"role": message.role, "content": message.text})
+        made.append({"role": message.role, "content": message.text} | beside)
     return made
 
 
@@ -132,6 +175,12 @@ class _Call:
     id: str = ""
     name: str = ""
     arguments: str = ""
+    signed: object = None
+
+
+def _id(place: int, call: _Call) -> str:
+    """Some services give none."""
+    return call.id or f"call_{place}"
 
 
 class ChatAnswer(Answer):
@@ -144,7 +193,9 @@ class ChatAnswer(Answer):
     def __init__(self, model: str, prompt: Prompt, meter: Meter, unopened: set[str]) -> None:
         super().__init__(model, prompt, meter)
         self._refused = False
-        self._asked: dict[int, _Call] = {}
+        self._asked: list[_Call] = []
+        self._at: dict[int, _Call] = {}
+        self._own: dict[str, Any] = {}
         self._unopened = unopened
         self._thoughts = Thoughts(expected=model in unopened)
         self._apart = False
@@ -155,13 +206,18 @@ class ChatAnswer(Answer):
         choices = getattr(event, "choices", None)
         choice = choices[0] if isinstance(choices, list) and choices else None
         delta = getattr(choice, "delta", None) or getattr(choice, "message", None)
-        for name in ("reasoning_content", "reasoning"):
+        for name in _THOUGHTS:
             thought = getattr(delta, name, None)
             if isinstance(thought, str):
                 self.thought(thought)
                 self.reasoned(thought)
                 self._set_apart(thought)
+                self._own[name] = self._own.get(name, "") + thought
                 break
+        if isinstance(details := getattr(delta, _DETAILS, None), list):
+            self._own[_DETAILS] = _grown(self._own.get(_DETAILS, []), details)
+        if signed := getattr(delta, _SIGNED, None):
+            self._own[_SIGNED] = signed
         yield self._part(*self._thoughts.feed(text(delta, "content")))
         if refusal := text(delta, "refusal"):
             self._refused = True
@@ -180,6 +236,7 @@ class ChatAnswer(Answer):
                 self.finish = "tool" if self.calls and ended == "end" else ended
             if self.finish:
                 yield self._rest(self.finish)
+                self._keep()
 
     def _set_apart(self, thought: str) -> None:
         if thought.strip() and not self._apart:
@@ -211,20 +268,42 @@ class ChatAnswer(Answer):
             self._unopened.discard(self._model)
         return shown
 
+    def _keep(self) -> None:
+        """What goes back with a turn that is gone on with: details say again what thoughts say."""
+        if not self.calls and self.finish != "length":
+            return
+        own = {
+            name: said
+            for name, said in self._own.items()
+            if name not in _THOUGHTS or _DETAILS not in self._own
+        }
+        signed = {_id(n, call): call.signed for n, call in enumerate(self._asked) if call.signed is not None}
+        if signed:
+            own["calls"] = signed
+        self.raw = characters(json.dumps([own], ensure_ascii=False)) if own else ""
+
     def _tools(self, said: list[object]) -> None:
-        """Tool calls come in pieces that belong together by their index (by their place, where it is missing)."""
+        """Tool calls come in pieces that belong together by their index (by their place, where it is missing).
+
+        Another id begins another call: some services give all calls of a turn the index 0.
+        """
         for place, part in enumerate(said):
-            index = getattr(part, "index", None)
-            call = self._asked.setdefault(index if isinstance(index, int) else place, _Call())
+            index, id = getattr(part, "index", None), text(part, "id")
+            at = index if isinstance(index, int) else place
+            call = self._at.get(at)
+            if call is None or (id and call.id and id != call.id):
+                call = self._at[at] = _Call()
+                self._asked.append(call)
             function = getattr(part, "function", None)
-            call.id = call.id or text(part, "id")
+            call.id = call.id or id
             call.name = call.name or text(function, "name")
+            call.signed = getattr(part, _SIGNED, None) or call.signed
             piece = text(function, "arguments")
             call.arguments += piece
             self.thought(piece)
         self.calls = tuple(
-            ToolCall(call.id or f"call_{at}", call.name, call.arguments)
-            for at, call in sorted(self._asked.items())
+            ToolCall(_id(n, call), call.name, call.arguments)
+            for n, call in enumerate(self._asked)
             if call.name
         )
 
@@ -240,3 +319,23 @@ class ChatAnswer(Answer):
             if usd is not None and getattr(said, "is_byok", False) is True:
                 usd += dollars(getattr(said, "cost_details", None), "upstream_inference_cost") or 0.0
             self.used((prompt - read - write, read, write) if prompt else None, output, usd)
+
+
+def _grown(details: list[Any], more: list[Any]) -> list[Any]:
+    """Details of the reasoning with those of another piece, each whole: they are refused in the pieces they come in."""
+    for piece in more:
+        last = details[-1] if details else None
+        if not isinstance(piece, dict):
+            continue
+        if (
+            last is None
+            or "index" not in piece
+            or any(last.get(n) != piece.get(n) for n in ("type", "index"))
+        ):
+            details = [*details, dict(piece)]
+            continue
+        for name, value in piece.items():
+            grows = name in _GROWS and isinstance(value, str) and isinstance(last.get(name), str)
+            if value is not None:
+                last[name] = last[name] + value if grows else value
+    return details

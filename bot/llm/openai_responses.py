@@ -328,6 +328,8 @@ class ResponsesAnswer(Answer):
                 self._count()
                 raise self._fault(error)
             self.finish = "refusal"
+        if self.finish != "tool":
+            self.raw = ""  # it may hold a call that is not made
 
     def _parts(self) -> Iterator[Mapping[str, Any]]:
         """The parts of the messages among the items."""

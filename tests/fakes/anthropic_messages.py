@@ -51,7 +51,8 @@ class MessagesService(ModelService):
     "thinking", which some models lack, or "output_config" or "adaptive", as services with an older API do
     not know them. `hides`: thoughts are only signed unless they are asked to be shown. `context`: the most tokens
     read. `manual_thinking`: thoughts may not even be left out when a tool's result comes back (adaptive
-    thinking allows that, but no alteration). A paused turn ends with a server's tool."""
+    thinking allows that, but no alteration), nor be read beside other tools than they were thought with. A paused turn
+    ends with a server's tool."""
 
     PATH: ClassVar[str] = "/v1/messages"
     BASE: ClassVar[str] = ""
@@ -71,6 +72,7 @@ class MessagesService(ModelService):
     hides: bool = False
     _cached: set[str] = field(default_factory=set)
     _thoughts: dict[str, list[Block]] = field(default_factory=dict)  # by the id of a call of that turn
+    _beside: dict[str, list[Block]] = field(default_factory=dict)  # the tools of the request, likewise
     _paused: list[list[Block]] = field(default_factory=list)
 
     def routes(self) -> list[web.RouteDef]:
@@ -143,6 +145,8 @@ class MessagesService(ModelService):
             return bad(f"Expected `thinking` or `redacted_thinking`, but found `{latest[0]['type']}`.")
         if thoughts != meant:
             return bad("`thinking` blocks in the latest assistant message cannot be modified.")
+        if any(self._beside[id] != _tools(body) for id in ids if id in self._beside):
+            return bad("`thinking` block is bound to a different conversation.")
         return None
 
     def refuse(self, refused: Refused) -> web.Response:
@@ -270,8 +274,13 @@ class MessagesService(ModelService):
         blocks = before + answered(turn)
         thoughts = [block for block in blocks if block["type"] == "thinking"]
         self._thoughts |= {call.id: thoughts for call in turn.calls}
+        self._beside |= {call.id: _tools(turn.body) for call in turn.calls}
         if turn.finish == "pause_turn":
             self._paused.append(blocks)
+
+
+def _tools(body: Body) -> list[Block]:
+    return [bare(tool) for tool in body.get("tools", [])]
 
 
 def _said(body: Body) -> Iterator[Block]:

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from tests.fakes.chat_rules import messages_refusal, tools_refusal
-from tests.fakes.model_service import Body, Frame, ModelService, Refused, Reply, Turn
+from tests.fakes.model_service import Body, Call, Frame, ModelService, Refused, Reply, Turn
 from tests.fakes.schemas import bad_name, schema_fault
 
 __all__ = ["ChatService", "Reply"]
@@ -32,11 +33,24 @@ KNOWN = {
 }
 """OpenAI itself also knows `store` and `prompt_cache_key`; compatible services refuse or ignore them."""
 
+DIALECTS: Mapping[str, frozenset[str]] = {
+    "": frozenset(),
+    "deepseek": frozenset({"reasoning_content"}),
+    "gemini": frozenset({"extra_content"}),
+    "openrouter": frozenset({"reasoning", "reasoning_details"}),
+}
+"""What each takes back."""
+
+_DETAIL: Body = {"type": "reasoning.text", "text": "", "format": "anthropic-claude-v1", "index": 0}
+
 
 @dataclass
 class ChatService(ModelService):
     """`limit`: which names of the limit are taken. `refuses`: parameters that this model does not take.
-    `thoughts`: the field in which it thinks aloud; other services have "reasoning"."""
+    `thoughts`: the field in which it thinks aloud; other services have "reasoning". `dialect`: "deepseek", "gemini" and
+    "openrouter" say something of their own with a turn in which tools are called, and refuse that turn without it;
+    others refuse it where they are given it. Gemini gives each call whole, all with the index 0, its errors stand in a
+    list, and it signs the first call of a turn."""
 
     PATH: ClassVar[str] = "/v1/chat/completions"
     FINISHES: ClassVar[dict[str, str]] = {
@@ -50,6 +64,15 @@ class ChatService(ModelService):
     stream_options: str = "taken"  # "taken", "refused", "ignored"
     refuses: tuple[str, ...] = ()
     thoughts: str = "reasoning_content"
+    dialect: str = ""
+    _own: dict[str, Body] = field(default_factory=dict)  # of a turn, by the id of each of its calls
+
+    def problem(self, status: int, error: Mapping[str, Any]) -> Body:
+        said = super().problem(status, error)
+        if self.dialect != "gemini":
+            return said
+        inner = {"code": status, "message": error["message"], "status": "INVALID_ARGUMENT"}
+        return [{"error": inner}]  # type: ignore[return-value]
 
     def body_refusal(self, body: Body) -> Refused | None:
         for name, value in body.items():
@@ -69,12 +92,34 @@ class ChatService(ModelService):
             said = f"The model '{body['model']}' does not exist."
             return Refused(404, said, "model", "model_not_found")
         return (
-            messages_refusal(body["messages"], sees=self.sees)
+            messages_refusal(body["messages"], sees=self.sees, own=DIALECTS[self.dialect])
+            or self._own_refusal(body["messages"])
             or self._numbers(body)
             or self._options(body)
             or tools_refusal(body)
             or self._format(body)
         )
+
+    def _own_refusal(self, messages: list[Body]) -> Refused | None:
+        """What was said beside the calls of a turn comes back as it went out."""
+        for at, message in enumerate(messages):
+            calls = message.get("tool_calls")
+            if not calls:
+                continue
+            own = next((self._own[call["id"]] for call in calls if call["id"] in self._own), {})
+            if self.dialect == "deepseek" and message.get("reasoning_content") != own.get(
+                "reasoning_content"
+            ):
+                said = f"Missing `reasoning_content` field in the assistant message at message index {at}."
+                return Refused(400, said, code="invalid_request_error")
+            if self.dialect == "openrouter" and message.get("reasoning_details") != own.get(
+                "reasoning_details"
+            ):
+                return Refused(400, "Provider returned error: the thinking blocks cannot be modified.")
+            if self.dialect == "gemini" and own and calls[0].get("extra_content") != own["extra_content"]:
+                said = "Function call is missing a thought_signature in functionCall parts."
+                return Refused(400, said)
+        return None
 
     def _numbers(self, body: Body) -> Refused | None:
         limits = [name for name in ("max_tokens", "max_completion_tokens") if name in body]
@@ -149,13 +194,20 @@ class ChatService(ModelService):
 
         reply = turn.reply
         yield chunk({"role": "assistant", "content": ""})
-        for thought in reply.reasoning:
-            yield chunk({self.thoughts: thought}, "token")
+        own = self._said_beside(turn)
+        for n, thought in enumerate(reply.reasoning if self.dialect != "gemini" else ()):
+            delta: Body = {self.thoughts: thought}
+            if self.dialect == "openrouter":
+                ending = own["reasoning_details"][0] if n == len(reply.reasoning) - 1 else _DETAIL
+                delta = {"reasoning": thought, "reasoning_details": [ending | {"text": thought}]}
+            yield chunk(delta, "token")
         if reply.refusal:
             yield chunk({"refusal": reply.refusal}, "token")
         for text in turn.texts():
             yield chunk({"content": text}, "piece")
-        for index, call in enumerate(turn.calls):
+        for call in turn.calls if self.dialect == "gemini" else ():
+            yield chunk({"tool_calls": [{"index": 0} | _call(call) | self._signed(turn, call)]}, "piece")
+        for index, call in enumerate(turn.calls if self.dialect != "gemini" else ()):
             about = {"name": call.name, "arguments": ""}
             first = {"index": index, "id": call.id, "type": "function", "function": about}
             yield chunk({"tool_calls": [first]})
@@ -178,21 +230,39 @@ class ChatService(ModelService):
             "content": turn.text() or None,
             "refusal": turn.reply.refusal or None,
         }
-        if turn.reply.reasoning:
+        own = self._said_beside(turn)
+        if turn.reply.reasoning and self.dialect not in ("gemini", "openrouter"):
             message[self.thoughts] = "".join(turn.reply.reasoning)
+        if self.dialect == "openrouter" and turn.reply.reasoning:
+            message |= {"reasoning": "".join(turn.reply.reasoning)} | own
         if turn.calls:
-            message["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": "".join(call.pieces)},
-                }
-                for call in turn.calls
-            ]
+            message["tool_calls"] = [_call(call) | self._signed(turn, call) for call in turn.calls]
         choice = {"index": 0, "message": message, "finish_reason": turn.finish, "logprobs": None}
         about = {"id": turn.id, "object": "chat.completion", "created": 1, "model": turn.model}
         usage = {} if turn.reply.usage == "none" else {"usage": _usage(turn)}
         return {**about, "choices": [choice], **usage}
+
+    def _said_beside(self, turn: Turn) -> Body:
+        """What this service says beside text and calls, and wants back."""
+        thought = "".join(turn.reply.reasoning)
+        signature = f"sig_{hashlib.sha256(f'signed {thought}'.encode()).hexdigest()[:12]}"
+        own: Body = {}
+        if self.dialect == "deepseek" and thought:
+            own = {"reasoning_content": thought}
+        elif self.dialect == "openrouter" and thought:
+            own = {"reasoning_details": [_DETAIL | {"text": thought, "signature": signature}]}
+        elif self.dialect == "gemini" and turn.calls:
+            own = {"extra_content": {"google": {"thought_signature": signature}}}
+        self._own |= {call.id: own for call in turn.calls if own}
+        return own
+
+    def _signed(self, turn: Turn, call: Call) -> Body:
+        return self._own[call.id] if self.dialect == "gemini" and call is turn.calls[0] else {}
+
+
+def _call(call: Call) -> Body:
+    function = {"name": call.name, "arguments": "".join(call.pieces)}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _text(message: Body) -> str:

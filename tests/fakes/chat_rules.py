@@ -18,7 +18,8 @@ FIELDS = {
 }
 
 
-def messages_refusal(messages: list[Any], *, sees: bool) -> Refused | None:
+def messages_refusal(messages: list[Any], *, sees: bool, own: frozenset[str] = frozenset()) -> Refused | None:
+    """`own`: what this service takes back of its own with an assistant's message, or with a call in one."""
     if not messages:
         return Refused(400, "'messages' is too short.", "messages", "empty_array")
     owed: list[str] = []  # tool calls without their answer as yet
@@ -26,7 +27,11 @@ def messages_refusal(messages: list[Any], *, sees: bool) -> Refused | None:
         if not isinstance(message, dict) or message.get("role") not in FIELDS:
             return Refused(400, "A message has a role that is known.", "messages.role", "invalid_value")
         needed, allowed = FIELDS[message["role"]]
-        if not needed <= set(message) <= needed | allowed:
+        if message["role"] == "assistant":
+            allowed = allowed | own
+        if unknown := set(message) - needed - allowed:
+            return Refused(400, f"'messages.{at}': property '{min(unknown)}' is unsupported", "messages")
+        if not needed <= set(message):
             return Refused(400, "A message has a role and a content.", "messages", "invalid_type")
         calls = message.get("tool_calls")
         if message["role"] == "user" and isinstance(message["content"], list):
@@ -45,7 +50,7 @@ def messages_refusal(messages: list[Any], *, sees: bool) -> Refused | None:
             said = "An assistant message with 'tool_calls' must be followed by tool messages for each id."
             return Refused(400, said, "messages", "invalid_value")
         if calls is not None:
-            if refused := _calls(calls):
+            if refused := _calls(calls, own):
                 return refused
             owed = [call["id"] for call in calls]
     if owed:
@@ -87,12 +92,12 @@ def _parts(parts: list[Any], where: str, *, sees: bool) -> Refused | None:
     return None
 
 
-def _calls(calls: object) -> Refused | None:
+def _calls(calls: object, own: frozenset[str]) -> Refused | None:
     bad = Refused(400, "Invalid 'tool_calls'.", "messages.tool_calls", "invalid_value")
     if not isinstance(calls, list) or not calls:
         return bad
     for call in calls:
-        if not isinstance(call, dict) or set(call) != {"id", "type", "function"}:
+        if not isinstance(call, dict) or set(call) - own != {"id", "type", "function"}:
             return bad
         function = call["function"]
         if call["type"] != "function" or not isinstance(call["id"], str) or not call["id"]:

@@ -81,12 +81,15 @@ class Lay:
         self._stack = stack
         self.laid: list[Table] = []
 
-    async def __call__(self, *scripts: Script, wires: tuple[str, ...] = (), key: str | None = None) -> Table:
+    async def __call__(
+        self, *scripts: Script, wires: tuple[str, ...] = (), key: str | None = None, **settings: Any
+    ) -> Table:
+        """`settings` are those of every service, by name."""
         services: list[ModelService] = []
         providers, secrets = {}, {}
         for n, script in enumerate(scripts):
             wire = WIRES[wires[n] if wires else "chat"]
-            service = wire.service(script, key=key, models=("small", "claude-haiku-5-5"))
+            service = wire.service(script, key=key, models=("small", "claude-haiku-5-5"), **settings)
             services.append(await self._stack.enter_async_context(service))
             name = "abc"[n]
             providers[name] = ProviderConfig(name, kind_of(service), service.base_url, f"KEY_{name}")
