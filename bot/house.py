@@ -27,6 +27,7 @@ from storage.faults import StorageFault
 from storage.jobs import Jobs
 from storage.ledger import Ledger
 from storage.lock import DatabaseBusy, Lock, ServerLock, StorageBusy, hold
+from storage.outlines import Outlines
 from storage.passages import Passages
 from storage.people import People
 from storage.query_vectors import QueryVectors
@@ -58,6 +59,8 @@ class House:
     settings: Settings
     people: People
     jobs: Jobs
+    outlines: Outlines
+    shelves: Shelves
     embedding: Embedding
     library: Library
     intake: Intake
@@ -86,6 +89,7 @@ class House:
         vectors = Vectors.remote(remote) if remote else Vectors.embedded(config.data_dir / "chroma")
         embedding, ledger = Embedding(config), Ledger(database)
         damage, jobs, kept = Damage(documents, vectors), Jobs(database), KeptSettings(database)
+        shelves = Shelves(database)
         intake = Intake(config, documents, passages, vectors, embedding, damage)
 
         return cls(
@@ -101,12 +105,14 @@ class House:
             settings=Settings(kept, config),
             people=People(database),
             jobs=jobs,
+            outlines=Outlines(database),
+            shelves=shelves,
             embedding=embedding,
             library=Library(
                 config.retrieval,
                 documents,
                 passages,
-                Shelves(database),
+                shelves,
                 Nearest(documents, vectors, QueryVectors(database), damage, config.retrieval.fetch_k),
                 embedding,
                 Reranking(config),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bot.config import Config
     from bot.events import Place, Request, Work
     from bot.house import House
+    from bot.retrieval.intake import Shape
     from bot.verb import Verb
     from bot.words import Words
     from storage.settings import Scope
@@ -121,3 +122,4 @@ class Kind:
     sections: Mapping[str, type] = field(default_factory=dict)
     examine: Examine | None = None
     service: Callable[[House, Runs], Service] | None = None
+    shapes: Callable[[Config], Mapping[str, Shape]] = lambda config: {}

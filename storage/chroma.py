@@ -63,13 +63,19 @@ class Shard:
             )
 
     def nearest(
-        self, vector: NDArray[float32], k: int, without: Sequence[str] = ()
+        self, vector: NDArray[float32], k: int, without: Sequence[str] = (), among: Sequence[str] = ()
     ) -> list[tuple[str, float]]:
-        """The `k` nearest ids, each with its cosine similarity; none of the documents `without`."""
+        """The `k` nearest ids, each with its cosine similarity; none of the documents `without`, and where any are
+        named only those `among` them.
+        """
+        if among:
+            where: Where | None = _of("$in", [one for one in among if one not in without] or [""])
+        else:
+            where = _of("$nin", without) if without else None
         found = self._collection.query(
             query_embeddings=vector.reshape(1, -1),
             n_results=max(1, k),
-            where=_of("$nin", without) if without else None,
+            where=where,
             include=["distances"],
         )
         distances = found["distances"]

@@ -60,8 +60,36 @@ class NewLink(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Lesson:
+    """A part of an outlined document: its sections from `first` up to `past`, less that one (ordinals).
+
+    `id` is the same in every edition of the document, `number` the author's own, of which there may be several alike;
+    `link` is a web address, or "".
+    """
+
+    id: str
+    number: int
+    title: str
+    link: str
+    first: int
+    past: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a document's author says of it before its text: where it is from, whose it is, its parts in order."""
+
+    link: str
+    instructor: str
+    lessons: tuple[Lesson, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NewDocument:
-    """A whole document. `source` is the name people know it by; `size` is the file's, in bytes."""
+    """A whole document. `source` is the name people know it by; `size` is the file's, in bytes.
+
+    `kind` is "" for a book, else the name of the shape that it was given: it is on no shelf of books.
+    """
 
     id: str
     space: str
@@ -78,14 +106,16 @@ class NewDocument:
     segment: bytes
     pages: Sequence[int] = ()
     """Where each page begins, in characters of the text."""
+    kind: str = ""
+    outline: Outline | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
     """`embedded` chunks, from the first on, have vectors of `embedder`; "ready" once all have.
 
-    "building": not on its shelf yet, and `built_by` says for which run; "retired": off it since `retired_at`, and
-    read only by whoever holds its passages.
+    `kind` is "" for a book. "building": not on its shelf yet, and `built_by` says for which run; "retired": off it
+    since `retired_at`, and read only by whoever holds its passages.
     """
 
     id: str
@@ -104,6 +134,7 @@ class DocumentRow:
     created_at: datetime
     built_by: str | None
     retired_at: datetime | None
+    kind: str
 
     @property
     def alias(self) -> str:

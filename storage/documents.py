@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ class Documents:
             chunk_count=len(new.chunks),
             embedded=0,
             created_at=datetime.now(UTC),
+            kind=new.kind,
         )
         parts: list[tuple[Table, list[dict[str, Any]]]] = [
             (t.texts, [{"document_id": new.id, "text": new.text}]),
@@ -70,6 +72,12 @@ class Documents:
                 ],
             ),
         ]
+        if (outline := new.outline) is not None:
+            about = {"document_id": new.id, "link": outline.link, "instructor": outline.instructor}
+            lessons = [
+                {"document_id": new.id, "ordinal": n, **asdict(one)} for n, one in enumerate(outline.lessons)
+            ]
+            parts += [(t.outlines, [about]), (t.lessons, lessons)]
         async with self._db.write() as connection:
             if (await connection.execute(head.on_conflict_do_nothing())).rowcount != 1:
                 return False
@@ -183,14 +191,19 @@ class Documents:
         )
         return rows[0] if rows else None
 
-    async def list(self, space: str, shelf: str | None = None) -> Sequence[DocumentRow]:
-        """By shelf, then title."""
+    async def list(
+        self, space: str, shelf: str | None = None, *, every_kind: bool = False
+    ) -> Sequence[DocumentRow]:
+        """By shelf, then title; of all shelves the books, unless `every_kind` is wanted."""
         from storage.tables import documents
 
-        query = documents.select().where(documents.c.space == space, documents.c.state.in_(VISIBLE))
+        d = documents.c
+        query = documents.select().where(d.space == space, d.state.in_(VISIBLE))
         if shelf is not None:
-            query = query.where(documents.c.shelf == shelf)
-        return await self._documents(query.order_by(documents.c.shelf, documents.c.title, documents.c.id))
+            query = query.where(d.shelf == shelf)
+        elif not every_kind:
+            query = query.where(d.kind == "")
+        return await self._documents(query.order_by(d.shelf, d.title, d.id))
 
     async def find(self, space: str, shelf: str | None, name: str) -> Sequence[DocumentRow]:
         """Documents that a person may mean by `name`: by source; else title; else the start or end of an id.

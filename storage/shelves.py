@@ -36,7 +36,7 @@ class Shelves:
         self._db = db
 
     async def all(self, space: str) -> dict[str, int]:
-        """The space's shelves that hold anything, in the order of their names, and how many documents each holds."""
+        """The space's shelves that hold books, in the order of their names, and how many each holds."""
         from sqlalchemy import and_, func, select
 
         from storage.tables import documents, shelves
@@ -45,7 +45,7 @@ class Shelves:
         query = (
             select(s.name, func.count())
             .join(documents, and_(d.space == s.space, d.shelf == s.name))
-            .where(s.space == space, d.state.in_(VISIBLE))
+            .where(s.space == space, d.state.in_(VISIBLE), d.kind == "")
             .group_by(s.name)
             .order_by(s.name)
         )

@@ -57,6 +57,7 @@ documents = Table(
     Column("created_at", Moment, nullable=False),
     Column("built_by", String),
     Column("retired_at", Moment),
+    Column("kind", String, nullable=False, server_default=""),
     Index(None, "space", "shelf", "sha256"),
     info=_OF_THE_SPACE,
 )
@@ -108,6 +109,32 @@ sections = Table(
     Column("start", Integer, nullable=False),
     Column("end", Integer, nullable=False),
     Column("page", Integer),
+    PrimaryKeyConstraint("document_id", "ordinal"),
+    info=_OF_A_DOCUMENT,
+)
+
+# What is known of an outlined document beside its text, and of each of its parts; a part's number may be there twice.
+outlines = Table(
+    "outlines",
+    metadata,
+    _document_id(),
+    Column("link", Text, nullable=False),
+    Column("instructor", Text, nullable=False),
+    PrimaryKeyConstraint("document_id"),
+    info=_OF_A_DOCUMENT,
+)
+
+lessons = Table(
+    "lessons",
+    metadata,
+    _document_id(),
+    Column("ordinal", Integer, nullable=False),
+    Column("id", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("link", Text, nullable=False),
+    Column("first", Integer, nullable=False),
+    Column("past", Integer, nullable=False),
     PrimaryKeyConstraint("document_id", "ordinal"),
     info=_OF_A_DOCUMENT,
 )

@@ -78,13 +78,17 @@ class Vectors:
         k: int,
         *,
         without: Collection[str] = (),
+        among: Collection[str] = (),
     ) -> list[tuple[str, float]]:
         """The `k` nearest chunks, nearest first, each with its cosine similarity (-1 … 1).
 
-        None of the documents `without` takes a place among them. Raises StorageFault, "missing" if there is no
+        None of the documents `without` takes a place among them, nor one that is not `among` those named, if any are.
+        Raises StorageFault, "missing" if there is no
         such collection at all.
         """
-        return await self._chroma.run(lambda: self._search((space, shelf, embedder), vector, k, without))
+        return await self._chroma.run(
+            lambda: self._search((space, shelf, embedder), vector, k, without, among)
+        )
 
     async def remove(self, space: str, shelf: str, document_ids: Collection[str]) -> None:
         """Forget the vectors of documents, whichever embedder made them."""
@@ -174,14 +178,19 @@ class Vectors:
             shards[-1].put(batch, made, document_id)
 
     def _search(
-        self, key: Key, vector: NDArray[float32], k: int, without: Collection[str]
+        self,
+        key: Key,
+        vector: NDArray[float32],
+        k: int,
+        without: Collection[str],
+        among: Collection[str],
     ) -> list[tuple[str, float]]:
         shards = self._all(key)
         if not shards:
             raise StorageFault("missing", f"no vectors of {key[2]} for the shelf {key[1]}")
         found: dict[str, float] = {}
         for shard in shards:
-            found.update(shard.nearest(vector, k, sorted(without)))
+            found.update(shard.nearest(vector, k, sorted(without), sorted(among)))
         return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:k]
 
     def _remove(self, space: str, shelf: str, document_ids: Collection[str]) -> None:

@@ -150,8 +150,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, tree / name)
     listed = tree / "bot" / "works" / "__init__.py"
     text = listed.read_text(encoding="utf-8")
-    assert '"house")' in text
-    listed.write_text(text.replace('"house")', '"house", "echo")'), encoding="utf-8")
+    assert '"house"' in text
+    listed.write_text(text.replace('"house"', '"house", "echo"'), encoding="utf-8")
     folder = tree / "bot" / "works" / "echo"
     folder.mkdir()
     files = {"__init__.py": KIND, "work.py": WORK, "en.toml": ENGLISH, "pt-BR.toml": PORTUGUESE}

@@ -202,7 +202,8 @@ def test_a_line_is_made_of_options_and_read_again() -> None:
 def test_what_changes_what_everybody_shares_is_for_admins() -> None:
     admin = {row.path for row in TABLE if row.admin}
     library = {f"library {name}" for name in ("add", "remove", "reindex")}
-    assert admin == library | {"prompts edit", "prompts reset", "story prompt"}
+    course = {f"course {name}" for name in ("add", "replace", "remove")}
+    assert admin == library | course | {"prompts edit", "prompts reset", "story prompt"}
 
 
 def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() -> None:
@@ -211,7 +212,8 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
     council = {f"council {name}" for name in ("ask", "show", "export", "stats")}
     told = ("ask", "branches", "ideas", "show", "recall", "recap", "state", "characters", "plot")
     story = {f"story {name}" for name in told}
-    assert private == rules | council | story
+    course = {f"course {name}" for name in ("list", "outline")}
+    assert private == rules | council | story | course
     parsed = parse("/rules ask --private who holds the mill?")
     assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")
 

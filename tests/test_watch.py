@@ -384,7 +384,8 @@ async def books(app: App, space: str = "local") -> list[tuple[str, str]]:
 
 
 def watch_of(app: App) -> Watch:
-    return next(service for service in app._services if isinstance(service, Watch))
+    """That of books."""
+    return next(one for one in app._services if isinstance(one, Watch) and one.work == "library")
 
 
 async def test_a_changed_file_takes_the_place_of_its_book_while_the_bot_runs(folder: Path) -> None:

@@ -208,6 +208,8 @@ class ConfigFile:
                 return tuple((self.file.parent / Path(one).expanduser()).resolve() for one in value)
         if not isinstance(value, str) or not (value.strip() or value == member.default):
             raise self._sorry("config.type_text", where, value=shown(value))
+        if member.type == "Path | None":
+            return (self.file.parent / Path(value).expanduser()).resolve()
         self._check_text(where, member, value)
         return value
 

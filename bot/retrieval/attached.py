@@ -100,6 +100,7 @@ class Attached:
         question: str,
         embedder: Embedder,
         notices: list[str],
+        among: Collection[str] = (),
     ) -> list[tuple[str, float]] | None:
         """See Nearest.chunks: of the passages that stand highest by their words."""
         options = Options(k=NEAREST, lookup=False)

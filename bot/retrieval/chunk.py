@@ -68,6 +68,41 @@ def chunks(document: Document, *, child_chars: int, parent_chars: int) -> list[C
     return made
 
 
+def windows(document: Document, *, chars: int, overlap: int) -> list[Chunk]:
+    """The sentences of each section in windows of at most `chars` characters, each beginning with the last sentences of
+    the one before, at most `overlap` characters of them.
+    """
+    made: list[Chunk] = []
+    for section in document.sections:
+        breadcrumb = SEPARATOR.join(section.path) or document.title
+        start = body_start(document.text, section)
+        spans = list(_sentence_spans(document.text, start, section.end, chars))
+        at = 0
+        while at < len(spans):
+            past = at + 1
+            while past < len(spans) and spans[past][1] - spans[at][0] <= chars:
+                past += 1
+            text = document.text[spans[at][0] : spans[past - 1][1]]
+            if _WORD.search(text):
+                made.append(
+                    Chunk(len(made), section.ordinal, spans[at][0], spans[past - 1][1], text, breadcrumb)
+                )
+            again = past
+            while again - 1 > at and spans[past - 1][1] - spans[again - 1][0] <= overlap:
+                again -= 1
+            at = again if past < len(spans) else past
+    return made
+
+
+def _sentence_spans(text: str, start: int, end: int, chars: int) -> Iterator[tuple[int, int]]:
+    """The sentences of text[start:end], as (start, end); one beyond `chars` is cut."""
+    at = start
+    for match in _SENTENCE.finditer(text, start, end):
+        yield from ((one.start, one.end) for one in _split(text, at, match.start(), chars))
+        at = match.end()
+    yield from ((one.start, one.end) for one in _split(text, at, end, chars))
+
+
 def parents(spans: list[tuple[int, int, int]], wanted: int, parent_chars: int) -> tuple[int, int]:
     """The characters [start, end) of chunk `wanted` grown over its neighbours in the same section.
 

@@ -14,7 +14,8 @@ ATTACHED: Final = "attached-"
 class Passage:
     """A passage as the answerer gets it. `heading` is the breadcrumb; `text` is verbatim.
 
-    It begins on `page`; `turns` are the pages that begin within it, each with the character of `text` it begins at.
+    It is of the section with this ordinal, and begins on `page`; `turns` are the pages that begin within it, each with
+    the character of `text` it begins at.
     """
 
     chunk: str
@@ -26,6 +27,7 @@ class Passage:
     text: str
     score: float
     turns: tuple[tuple[int, int], ...] = ()
+    section: int = 0
 
     @property
     def attached(self) -> bool:

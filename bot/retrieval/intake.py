@@ -12,23 +12,27 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from dataclasses import replace as replaced
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bot.events import Sorry
 from bot.readers.guarded import Guarded
 from bot.retrieval.clearing import GRACE, Clearing
 from bot.retrieval.files import read_whole
 from bot.retrieval.language import may_vote
+from bot.retrieval.titles import normal
 from storage.faults import StorageFault, fault_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.config import Config
     from bot.readers.document import Document, Progress
     from bot.retrieval.clearing import Damage
     from bot.retrieval.embedding import Embedding
-    from storage.document_rows import ChunkRow, NewDocument
+    from storage.document_rows import ChunkRow, DocumentRow, NewDocument, Outline
     from storage.documents import Documents
     from storage.passages import Passages
     from storage.vectors import Vectors
@@ -39,13 +43,31 @@ _NAMESPACE = uuid.UUID("6f1c3c0e-6a0f-5d0c-9d52-0f6a7f0c7a51")
 @dataclass(frozen=True, slots=True)
 class Item:
     """One file to be read, of at most `max_bytes`. `replaces` is the id of the document it takes the place of, for a
-    reindex.
+    reindex. `kind` is "" for a book, else the name of the shape that it is to have.
     """
 
     name: str
     path: str
     replaces: str = ""
     max_bytes: int = 20_000_000
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A document in the shape of another kind than a book: its sections, and what is known of it and of its parts.
+
+    Its title is what it is known by on its shelf. With `overlap` its chunks are windows of the configured size that
+    have so many characters in common.
+    """
+
+    document: Document
+    outline: Outline
+    overlap: int | None = None
+
+
+Shape: TypeAlias = "Callable[[str, Document], Shaped]"
+"""Gives a document its shape; the first argument is the file's name. Raises Sorry for what is none of its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +83,7 @@ class Taken:
     chunks: int = 0
     sections: int = 0
     language: str = ""
+    title: str = ""
     known: bool = False
     staged: bool = False
     replaces: str = ""
@@ -100,38 +123,61 @@ class Intake:
         replace: bool,
         run: str = "",
         progress: Progress | None = None,
+        shape: Shape | None = None,
     ) -> Taken:
         """Read one file and put it on the shelf, searchable by its words from then on.
 
         Where it replaces something it is only staged, for `swap`, and goes away should `run` end before that.
         `key` names the file within its job and must be the same on a repeat; `progress` is told how many of how
-        many pages have been read. A file that cannot be read is refused by name; only the storage's own faults
-        are raised.
+        many pages have been read. `shape` is that of the item's kind, None for a book. A file that cannot be read is
+        refused by name; only the storage's own faults are raised.
         """
         try:
             document_id = str(uuid.uuid5(_NAMESPACE, key))
             # Before the file is looked at: after a crash a reindex may find that its source was replaced by then.
             if (done := await self._documents.get(space, document_id)) is not None:
-                beside = done.state == "building"
-                return _taken(item, done.id, done.chunk_count, done.section_count, done.language, beside)
+                place = await self._place_of(done, item)
+                return _taken(item, done, staged=done.state == "building", replaces=place)
             data, sha256 = await asyncio.to_thread(_bytes, item)
             in_the_way = await self._in_the_way(space, shelf, item, sha256, replace=replace)
             if isinstance(in_the_way, Taken):
                 return in_the_way
             document = await self._reading.read(item.name, data, progress)
             new = await asyncio.to_thread(
-                self._cut, document_id, space, shelf, item.name, data, sha256, document
+                self._cut, document_id, space, shelf, item, data, sha256, document, shape
             )
+            replaces = item.replaces if in_the_way else ""
+            if item.kind and not replaces:
+                replaces = await self._titled(new, replace=replace)
+                in_the_way = bool(replaces)
         except Sorry as sorry:
             return Taken(item.name, key=sorry.key, values=_plain(sorry.values | {"name": item.name}))
         await self._add(new, data, run if in_the_way else None)
-        return _taken(item, document_id, len(new.chunks), len(new.sections), new.language, in_the_way)
+        return _taken(item, new, staged=in_the_way, replaces=replaces)
 
     async def read(self, space: str, item: Item, document_id: str) -> NewDocument:
         """Read and cut a file that goes on no shelf. Raises Sorry where it cannot be read."""
         data, sha256 = await asyncio.to_thread(_bytes, item)
         document = await self._reading.read(item.name, data)
-        return await asyncio.to_thread(self._cut, document_id, space, "", item.name, data, sha256, document)
+        return await asyncio.to_thread(self._cut, document_id, space, "", item, data, sha256, document, None)
+
+    async def _titled(self, new: NewDocument | DocumentRow, *, replace: bool = True) -> str:
+        """The id of the document that has the title of a new one on its shelf, "" where there is none.
+
+        Raises Sorry where it is not to be replaced.
+        """
+        wanted = normal(new.title)
+        rows = await self._documents.list(new.space, new.shelf)
+        found = next((one.id for one in rows if normal(one.title) == wanted and one.id != new.id), "")
+        if found and not replace:
+            raise Sorry("library.title_taken", title=new.title)
+        return found
+
+    async def _place_of(self, done: DocumentRow, item: Item) -> str:
+        """Whose place a document takes that a crash has left beside the shelf."""
+        if done.state != "building":
+            return ""
+        return item.replaces or (await self._titled(done) if done.kind else "")
 
     async def _in_the_way(
         self, space: str, shelf: str, item: Item, sha256: str, *, replace: bool
@@ -142,10 +188,12 @@ class Intake:
             if old is None or old.state == "retired":
                 return Taken(item.name, known=True)  # replaced or removed by somebody else meanwhile
             return True
-        named = any(one.source == item.name for one in await self._documents.find(space, shelf, item.name))
+        named = not item.kind and any(
+            one.source == item.name for one in await self._documents.find(space, shelf, item.name)
+        )
         same = await self._documents.by_sha(space, shelf, sha256)
         if same is not None and (same.source == item.name or not named):
-            return Taken(item.name, same.id, same.chunk_count, same.section_count, same.language, known=True)
+            return replaced(_taken(item, same), known=True)
         if named and not replace:
             raise Sorry("library.name_taken", name=item.name, shelf=shelf)
         return named
@@ -155,23 +203,28 @@ class Intake:
         document_id: str,
         space: str,
         shelf: str,
-        name: str,
+        item: Item,
         data: bytes,
         sha256: str,
         document: Document,
+        shape: Shape | None,
     ) -> NewDocument:
-        from bot.retrieval.chunk import chunks
+        from bot.retrieval.chunk import chunks, windows
         from bot.retrieval.lexical import Segment
         from storage.document_rows import NewDocument
 
-        parts = chunks(
-            document, child_chars=self._retrieval.child_chars, parent_chars=self._retrieval.parent_chars
-        )
+        shaped = None if shape is None else shape(item.name, document)
+        document = document if shaped is None else shaped.document
+        chars = self._retrieval.child_chars
+        if shaped is None or shaped.overlap is None:
+            parts = chunks(document, child_chars=chars, parent_chars=self._retrieval.parent_chars)
+        else:
+            parts = windows(document, chars=chars, overlap=shaped.overlap)
         return NewDocument(
             id=document_id,
             space=space,
             shelf=shelf,
-            source=name,
+            source=item.name,
             title=document.title,
             language=document.language,
             sha256=sha256,
@@ -182,6 +235,8 @@ class Intake:
             links=document.links,
             segment=Segment.build(parts, document.language).to_bytes(),
             pages=document.pages,
+            kind=item.kind,
+            outline=None if shaped is None else shaped.outline,
         )
 
     async def _add(self, new: NewDocument, data: bytes, built_by: str | None) -> None:
@@ -309,9 +364,25 @@ def _bytes(item: Item) -> tuple[bytes, str]:
     return data, hashlib.sha256(data).hexdigest()
 
 
-def _taken(item: Item, document: str, chunks: int, sections: int, language: str, staged: bool) -> Taken:
-    replaces = item.replaces if staged else ""
-    return Taken(item.name, document, chunks, sections, language, staged=staged, replaces=replaces)
+def _taken(
+    item: Item, document: NewDocument | DocumentRow, *, staged: bool = False, replaces: str = ""
+) -> Taken:
+    from storage.document_rows import DocumentRow
+
+    if isinstance(document, DocumentRow):
+        chunks, sections = document.chunk_count, document.section_count
+    else:
+        chunks, sections = len(document.chunks), len(document.sections)
+    return Taken(
+        item.name,
+        document.id,
+        chunks,
+        sections,
+        document.language,
+        document.title,
+        staged=staged,
+        replaces=replaces,
+    )
 
 
 def _plain(values: dict[str, object]) -> dict[str, str | int | float | bool | None]:

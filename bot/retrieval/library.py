@@ -19,7 +19,7 @@ from bot.retrieval.found import Book, Found, Passage, SectionText
 from bot.retrieval.grow import NAME_CHARS, Rows, Stretch, grown
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
-from bot.retrieval.ranking import Hit, Options, Ranked, varied
+from bot.retrieval.ranking import Hit, Options, Part, Ranked, varied
 from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
@@ -110,8 +110,10 @@ class Library:
         lookup: bool = True,
         rerank: bool = True,
         mmr_lambda: float | None = None,
+        within: Sequence[Part] | None = None,
     ) -> Found:
-        """The best passages for a question, `k` or the configured number; `lookup` False leaves titles out.
+        """The best passages for a question, `k` or the configured number; `lookup` False leaves titles out, `within`
+        leaves in only those of these parts of documents.
 
         `rerank` False leaves out the second look, `mmr_lambda` takes the place of the configured one.
         Works by words alone, with a notice, where vectors are missing or cannot be read.
@@ -125,7 +127,9 @@ class Library:
         for newest in (False, True):
             opened = await self._editions.of(space, shelf, newest=newest)
             notices: list[str] = []
-            ranked = await self._ranked(space, shelf, opened, question, candidates, notices, lookup=lookup)
+            ranked = await self._ranked(
+                space, shelf, opened, question, candidates, notices, lookup=lookup, within=within
+            )
             rows = await self._passages.get(space, [hit.chunk_id for hit in ranked.hits])
             hits = [hit for hit in ranked.hits if hit.chunk_id in rows]
             if len(hits) == len(ranked.hits):
@@ -167,6 +171,7 @@ class Library:
         notices: list[str],
         *,
         lookup: bool,
+        within: Sequence[Part] | None,
     ) -> Ranked:
         embedder = await self._embedding.maker(opened.embedder)
         if (
@@ -179,12 +184,14 @@ class Library:
         language = await asyncio.to_thread(detect_question, question, spoken)
         dense = None
         if embedder is not None and any(may_vote(embedder.languages, language, one) for one in spoken):
-            dense = await self._nearest.chunks(space, shelf, opened, question, embedder, notices)
+            among = {document for document, _, _ in within or ()}
+            dense = await self._nearest.chunks(space, shelf, opened, question, embedder, notices, among)
         if language is not None and language not in spoken and not dense:
             notices.append("rules.other_language")
         options = Options(
             k=k,
             lookup=lookup,
+            within=None if within is None else tuple(within),
             model_languages=embedder.languages if embedder is not None else None,
             likeness=embedder.likeness if embedder is not None else None,
         )
@@ -255,9 +262,11 @@ class Library:
         """What is in the library, by shelf and title. Raises Sorry for a shelf that is not there, among others."""
         return [_book(one) for one in await self.rows(space, shelf)]
 
-    async def rows(self, space: str, shelf: str | None = None) -> Sequence[DocumentRow]:
-        """The same as rows, for a reindex."""
-        found = await self._documents.list(space, shelf)
+    async def rows(
+        self, space: str, shelf: str | None = None, *, every_kind: bool = False
+    ) -> Sequence[DocumentRow]:
+        """The same as rows; of all shelves with `every_kind`, for a reindex, also what is no book."""
+        found = await self._documents.list(space, shelf, every_kind=every_kind)
         if not found and shelf and (names := list(await self._shelves.all(space))):
             raise Sorry("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
         return found
@@ -288,6 +297,7 @@ def _passage(found: Stretch, score: float, turns: Sequence[tuple[int, int]]) -> 
         text=found.text,
         score=score,
         turns=tuple(within),
+        section=row.chunk.section,
     )
 
 

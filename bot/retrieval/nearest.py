@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -55,12 +56,15 @@ class Nearest:
         question: str,
         embedder: Embedder,
         notices: list[str],
+        among: Collection[str] = (),
     ) -> list[tuple[str, float]] | None:
-        """(chunk id, cosine), nearest first; None where none can be had."""
+        """(chunk id, cosine), nearest first, of the documents `among` these if any are named; None where none can be
+        had.
+        """
         folders = self._vectors.folders
         try:
             vector = await self._query_vector(space, embedder, question)
-            return await self._twice(space, shelf, opened, embedder.name, vector)
+            return await self._twice(space, shelf, opened, embedder.name, vector, among)
         except StorageFault as fault:
             if fault.kind == "missing":
                 notices.append(await self._why_missing(space, shelf, embedder.name))
@@ -76,20 +80,32 @@ class Nearest:
             return None
 
     async def _twice(
-        self, space: str, shelf: str, opened: OpenShelf, embedder: str, vector: NDArray[np.float32]
+        self,
+        space: str,
+        shelf: str,
+        opened: OpenShelf,
+        embedder: str,
+        vector: NDArray[np.float32],
+        among: Collection[str],
     ) -> list[tuple[str, float]]:
         """The same on a store that is opened anew, before it is believed to be damaged."""
         try:
-            return await self._own(space, shelf, opened, embedder, vector)
+            return await self._own(space, shelf, opened, embedder, vector, among)
         except StorageFault as fault:
             if fault.kind != "damaged":
                 raise
         with suppress(StorageFault):
             await self._vectors.rest()
-        return await self._own(space, shelf, opened, embedder, vector)
+        return await self._own(space, shelf, opened, embedder, vector, among)
 
     async def _own(
-        self, space: str, shelf: str, opened: OpenShelf, embedder: str, vector: NDArray[np.float32]
+        self,
+        space: str,
+        shelf: str,
+        opened: OpenShelf,
+        embedder: str,
+        vector: NDArray[np.float32],
+        among: Collection[str],
     ) -> list[tuple[str, float]]:
         """The nearest of the shelf as it was opened.
 
@@ -98,7 +114,9 @@ class Nearest:
         """
         others: set[str] = set()
         for _ in range(ROUNDS):
-            found = await self._vectors.search(space, shelf, embedder, vector, self._count, without=others)
+            found = await self._vectors.search(
+                space, shelf, embedder, vector, self._count, without=others, among=among
+            )
             strange = {_document(chunk) for chunk, _ in found} - opened.documents
             if not strange:
                 return found

@@ -19,9 +19,16 @@ if TYPE_CHECKING:
 Key = TypeVar("Key", bound=Hashable)
 
 
+Part = tuple[str, int, int]
+"""Sections of a document: its id, the ordinal of the first one, one past the last's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to search; the defaults are what docs/retrieval.md measured best over all sets."""
+    """How to search; the defaults are what docs/retrieval.md measured best over all sets.
+
+    With `within` only passages of these parts are found.
+    """
 
     k: int = 12
     lookup: bool = True
@@ -35,6 +42,7 @@ class Options:
     neighbour_weight: float = 0.5
     dense_weight: float = 0.8
     bridge_weight: float = 1.2
+    within: tuple[Part, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import Segment, terms
 from bot.retrieval.postings import Postings
 from bot.retrieval.question import Asked, QuestionTerms, heading_terms, question_terms
-from bot.retrieval.ranking import Hit, Options, Ranked, fused, highest, in_company
+from bot.retrieval.ranking import Hit, Options, Part, Ranked, fused, highest, in_company
 from bot.retrieval.titles import Bridges, Match, MatchKind, Titles
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Shelf:
         """(id, language)"""
         self._sections: list[tuple[int, int, str, tuple[str, ...]]] = []
         self._number: dict[str, int] = {}
+        self._section_base: list[int] = []
+        """Where each document's sections begin, and where the last one's end."""
         section_of, counts = [np.zeros(0, np.int32)], [0]
         titled: list[tuple[str, int, str]] = []
         titled_whole: list[tuple[str, int, str]] = []
@@ -77,6 +79,7 @@ class Shelf:
         for at, document in enumerate(documents):
             language, base = document.language, len(self._sections)
             self._documents.append((document.id, language))
+            self._section_base.append(base)
             self._number[document.id] = at
             for ordinal, (title, path) in enumerate(document.sections):
                 titled.append((title, base + ordinal, language))
@@ -86,6 +89,7 @@ class Shelf:
             section_of.append(np.asarray(document.chunk_sections, dtype=np.int32) + np.int32(base))
             counts.append(len(document.chunk_sections))
             segments.append((language, document.segment))
+        self._section_base.append(len(self._sections))
         self.languages = sorted(set(map(itemgetter(0), segments)))
         self._first = np.cumsum(counts, dtype=np.int64)
         self.size = int(self._first[-1])
@@ -166,17 +170,26 @@ class Shelf:
             return Ranked((), False, language, Evidence())
         asked = question_terms(query, language, self.languages, self._postings)
         titles = self._titles.lookup(query)
+        searched = None if options.within is None else self._mask(options.within)
+        if searched is not None:
+            spans = [(match, self._told_under(match.entry)) for match in titles]
+            titles = [match for match, span in spans if searched[span].any()]
         # A short name that no heading bears: its text stands beside where it is mentioned.
         neighbours = options.neighbour_weight if asked.name and not titles else 0.0
         lexical = self._lexical(asked.weights, options, neighbours)
         if not asked.name:
             lexical *= self._told
         cosines = self._votes(dense, language, options) if dense else None
+        if searched is not None:
+            lexical = lexical * searched
+            cosines = None if cosines is None else cosines * searched
         scores = fused(lexical, cosines, options.dense_weight)
         by: dict[int, str] = {}
         if options.hops and len(asked.asked) > 2:
             scores, followed = self._bridged(scores, asked, options.bridge_weight)
             by.update(dict.fromkeys(followed, "bridge"))
+            if searched is not None:
+                scores = scores * searched
         if not options.lookup:
             titles = []
         order = highest(scores, max(options.k * 3, 30))
@@ -184,6 +197,8 @@ class Shelf:
         if neighbours:
             scores, order = self._in_company(scores, order, neighbours)
         first = self._title_chunks(titles, options.k)
+        if searched is not None:
+            first = {number: kind for number, kind in first.items() if searched[number]}
         by.update(first)
         ranked = list(dict.fromkeys([*first, *order]))[: options.k]
         if first:
@@ -207,6 +222,18 @@ class Shelf:
             weighed.append(self._weighed(told, asked.abroad.asked, strange, near, options))
         sure = [one for one in weighed if confident(one, options.thresholds, options.likeness)]
         return Ranked(tuple(hits), bool(sure), language, (sure or weighed)[0])
+
+    def _mask(self, parts: Sequence[Part]) -> NDArray[np.bool_]:
+        """Which chunks stand in these parts of documents."""
+        import numpy as np
+
+        mask = np.zeros(self.size, dtype=bool)
+        for document, first, past in parts:
+            if (at := self._number.get(document)) is not None:
+                base, end = self._section_base[at : at + 2]
+                sections = slice(min(base + first, end), min(base + past, end))
+                mask[self._section_first[sections.start] : self._section_first[sections.stop]] = True
+        return mask
 
     def _named(self, titles: Sequence[Match]) -> bool:
         """Whether one of the titles looked up names what it heads: "Introduction" does not, nor one that many bear."""

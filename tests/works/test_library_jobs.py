@@ -18,7 +18,7 @@ from bot.events import Author, Event, OptionValue, Place, Request, Status
 from bot.house import House
 from bot.platforms import Platform
 from bot.readers.document import Progress
-from bot.retrieval.intake import Intake, Item, Taken
+from bot.retrieval.intake import Intake, Item, Shape, Taken
 from bot.words import words
 from bot.works.library import intake_job
 from bot.works.library.intake_job import IntakeJob
@@ -50,6 +50,7 @@ class Pages(Intake):
         replace: bool,
         run: str = "",
         progress: Progress | None = None,
+        shape: Shape | None = None,
     ) -> Taken:
         assert progress is not None
         for page in range(1, self._pages + 1):
@@ -168,10 +169,13 @@ class Held(Intake):
         replace: bool,
         run: str = "",
         progress: Progress | None = None,
+        shape: Shape | None = None,
     ) -> Taken:
         if item.name.startswith("endless"):
             await asyncio.Event().wait()
-        taken = await super().take(space, shelf, item, key, replace=replace, run=run, progress=progress)
+        taken = await super().take(
+            space, shelf, item, key, replace=replace, run=run, progress=progress, shape=shape
+        )
         if replace and item.name == "old.md":
             await asyncio.Event().wait()
         return taken

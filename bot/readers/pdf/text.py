@@ -33,6 +33,7 @@ _BROKEN: Final = re.compile(r"(\w+)([-‐\xad])$")
 _DASHED: Final = re.compile(r"[—/]$|\w–$")
 _WORD: Final = re.compile(r"\w+(?:[-‐]\w+)*")
 _FIRST: Final = re.compile(r"\w+")
+_ADDRESS_END: Final = re.compile(r"(?:://|\bwww\.)\S*$")
 
 
 class Vocabulary:
@@ -53,6 +54,8 @@ class Vocabulary:
         if not before or not after:
             return before + mark + after
         broken = _BROKEN.search(before)
+        if broken is not None and _ADDRESS_END.search(before):  # its hyphens are its own
+            return f"{before}{mark}{after}"
         if broken is None:
             return f"{before}{mark}{after}" if _DASHED.search(before) else f"{before} {mark}{after}"
         first = _FIRST.match(after)

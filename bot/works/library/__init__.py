@@ -64,10 +64,14 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(house: House, runs: Runs) -> Work:
+    from bot.commands import KINDS
     from bot.works.library.work import LibraryWork
 
     max_bytes = house.config.section(LibraryConfig).max_bytes
-    return LibraryWork(house.library, house.intake, house.jobs, house.incoming, runs.stop_run, max_bytes)
+    shapes = {name: shape for kind in KINDS.values() for name, shape in kind.shapes(house.config).items()}
+    return LibraryWork(
+        house.library, house.intake, house.jobs, house.incoming, runs.stop_run, max_bytes, shapes
+    )
 
 
 def _watch(house: House, runs: Runs) -> Watch:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace as changed
 from itertools import islice
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from bot.events import Ended, Event, Failed, Notice, Run, Sorry, Status, Text
 from bot.readers.kinds import suffix_of
@@ -24,7 +24,7 @@ from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.readers.document import Progress
-    from bot.retrieval.intake import Intake
+    from bot.retrieval.intake import Intake, Shape
     from storage.jobs import Jobs
 
 READ_FILES = 16
@@ -42,6 +42,8 @@ NOTE_S = 1.0
 
 Span = tuple[str, int, int]
 Put = Callable[[tuple[int, int, int]], None]
+Outcome: TypeAlias = "Callable[[str, list[Taken], list[Refused], Words], list[Event]]"
+"""What a job tells at its end: of this shelf, what became of its files, and those that failed with why."""
 News = TypeVar("News")
 Value = TypeVar("Value")
 PAUSE_S = 0.25
@@ -51,7 +53,18 @@ PAUSE_S = 0.25
 class IntakeJob:
     """Takes files in on one shelf. Everything it does may be repeated after a crash."""
 
-    def __init__(self, intake: Intake, jobs: Jobs, run: Run, shelf: str) -> None:
+    def __init__(
+        self,
+        intake: Intake,
+        jobs: Jobs,
+        run: Run,
+        shelf: str,
+        shapes: Mapping[str, Shape] = {},
+        outcome: Outcome | None = None,
+    ) -> None:
+        """`shapes` are those of what is no book, by their kinds; `outcome` words the end in place of the usual."""
+        self._shapes = shapes
+        self._outcome = outcome or _outcome
         self._intake = intake
         self._jobs = jobs
         self._run = run
@@ -59,8 +72,7 @@ class IntakeJob:
         self._space = run.request.place.space
         self._say = words(run.request.locale)
         # A reindex is one run but a job for each shelf.
-        verb = run.request.verb
-        self._id = run.id if verb == "add" else f"{shelf}:{run.id}"
+        self._id = f"{shelf}:{run.id}" if run.request.verb == "reindex" else run.id
         self._noted = 0.0
 
     async def events(
@@ -85,10 +97,10 @@ class IntakeJob:
             await self._intake.rest()
             bad = [*refused, *(Refused(one.name, one.key, dict(one.values)) for one in taken if one.key)]
             state = "failed" if bad else "done"
-            for event in _outcome(self._shelf, taken, bad, self._say):
+            for event in self._outcome(self._shelf.strip(), taken, bad, self._say):
                 yield event
             if await self._mixed(taken):
-                yield Notice(self._say("library.two_models", shelf=self._shelf))
+                yield Notice(self._say("library.two_models", shelf=self._shelf.strip()))
         except (Sorry, StorageFault):
             state = "failed"
             raise
@@ -113,6 +125,7 @@ class IntakeJob:
                         replace=replace,
                         run=run.id,
                         progress=_of_file(n, put),
+                        shape=self._shapes[item.kind] if item.kind else None,
                     )
                     for n, item in enumerate(items[first:past], first)
                 ]
@@ -261,11 +274,15 @@ def _outcome(shelf: str, taken: list[Taken], bad: list[Refused], say: Words) -> 
         )
     if known:
         events.append(Text(("\n" if went_in else "") + say("library.known", n=known, shelf=shelf)))
-    events += [Notice(say(one.key, **one.values)) for one in islice(bad, NAMED)]
+    return events + failures(bad, len(went_in) + known + len(bad), say)
+
+
+def failures(bad: list[Refused], total: int, say: Words) -> list[Event]:
+    """What a job of `total` files tells of those that failed."""
+    events: list[Event] = [Notice(say(one.key, **one.values)) for one in islice(bad, NAMED)]
     if len(bad) > NAMED:
         events.append(Notice(say("library.more_failed", n=len(bad) - NAMED)))
     if bad:
-        total = len(went_in) + known + len(bad)
         events.append(Failed(say("library.some_failed", n=len(bad), total=total)))
     return events
 

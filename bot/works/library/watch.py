@@ -96,10 +96,11 @@ class _Folder:
 
 
 class Watch:
-    """One per process. One job per folder at a time; `perform` starts it, `going` says whether it still runs.
+    """One for each work that has folders. One job per folder at a time; `perform` starts it, `going` says whether it
+    still runs.
 
     `refused` says which files a job that failed could not read (None: it did not fail). What else it has not brought
-    in is tried again.
+    in is tried again. `work` takes the files in, on the one `shelf`, or on one of each folder's own name.
     """
 
     def __init__(
@@ -111,6 +112,8 @@ class Watch:
         going: Callable[[str, str], bool],
         refused: Callable[[str, str], Awaitable[Mapping[str, str] | None]],
         *,
+        work: str = "library",
+        shelf: str = "",
         looks: Callable[[Path], dict[str, Stamp]] = look,
         patience_s: float = PATIENCE_S,
         round_s: float = ROUND_S,
@@ -121,6 +124,8 @@ class Watch:
         self._perform = perform
         self._going = going
         self._refused = refused
+        self.work = work
+        self._shelf = shelf
         self._look = looks
         self._patience_s = patience_s
         self._round_s = round_s
@@ -128,7 +133,8 @@ class Watch:
 
     async def start(self, taken_up: Iterable[Request]) -> list[Request]:
         """Look for the first time, then again and again; what goes on now. `taken_up`: what an earlier process left."""
-        runs = {one.place.thread: one.id for one in taken_up if one.place.platform == WATCH}
+        watched = [one for one in taken_up if (one.place.platform, one.work) == (WATCH, self.work)]
+        runs = {one.place.thread: one.id for one in watched}
         for folder in self._folders:
             folder.run = runs.get(str(folder.path), "")
         due = await self.round()
@@ -187,7 +193,7 @@ class Watch:
             return None
         try:
             due = await self._due(folder, news, folder.settled)
-            request = _request(folder.path, self._space, due) if due else None
+            request = self._request(folder.path, due) if due else None
             if request is not None:
                 await self._perform(request)
                 folder.run, folder.offered = request.id, news
@@ -201,7 +207,8 @@ class Watch:
     def _before(self, folder: _Folder) -> set[str]:
         """What folders that come before this one have on the same shelf."""
         earlier = self._folders[: self._folders.index(folder)]
-        return {name for one in earlier if one.path.name == folder.path.name for name in one.last}
+        mine = [one for one in earlier if self._shelf or one.path.name == folder.path.name]
+        return {name for one in mine for name in one.last}
 
     async def _look_back(self, folder: _Folder) -> None:
         """Offer anew what the last job has left although nothing is wrong with it, after pauses that grow."""
@@ -247,7 +254,7 @@ class Watch:
         """Of what is new here, what the library does not have as it is now; of `settled` files all."""
         rows: Sequence[DocumentRow] = []
         if any(name not in settled for name in news):
-            rows = await self._documents.list(self._space, folder.path.name)
+            rows = await self._documents.list(self._space, self._shelf or folder.path.name)
         known = {row.source: row for row in rows}
 
         def had(name: str, stamp: Stamp) -> bool:
@@ -258,16 +265,16 @@ class Watch:
 
         return sorted(name for name, stamp in news.items() if not had(name, stamp))
 
+    def _request(self, folder: Path, due: list[str]) -> Request:
+        from uuid_utils import uuid7
 
-def _request(folder: Path, space: str, due: list[str]) -> Request:
-    from uuid_utils import uuid7
-
-    return Request(
-        id=str(uuid7()),
-        place=Place(WATCH, space, "library", str(folder)),
-        author=Author(WATCH, WATCH, admin=True),
-        work="library",
-        verb="add",
-        options={"paths": [str(folder)], ONLY: due, "shelf": folder.name, "replace": True},
-        locale=locale_from(os.environ),
-    )
+        on = {} if self._shelf else {"shelf": folder.name}
+        return Request(
+            id=str(uuid7()),
+            place=Place(WATCH, self._space, self.work, str(folder)),
+            author=Author(WATCH, WATCH, admin=True),
+            work=self.work,
+            verb="add",
+            options={"paths": [str(folder)], ONLY: due, **on, "replace": True},
+            locale=locale_from(os.environ),
+        )

@@ -6,7 +6,7 @@ Words first, vectors afterwards: what was added can be found by its words within
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from bot.works.rules.work import book_table
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming
-    from bot.retrieval.intake import Intake
+    from bot.retrieval.intake import Intake, Shape
     from bot.retrieval.library import Library
     from storage.jobs import Jobs
 
@@ -32,8 +32,17 @@ class LibraryWork:
     """Keeps books on shelves."""
 
     def __init__(
-        self, library: Library, intake: Intake, jobs: Jobs, incoming: Incoming, stop: Stop, max_bytes: int
+        self,
+        library: Library,
+        intake: Intake,
+        jobs: Jobs,
+        incoming: Incoming,
+        stop: Stop,
+        max_bytes: int,
+        shapes: Mapping[str, Shape],
     ) -> None:
+        """`shapes`: those of documents that are no books, by their kinds."""
+        self._shapes = shapes
         self._library = library
         self._intake = intake
         self._jobs = jobs
@@ -57,14 +66,14 @@ class LibraryWork:
     async def _add(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         shelf = _shelf(request.options.get("shelf"))
-        named = _paths(request)
+        named = named_paths(request)
         if not named and not request.files:
             raise Sorry("library.no_files", kinds=", ".join(SUFFIXES))
         replace = bool(request.options.get("replace"))
 
         async def gathered() -> tuple[list[Candidate], list[Refused]]:
             found = await asyncio.to_thread(gather, named, self._max_bytes)
-            return _only(request, *found)
+            return only_due(request, *found)
 
         files, refused = await run.step("files", gathered, tuple[list[Candidate], list[Refused]])
         if request.files:
@@ -88,11 +97,14 @@ class LibraryWork:
         shelf = request.options.get("shelf")
 
         async def gathered() -> list[tuple[str, Item, int]]:
-            rows = await self._library.rows(request.place.space, str(shelf) if shelf else None)
+            name = str(shelf) if shelf else None
+            rows = await self._library.rows(request.place.space, name, every_kind=True)
             found = []
             for row in rows:
                 original = str(self._intake.original(row.id, row.source))
-                found.append((row.shelf, Item(row.source, original, row.id, self._max_bytes), row.size))
+                found.append(
+                    (row.shelf, Item(row.source, original, row.id, self._max_bytes, row.kind), row.size)
+                )
             return found
 
         found = await run.step("books", gathered, list[tuple[str, Item, int]])
@@ -102,7 +114,7 @@ class LibraryWork:
             return
         for name in dict.fromkeys(one[0] for one in found):
             mine = [one for one in found if one[0] == name]
-            job = IntakeJob(self._intake, self._jobs, run, name)
+            job = IntakeJob(self._intake, self._jobs, run, name, self._shapes)
             items, sizes = [one[1] for one in mine], [one[2] for one in mine]
             async with aclosing(job.events(items, sizes, [], replace=True)) as events:
                 async for event in events:
@@ -143,7 +155,7 @@ class LibraryWork:
         yield Text(say("library.removed", name=name, shelf=shelf))
 
 
-def _paths(request: Request) -> list[str]:
+def named_paths(request: Request) -> list[str]:
     """Files and folders that were named; in the terminal and the configuration only.
 
     Anywhere else a path would be one of the server's, and whoever types it is not its owner.
@@ -153,7 +165,7 @@ def _paths(request: Request) -> list[str]:
     return [str(one) for one in paths] if named and isinstance(paths, list) else []
 
 
-def _only(
+def only_due(
     request: Request, files: list[Candidate], refused: list[Refused]
 ) -> tuple[list[Candidate], list[Refused]]:
     """Of a watched folder, what is due in it."""

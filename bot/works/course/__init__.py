@@ -1,0 +1,157 @@
+"""Courses: taken in with their lessons, listed, outlined, and asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from bot.kind import Complete, Kind, Runs, Typed
+from bot.verb import PRIVATE, Argument, Option, Verb
+from bot.works.course.config import CourseConfig
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.events import Work
+    from bot.house import House
+    from bot.retrieval.intake import Shape
+    from bot.words import Words
+    from bot.works.library.watch import Watch
+
+COMPLETIONS: Final = 25
+"""As many as a Discord autocomplete may show."""
+OVERVIEW: Final = 12
+"""The most courses that are told of in an overview."""
+
+_FILES = Argument("paths", "verbs.arg_paths", many=True, completes="path")
+_COURSE = Argument("course", "verbs.arg_course", completes="course")
+_BOOK = Option("book", "verbs.option_book", "flag")
+
+
+def _taking_in(name: str, example: str) -> Verb:
+    return Verb(
+        "course",
+        name,
+        f"verbs.course_{name}",
+        example,
+        background=True,
+        admin=True,
+        argument=_FILES,
+        options=(_BOOK,),
+    )
+
+
+VERBS: tuple[Verb, ...] = (
+    _taking_in("add", "/course add course1.txt course2.docx"),
+    _taking_in("replace", "/course replace course1.txt"),
+    Verb(
+        "course",
+        "remove",
+        "verbs.course_remove",
+        "/course remove Keeping Bees",
+        admin=True,
+        argument=_COURSE,
+    ),
+    Verb("course", "list", "verbs.course_list", "/course list", options=(PRIVATE,)),
+    Verb(
+        "course",
+        "outline",
+        "verbs.course_outline",
+        "/course outline Keeping Bees",
+        argument=_COURSE,
+        options=(PRIVATE,),
+    ),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.course.catalogue import Catalogues
+    from bot.works.course.intake import CourseIntake
+    from bot.works.course.naming import CourseNames
+    from bot.works.course.work import Courses
+    from bot.works.library.config import LibraryConfig
+
+    catalogues = Catalogues(house.outlines, house.shelves)
+    intake = CourseIntake(
+        house.intake,
+        house.jobs,
+        house.incoming,
+        house.config.section(LibraryConfig).max_bytes,
+        _shapes(house.config),
+    )
+    return Courses(catalogues, CourseNames(house.embedding), intake)
+
+
+def _shapes(config: Config) -> Mapping[str, Shape]:
+    from bot.works.course.intake import shapes
+
+    return shapes(config.section(CourseConfig))
+
+
+def _watch(house: House, runs: Runs) -> Watch:
+    from bot.works.course.catalogue import SHELF
+    from bot.works.library.watch import Watch
+
+    section = house.config.section(CourseConfig)
+    folders = () if section.folder is None else (section.folder,)
+    documents, refused = house.records.documents, house.jobs.refused
+    return Watch(
+        folders,
+        section.space,
+        documents,
+        runs.perform,
+        runs.live,
+        refused,
+        work="course",
+        shelf=SHELF,
+    )
+
+
+def _examine(config: Config, say: Words) -> Iterator[tuple[bool | None, str]]:
+    """The folder that courses are taken from."""
+    from bot.works.library.watch import look
+
+    section = config.section(CourseConfig)
+    if (folder := section.folder) is None:
+        return
+    try:
+        n = len(look(folder))
+    except OSError as error:
+        yield False, say("course.folder_gone", folder=folder, reason=error.strerror)
+    else:
+        yield True if n else None, say("course.folder", folder=folder, n=n, space=section.space)
+
+
+def _names(kind: str) -> Complete:
+    async def names(house: House, typed: Typed) -> list[str]:
+        from bot.works.course.catalogue import Catalogues
+
+        catalogues = Catalogues(house.outlines, house.shelves)
+        found = catalogues.course_names if kind == "course" else catalogues.lesson_names
+        return await found(typed.space, typed.prefix, COMPLETIONS)
+
+    return names
+
+
+async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
+    from bot.works.course.catalogue import Catalogues
+
+    courses = (await Catalogues(house.outlines, house.shelves).of(space)).courses
+    if courses:
+        yield say("slack_home.courses")
+    for course in courses[:OVERVIEW]:
+        yield say("slack_home.course", course=name(course.title), n=len(course.lessons))
+    if rest := len(courses[OVERVIEW:]):
+        yield say("slack_home.more_courses", n=rest)
+
+
+KIND = Kind(
+    "course",
+    VERBS,
+    make,
+    completes={kind: _names(kind) for kind in ("course", "lesson")},
+    overview=_overview,
+    sections={"course": CourseConfig},
+    examine=_examine,
+    service=_watch,
+    shapes=_shapes,
+)

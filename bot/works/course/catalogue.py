@@ -1,0 +1,126 @@
+"""The catalogue: which courses a space has, each with its lessons, apart from what stands in them.
+
+Kept in memory by the version of the courses' shelf.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from bot.retrieval.lexical import fold
+from bot.retrieval.titles import normal
+from bot.works.course.reading import shown
+from storage.document_rows import Lesson
+
+if TYPE_CHECKING:
+    from bot.retrieval.ranking import Part
+    from storage.outlines import OutlineRow, Outlines
+    from storage.shelves import Shelves
+
+SHELF: Final = " courses"
+"""The courses' shelf. None of books can be called so: their names do not begin with a space."""
+COURSE, BOOK = "course", "book"
+"""The kinds of their documents: in the course's own format, and books whose headings are the lessons."""
+KEPT: Final = 32
+"""Spaces whose catalogues stay in memory; the least recently asked goes first."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """One course. `document` is its id in the library, and another one in each edition."""
+
+    document: str
+    title: str
+    source: str
+    language: str
+    link: str
+    instructor: str
+    lessons: tuple[Lesson, ...]
+
+    def numbered(self, number: int) -> list[Lesson]:
+        """The lessons of this number: mostly one, none, or several that bear the same."""
+        return [one for one in self.lessons if one.number == number]
+
+    def lesson_at(self, section: int) -> Lesson | None:
+        """The lesson that a section (its ordinal) stands in; None before the first one."""
+        return next((one for one in self.lessons if one.first <= section < one.past), None)
+
+    def link_to(self, lesson: Lesson | None) -> str:
+        """The lesson's address, else the course's, else ""."""
+        return (lesson.link if lesson is not None else "") or self.link
+
+    def part(self, lesson: Lesson | None = None) -> Part:
+        """The sections of a lesson, or of the whole course."""
+        return (self.document, 0, 10**9) if lesson is None else (self.document, lesson.first, lesson.past)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """A space's courses by title, all of one moment."""
+
+    version: int
+    courses: tuple[Course, ...]
+
+    @cached_property
+    def _by_document(self) -> dict[str, Course]:
+        return {one.document: one for one in self.courses}
+
+    @cached_property
+    def _by_title(self) -> dict[str, Course]:
+        return {normal(one.title): one for one in self.courses}
+
+    def course(self, document: str) -> Course | None:
+        return self._by_document.get(document)
+
+    def titled(self, title: str) -> Course | None:
+        """The course of exactly this title; capitals, accents and punctuation aside."""
+        return self._by_title.get(normal(title))
+
+
+class Catalogues:
+    """Reads them."""
+
+    def __init__(self, outlines: Outlines, shelves: Shelves) -> None:
+        self._outlines = outlines
+        self._shelves = shelves
+        self._known: OrderedDict[str, Catalogue] = OrderedDict()
+        self._reading = asyncio.Lock()
+
+    async def of(self, space: str) -> Catalogue:
+        """As it is by now."""
+        async with self._reading:
+            version = await self._shelves.version(space, SHELF)
+            known = self._known.get(space)
+            if known is None or known.version != version:
+                rows = await self._outlines.of(space, SHELF)
+                known = self._known[space] = Catalogue(version, tuple(map(_course, rows)))
+                while len(self._known) > KEPT:
+                    self._known.popitem(last=False)
+            self._known.move_to_end(space)
+            return known
+
+    async def course_names(self, space: str, prefix: str, most: int) -> list[str]:
+        """Titles for a half-typed one: those that begin so, then those with a word that does."""
+        return _completed([one.title for one in (await self.of(space)).courses], prefix, most)
+
+    async def lesson_names(self, space: str, prefix: str, most: int) -> list[str]:
+        """Lessons as people write them, their numbers first."""
+        courses = (await self.of(space)).courses
+        names = [shown(lesson.number, lesson.title) for course in courses for lesson in course.lessons]
+        return _completed(list(dict.fromkeys(names)), prefix, most)
+
+
+def _completed(names: Sequence[str], prefix: str, most: int) -> list[str]:
+    wanted = fold(prefix).strip()
+    begin = [name for name in names if fold(name).startswith(wanted)]
+    within = [name for name in names if f" {wanted}" in fold(name)] if wanted else []
+    return list(dict.fromkeys([*begin, *within]))[:most]
+
+
+def _course(row: OutlineRow) -> Course:
+    return Course(row.document_id, row.title, row.source, row.language, row.link, row.instructor, row.lessons)

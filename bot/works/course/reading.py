@@ -1,0 +1,383 @@
+"""A document read as a course: its title, link and instructor, and its lessons with their numbers and links.
+
+Pure; knows no file format and no storage. The format is seed 003's: `Course Title:`, `Course Link:`,
+`Course Instructor:`, then `Lesson N: title` with `Lesson Link:` below it, in English or Portuguese, as lines or as
+headings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from bot.events import Sorry
+from bot.readers.document import Document, Section, one_line, page_at
+from bot.readers.lines import Line, split_lines
+from bot.readers.markdown import plain, title_from_name
+from bot.retrieval.titles import normal
+from storage.document_rows import Lesson, Outline
+
+LINK_CHARS: Final = 2_000
+"""Longer ones are no addresses: browsers give up before that."""
+HEADER_LINES: Final = 60
+"""Lines with words, from the document's beginning, among which the course's own fields are looked for."""
+WRAPPED: Final = 3
+"""Lines that one field, or one title, may be broken into by a narrow page."""
+
+_MARK = r"[\s>#*_`~|•\ufeff-]*"
+_FIELDS: Final = {
+    "title": r"course\s+(?:title|name)|title\s+of\s+the\s+course|(?:t[íi]tulo|nome)\s+d[oe]\s+curso",
+    "bare": r"course|curso",
+    "link": r"course\s+(?:link|url|page|website)|(?:link|url|p[áa]gina|endere[çc]o)\s+d[oe]\s+curso",
+    "instructor": r"(?:course\s+)?(?:instructors?|teachers?|lecturers?)|taught\s+by"
+    r"|(?:instrutor(?:es|a|as)?|professor(?:es|a|as)?|docentes?)(?:\(a\))?(?:\s+d[oe]\s+curso)?|ministrado\s+por",
+    "lesson": r"(?:lesson\s+)?(?:link|url|video)|(?:link|url|v[íi]deo|endere[çc]o)\s+da\s+(?:aula|li[çc][ãa]o)",
+}
+_FIELD: Final = {
+    name: re.compile(rf"{_MARK}(?:{words})[*_`~]*\s*[:：=][*_`~]*\s*(.*)$", re.IGNORECASE)
+    for name, words in _FIELDS.items()
+}
+_LESSON = re.compile(
+    rf"{_MARK}(?:lesson|aula|li[çc][ãa]o)\s+(?:n[.ºo°]+\s*|#\s*)?(\d{{1,6}})\s*[*_`~]*\s*"
+    r"(?:$|[:：.)–—-]+[*_`~]*(?:\s+(.*))?$)",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(
+    rf"\s+(?=(?:{_FIELDS['title']}|{_FIELDS['link']}|course\s+instructors?|lesson\s+link|link\s+da\s+aula"
+    r"|instrutor(?:es|a|as)?)\s*:\s)|(?<=[.!?…”\"])\s+(?=(?:lesson|aula)\s+\d{1,6}\s*:\s)",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"(\d{1,6})\s*[:：.)–—-]+\s+(\S.*)$")
+_HEADING = re.compile(r"[\s>]*#{1,6}\s")
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"'\]|]+", re.IGNORECASE)
+_ADDRESS_PART = re.compile(r"[\w\-./?=&#~%+:@!$,;()]+$")
+_PROSE_ENDS = re.compile(r"[.!?…:;\"”’)\]*_]\s*$")
+_BROKEN = 50
+"""Characters of an address from which a page's edge may break it."""
+_LONG = 80
+"""Characters from which a line inside a paragraph is a sentence rather than a title."""
+
+
+@dataclass(slots=True)
+class _Lesson:
+    """`line` is where it is named, `body` the line behind its own lines, `start` where its text begins (a character);
+    `skip` are that line's characters that are still the address.
+    """
+
+    line: int
+    number: int
+    title: str
+    link: str = ""
+    body: int = 0
+    skip: int = 0
+    start: int = 0
+
+
+@dataclass(slots=True)
+class _Header:
+    """`lines` are those that it takes up; `said` whether one of them names a course's title."""
+
+    title: str = ""
+    link: str = ""
+    instructor: str = ""
+    said: bool = False
+    lines: set[int] = field(default_factory=set)
+
+
+def read_course(name: str, document: Document) -> tuple[Document, Outline]:
+    """The document with a section for each lesson and each heading within one, and its outline.
+
+    Paths begin with the course's title; what stands before the first lesson belongs to none. Where a title's line is
+    there and no lesson's, headings are the lessons. Raises Sorry ("course.no_course") for what has none of them.
+    """
+    paged = bool(document.pages)
+    lines = _unjoined(document.text) if paged else split_lines(document.text)
+    lessons = list(_lessons(lines, paged=paged))
+    header = _header(lines, lessons[0].line if lessons else len(lines), paged=paged)
+    if not header.said and not lessons:
+        raise Sorry("course.no_course", name=name)
+    if not lessons:
+        lessons = _headings(lines, document, header)
+    before = lessons[0].line if lessons else len(lines)
+    title = one_line(header.title) or _title(name, lines, document, before)
+    return _outlined(document, lines, title, header, lessons)
+
+
+def read_book(name: str, document: Document) -> tuple[Document, Outline]:
+    """The same of an ordinary book: the headings of its outermost level that has several are the lessons.
+
+    Raises Sorry ("course.no_headings") where no level has.
+    """
+    lines = split_lines(document.text)
+    lessons = _headings(lines, document, _Header(), numbered=False)
+    if not lessons:
+        raise Sorry("course.no_headings", name=name)
+    return _outlined(document, lines, one_line(document.title), _Header(), lessons)
+
+
+def lesson_id(course: str, number: int, nth: int) -> str:
+    """What a lesson is known by in every edition of its course: by the title, the number, and which of that number."""
+    return hashlib.sha256(f"{normal(course)}\0{number}\0{nth}".encode()).hexdigest()[:16]
+
+
+def _unjoined(text: str) -> list[Line]:
+    """The lines of what had pages: fields that were taken for one paragraph stand on lines of their own again."""
+    lines = []
+    for line in split_lines(text):
+        at = 0
+        for found in _JOINED.finditer(line.text):
+            lines.append(Line(line.start + at, line.start + found.start(), line.text[at : found.start()]))
+            at = found.end()
+        lines.append(Line(line.start + at, line.end, line.text[at:]) if at else line)
+    return lines
+
+
+def _lessons(lines: Sequence[Line], *, paged: bool) -> Iterator[_Lesson]:
+    for at, line in enumerate(lines):
+        if len(line.text) > 100_000 or not (named := _LESSON.match(line.text)):
+            continue
+        title = plain(named[2] or "")
+        below = _below(lines, at + 1, paged=paged)
+        if not below.body and _within_prose(lines, at):
+            continue
+        title = one_line(" ".join([title, *below.more]))
+        yield _Lesson(at, int(named[1]), title, below.link, below.body or at + 1, below.skip)
+
+
+@dataclass(frozen=True, slots=True)
+class _Below:
+    """A lesson's address, the line behind it (0: there is none) with the characters of it that are the address's, and
+    what the title has on lines of its own before.
+    """
+
+    link: str = ""
+    body: int = 0
+    skip: int = 0
+    more: tuple[str, ...] = ()
+
+
+def _below(lines: Sequence[Line], at: int, *, paged: bool) -> _Below:
+    more: list[str] = []
+    for below in range(at, min(at + 2 * WRAPPED, len(lines))):
+        text = lines[below].text
+        if not text.strip():
+            continue
+        if found := _FIELD["lesson"].match(text):
+            link, after, left = _address(lines, below, found[1], paged=paged)
+            if left:
+                return _Below(link, after - 1, len(lines[after - 1].text) - left, tuple(more))
+            return _Below(link, after, 0, tuple(more))
+        if len(more) == WRAPPED - 1 or _LESSON.match(text) or (more and not lines[below - 1].text.strip()):
+            break
+        more.append(plain(text))
+    return _Below()
+
+
+def _within_prose(lines: Sequence[Line], at: int) -> bool:
+    """Whether a line that begins like a lesson's is the middle of a paragraph's sentence."""
+    before = lines[at - 1].text if at else ""
+    text = lines[at].text
+    if not before.strip() or _HEADING.match(text) or _HEADING.match(before) or _PROSE_ENDS.search(before):
+        return False
+    return len(text) > _LONG or text.rstrip().endswith((".", ",", ";"))
+
+
+def _header(lines: Sequence[Line], before: int, *, paged: bool) -> _Header:
+    header = _Header()
+    seen = 0
+    for at in range(before):
+        text = lines[at].text
+        if at in header.lines or not text.strip():
+            continue
+        seen += 1
+        if seen > HEADER_LINES:
+            break
+        for name in ("title", "link", "instructor", *(("bare",) if seen <= 5 else ())):
+            if found := _FIELD[name].match(text[:100_000]):
+                _take(header, name, lines, at, found[1], before, paged=paged)
+                break
+    return header
+
+
+def _take(
+    header: _Header, name: str, lines: Sequence[Line], at: int, value: str, before: int, *, paged: bool
+) -> None:
+    """One field, if it is the first of its name."""
+    header.lines.add(at)
+    if name == "link":
+        link, after, _ = _address(lines, at, value, paged=paged)
+        header.link = header.link or link
+        header.lines.update(range(at, after))
+        return
+    more, after = _goes_on(lines, at + 1, before)
+    words = plain(" ".join([value, *more]))
+    header.lines.update(range(at, after))
+    if name == "instructor":
+        header.instructor = header.instructor or one_line(words)
+    elif words:
+        header.title = header.title or words
+        header.said = True
+
+
+def _goes_on(lines: Sequence[Line], at: int, before: int) -> tuple[list[str], int]:
+    """What a field has on further lines: those up to the next field, if that follows at once."""
+    more: list[str] = []
+    for below in range(at, min(at + WRAPPED, before)):
+        text = lines[below].text
+        if not text.strip():
+            break
+        if any(one.match(text) for one in _FIELD.values()):
+            return more, below
+        more.append(text.strip())
+    return [], at
+
+
+def _address(lines: Sequence[Line], at: int, value: str, *, paged: bool) -> tuple[str, int, int]:
+    """The address in a field's value, the line behind it, and how many characters at the end of the line before that
+    are text again.
+
+    What has pages breaks lines: there a long address goes on behind the blank, or on the next line, and where it fills
+    its line the text goes on in it.
+    """
+    after = at + 1
+    if not value.strip() and after < len(lines) and _ADDRESS.search(lines[after].text):
+        value, after = lines[after].text, after + 1
+    if not paged or not _ADDRESS.match(value.strip()):
+        return address(value), after, 0
+    first, *rest = value.split()
+    if len(rest) > WRAPPED:
+        return address(first), after, len(value.rstrip()) - len(first) - 1
+    if len(first) >= _BROKEN and all(map(_ADDRESS_PART.match, rest)):
+        first += "".join(rest)
+    while first and after < len(lines) and after - at <= WRAPPED:
+        part = lines[after].text.strip()
+        cut = first.endswith(("-", "/", "?", "=", "&", "_", ".")) or bool(re.search(r"[/\\-]", part))
+        if len(first) < _BROKEN or not (part and cut and _ADDRESS_PART.match(part)):
+            break
+        first, after = first + part, after + 1
+    return address(first), after, 0
+
+
+def address(text: str) -> str:
+    """The web address in a text, "" where there is none."""
+    found = _ADDRESS.search(re.sub(r"\\([^a-zA-Z0-9\s])", r"\1", text))
+    if found is None:
+        return ""
+    link = found[0]
+    while link.endswith(tuple(".,;:!*`")) or (link.endswith(")") and link.count(")") > link.count("(")):
+        link = link[:-1]
+    link = link if "://" in link[:8] else f"https://{link}"
+    return link if len(link) <= LINK_CHARS else ""
+
+
+def _headings(
+    lines: Sequence[Line], document: Document, header: _Header, *, numbered: bool = True
+) -> list[_Lesson]:
+    """The headings of the outermost level that has several, as lessons; with their own numbers where all have one."""
+    starts = {line.start: at for at, line in enumerate(lines)}
+    last: dict[int, tuple[str, ...]] = {}
+    levels: dict[int, list[Section]] = {}
+    for section in document.sections:
+        for inner in [level for level in last if level > section.level]:
+            del last[inner]
+        continues = last.get(section.level) == section.path  # behind an aside in a box
+        last[section.level] = section.path
+        if (
+            section.level
+            and section.title
+            and not continues
+            and starts.get(section.start) not in header.lines
+        ):
+            levels.setdefault(section.level, []).append(section)
+    level = min((one for one, found in levels.items() if len(found) > 1), default=0)
+    found = levels.get(level, [])
+    own = [_NUMBERED.match(one.title) for one in found] if numbered else []
+    if own and all(own):
+        named = [(int(match[1]), match[2]) for match in own if match]
+    else:
+        named = [(number, one.title) for number, one in enumerate(found, 1)]
+    lessons = []
+    for section, (number, title) in zip(found, named, strict=True):
+        line = starts[section.start]
+        below = _below(lines, line + 1, paged=bool(document.pages))
+        below = _Below() if below.more else below
+        body = below.body or _behind(lines, line)
+        lessons.append(_Lesson(line, number, title, below.link, body, below.skip))
+    return lessons
+
+
+def _behind(lines: Sequence[Line], at: int) -> int:
+    """The line behind a heading and the rule that may underline it."""
+    below = lines[at + 1].text.strip() if at + 1 < len(lines) else ""
+    ruled = bool(below) and not _HEADING.match(lines[at].text) and not below.strip("=-")
+    return at + 2 if ruled else at + 1
+
+
+def _title(name: str, lines: Sequence[Line], document: Document, before: int) -> str:
+    """The first heading in front of the lessons, else what the document is called, else the file."""
+    past = lines[before].start if before < len(lines) else len(document.text)
+    above = [one.title for one in document.sections if one.level and one.title and one.start < past]
+    title = (above or [one_line(document.title)])[0]
+    return title_from_name(name) if not title or _LESSON.match(title) else title
+
+
+def _outlined(
+    document: Document, lines: Sequence[Line], title: str, header: _Header, lessons: Sequence[_Lesson]
+) -> tuple[Document, Outline]:
+    size = len(document.text)
+    for lesson in lessons:
+        lesson.start = lines[lesson.body].start + lesson.skip if lesson.body < len(lines) else size
+    ends = [*(lines[one.line].start for one in lessons), size][1:]
+    sections: list[Section] = []
+    first = next((at for at, one in enumerate(lines) if one.text.strip() and at not in header.lines), 0)
+    before = lines[lessons[0].line].start if lessons else size
+    if document.text[lines[first].start : before].strip() or not lessons:
+        _add(sections, document, min(lines[first].start, before), before, (title,))
+    made: list[Lesson] = []
+    nth: Counter[int] = Counter()
+    inner = _Inner(document.sections)
+    for lesson, end in zip(lessons, ends, strict=True):
+        from_section = len(sections)
+        path = (title, shown(lesson.number, lesson.title))
+        _add(sections, document, lesson.start, max(end, lesson.start), path)
+        inner.add_to(sections, document, lesson.start, end, path)
+        id = lesson_id(title, lesson.number, nth[lesson.number])
+        nth[lesson.number] += 1
+        made.append(Lesson(id, lesson.number, lesson.title, lesson.link, from_section, len(sections)))
+    outlined = replace(document, title=title, sections=tuple(sections))
+    return outlined, Outline(header.link, header.instructor, tuple(made))
+
+
+class _Inner:
+    """The headings of a document, taken in order: those within each lesson."""
+
+    def __init__(self, sections: Sequence[Section]) -> None:
+        self._headings = [one for one in sections if one.level and one.title]
+        self._at = 0
+
+    def add_to(
+        self, sections: list[Section], document: Document, start: int, end: int, path: tuple[str, ...]
+    ) -> None:
+        trail: list[tuple[int, str]] = []
+        while self._at < len(self._headings) and self._headings[self._at].start < start:
+            self._at += 1
+        while self._at < len(self._headings) and (heading := self._headings[self._at]).start < end:
+            self._at += 1
+            trail = [*(one for one in trail if one[0] < heading.level), (heading.level, heading.title)]
+            last = sections[-1]
+            sections[-1] = replace(last, end=max(heading.start, last.start))
+            _add(sections, document, heading.start, end, (*path, *(name for _, name in trail)))
+
+
+def _add(sections: list[Section], document: Document, start: int, end: int, path: tuple[str, ...]) -> None:
+    page = page_at(document.pages, start)
+    sections.append(Section(len(sections), len(path), path[-1], path, start, end, page))
+
+
+def shown(number: int, title: str) -> str:
+    """A lesson's heading, as passages stand under it."""
+    return f"{number}. {title}" if title else f"{number}."

@@ -1,0 +1,128 @@
+"""The work "course": its verbs. What is taken in is `intake`'s."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Final
+
+from bot.events import Attachment, Event, Run, Sorry, Stage, Text
+from bot.words import Words, words
+
+if TYPE_CHECKING:
+    from bot.works.course.catalogue import Catalogues, Course
+    from bot.works.course.intake import CourseIntake
+    from bot.works.course.naming import CourseNames
+
+LESSONS: Final = 100
+"""Of one outline so many are shown; all of them are in the file that comes with it then."""
+
+
+class Courses:
+    """Courses: taken in, taken out, listed, outlined."""
+
+    def __init__(self, catalogues: Catalogues, names: CourseNames, intake: CourseIntake) -> None:
+        self._catalogues = catalogues
+        self._names = names
+        self._intake = intake
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        verbs = {
+            "add": self._intake.events,
+            "replace": self._intake.events,
+            "remove": self._remove,
+            "list": self._list,
+            "outline": self._outline,
+        }
+        async with aclosing(verbs[run.request.verb](run)) as events:
+            async for event in events:
+                yield event
+
+    async def _remove(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        space = request.place.space
+
+        # Which course comes first and is kept: after a crash its name may mean none, or another one.
+        async def course() -> tuple[str, str]:
+            found = await self._named(space, request.text)
+            return found.document, found.title
+
+        async def removed() -> bool:
+            await self._intake.remove(space, document)
+            return True
+
+        document, title = await run.step("course", course, tuple[str, str])
+        await run.step("remove", removed, bool)
+        yield Stage("remove", "")
+        yield Text(say("course.removed", title=title))
+
+    async def _list(self, run: Run) -> AsyncGenerator[Event, None]:
+        say = words(run.request.locale)
+
+        async def listed() -> tuple[int, str]:
+            courses = (await self._catalogues.of(run.request.place.space)).courses
+            lines = [_line(one, say) for one in courses]
+            return len(courses), "\n".join(lines) or say("course.none")
+
+        n, text = await run.step("list", listed, tuple[int, str])
+        yield Stage("list", say("course.list", n=n))
+        yield Text(text)
+
+    async def _outline(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+
+        async def outlined() -> tuple[str, str, str]:
+            course = await self._named(request.place.space, request.text)
+            rest = outline(course, say) if len(course.lessons) > LESSONS else ""
+            return course.title, outline(course, say, LESSONS), rest
+
+        title, text, whole = await run.step("outline", outlined, tuple[str, str, str])
+        yield Stage("outline", title)
+        yield Text(text)
+        if whole:
+            yield Attachment("outline.md", "text/markdown", whole.encode())
+
+    async def _named(self, space: str, name: str) -> Course:
+        """The course of that name. Raises Sorry where it means none, or several."""
+        catalogue = await self._catalogues.of(space)
+        meant = await self._names.meant(catalogue, name)
+        if meant.course is not None:
+            return meant.course
+        if not catalogue.courses:
+            raise Sorry("course.none")
+        key = "several" if meant.several else "no_such"
+        raise Sorry(f"course.{key}", name=name[:80], names="; ".join(meant.nearest))
+
+
+def outline(course: Course, say: Words, most: int | None = None) -> str:
+    """A course as Markdown: where it is, whose it is, and its lessons, each with its link; `most` of them at most."""
+    lines = [say("course.at", link=course.link)] if course.link else []
+    if course.instructor:
+        lines.append(say("course.by", instructor=harmless(course.instructor)))
+    lines.append(say("course.lessons", n=len(course.lessons)))
+    lines += [""] if course.lessons else []
+    for one in course.lessons[:most]:
+        name = harmless(say("course.lesson", number=one.number, title=one.title).strip(" :"))
+        link = course.link_to(one)
+        lines.append(f"- [{name}]({harmless_link(link)})" if link else f"- {name}")
+    if most is not None and (more := len(course.lessons[most:])):
+        lines.append(say("course.more_lessons", n=more))
+    return "\n".join(lines)
+
+
+def _line(course: Course, say: Words) -> str:
+    title = harmless(course.title)
+    named = f"[{title}]({harmless_link(course.link)})" if course.link else f"**{title}**"
+    by = f" · {harmless(course.instructor)}" if course.instructor else ""
+    return f"- {named}: {say('course.lessons', n=len(course.lessons))}{by}"
+
+
+def harmless(words_of_a_file: str) -> str:
+    """A title as Markdown that is no markup."""
+    return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", words_of_a_file)
+
+
+def harmless_link(link: str) -> str:
+    """An address as it may stand between parentheses."""
+    return link.replace("(", "%28").replace(")", "%29")

@@ -1,0 +1,178 @@
+"""Courses come in, change, go, and are looked through, by the library's own jobs and apart from its books."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+
+from bot.events import Attachment, Failed, File
+from bot.works.course.catalogue import SHELF, Catalogues
+from storage.passages import Passages
+from tests.works.course.desk import course, opened, words_of
+from tests.works.course.files import TITLES, as_pdf, text_of
+
+KNOTS = "Course Title: Knots\nCourse Link: https://x.org/k\n\nLesson 1: Bowline\nThe rabbit leaves its hole."
+
+
+async def test_courses_are_listed_with_the_total_and_outlined_with_every_link(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        assert "no course yet" in await desk.said("course", "list")
+        told = await desk.add(*(course(name) for name in TITLES))
+        assert "Took in 4 courses" in told
+        listed = await desk.said("course", "list")
+        assert listed.startswith("4 courses")
+        assert all(title in listed for title in TITLES.values())
+        assert "6 lessons · Ada Lind" in listed
+        outlined = await desk.said("course", "outline", "bees")
+        assert outlined.startswith(
+            "Keeping Bees: A First Year\nCourse: https://example.org/courses/keeping-bees-a"
+        )
+        assert "[Lesson 6: Varroa](https://example.org/courses/keeping-bees/lesson/6/varroa)" in outlined
+        # One without a link has the course's.
+        assert "[Lesson 5: Swarming](https://example.org/courses/keeping-bees-a-first-year" in outlined
+        assert "Instrutor: " not in outlined
+        missing = await desk.said("course", "outline", "quantum chess")
+        assert "no course “quantum chess”. The nearest are: " in missing
+
+
+async def test_a_title_is_a_course_s_identity(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.add(desk.file("a.txt", KNOTS))
+        other = desk.file("b.md", KNOTS.replace("Knots", "KNOTS!").replace("rabbit", "hare"))
+        refused = await desk.add(other)
+        assert "there is a course “KNOTS!” already. `/course replace` puts this one in its place." in refused
+        assert await desk.titles() == ["Knots"]
+        lesson = (await desk.app.house.outlines.of("local", SHELF))[0].lessons[0].id
+        assert "Took in 1 course" in await desk.add(other, verb="replace")
+        (row,) = await desk.app.house.outlines.of("local", SHELF)
+        assert (row.title, row.source, row.lessons[0].id) == ("KNOTS!", "b.md", lesson)
+        assert "1 file was there already" in await desk.add(other, verb="replace")
+        # A file's name is nothing: another course may have the same.
+        await desk.add(desk.file("b.md", "Course Title: Ropes\n\nLesson 1: Hemp\nIt rots."))
+        assert await desk.titles() == ["KNOTS!", "Ropes"]
+        assert "“Ropes” is taken out" in await desk.said("course", "remove", "ropes")
+        assert await desk.titles() == ["KNOTS!"]
+        assert await desk.titles("other") == []
+
+
+async def test_courses_and_books_are_apart(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.add(desk.file("knots.txt", KNOTS))
+        book = desk.file("moles.md", "# Moles\n\n## Digging\n\nA mole leaves its hole at night.")
+        await desk.said("library", "add", paths=[book], shelf="courses")
+        assert "moles.md" in await desk.said("library", "list")
+        assert "knots.txt" not in await desk.said("library", "list")
+        answer = await desk.said("rules", "ask", "Who leaves its hole?")
+        assert "mole" in answer
+        assert "rabbit" not in answer
+        assert "no shelf" in (await desk.said("rules", "ask", "Who leaves?", shelf=SHELF)).lower()
+        assert await desk.titles() == ["Knots"]
+        found = await desk.app.library.search("local", SHELF, "Who leaves its hole?")
+        assert {one.source for one in found.passages} == {"knots.txt"}
+
+
+async def test_a_reindex_makes_books_and_courses_anew(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.add(desk.file("knots.txt", KNOTS))
+        book = desk.file("book.md", "# Ropes\n\n## Hemp\n\nIt rots.\n\n## Nylon\n\nIt melts.")
+        await desk.add(book, book=True)
+        before = await desk.app.house.outlines.of("local", SHELF)
+        assert [(one.title, [lesson.title for lesson in one.lessons]) for one in before] == [
+            ("Knots", ["Bowline"]),
+            ("Ropes", ["Hemp", "Nylon"]),
+        ]
+        assert "Indexing 2 books anew" in await desk.said("library", "reindex")
+        after = await desk.app.house.outlines.of("local", SHELF)
+        assert [(one.title, one.lessons) for one in after] == [(one.title, one.lessons) for one in before]
+        assert {one.document_id for one in after}.isdisjoint(one.document_id for one in before)
+
+
+async def test_windows_overlap_as_the_seed_has_them_and_never_cross_a_lesson(tmp_path: Path) -> None:
+    async with opened(
+        tmp_path, '[course]\nchunks = "windows"\n[retrieval]\nchild_chars = 400\nparent_chars = 400\n'
+    ) as desk:
+        await desk.add(course("keeping_bees.txt"))
+        (row,) = await desk.app.house.outlines.of("local", SHELF)
+        rows = await Passages(desk.app.records.database).chunks_of("local", row.document_id)
+        assert max(len(one.text) for one in rows) <= 400
+        pairs = [(a, b) for a, b in pairwise(rows) if a.section == b.section]
+        assert pairs
+        assert all(0 < a.end - b.start <= 100 or b.start - a.end in (1, 2) for a, b in pairs)
+        assert any(a.end > b.start for a, b in pairs)
+
+
+async def test_what_will_not_do_is_said_file_by_file(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        told = await desk.add(
+            desk.file("empty.txt", ""),
+            desk.file("rules.md", "# Rules\n\nGrappling is holding somebody."),
+            desk.file("knots.pdf", as_pdf(KNOTS)),
+            desk.file("twin.txt", KNOTS),
+            desk.file("long.txt", f"Course Title: {'a' * 100_000}\n\nLesson 1: One\nWords."),
+        )
+        assert "empty.txt: the file is empty" in told
+        assert "rules.md: this is no course: it has neither a line `Course Title: …`" in told
+        assert "twin.txt: there is a course “Knots” already" in told
+        assert "Not added: 3 of 5 files." in told
+        assert [len(title) for title in await desk.titles()] == [5, 300]
+        assert "no two headings" in await desk.add(desk.file("rules2.md", "# Rules\n\nGrapple."), book=True)
+        assert "Attach the courses" in await desk.said("course", "add")
+        assert "Lesson 1: Bowline" in await desk.said("course", "outline", "knots")
+
+
+async def test_an_outline_of_very_many_lessons_comes_as_a_file(tmp_path: Path) -> None:
+    lessons = "\n\n".join(f"Lesson {n}: Part {n}\nWords of part {n}." for n in range(5_000))
+    async with opened(tmp_path) as desk:
+        await desk.add(desk.file("long.txt", f"Course Title: Long_[ago]\n\n{lessons}"))
+        events = await desk.ask("course", "outline", "long")
+        assert "5000 lessons" in words_of(events)
+        assert "and 4900 more, in the file" in words_of(events)
+        (file,) = [one for one in events if isinstance(one, Attachment)]
+        assert b"Lesson 4999: Part 4999" in file.data
+        listed = await desk.said("course", "list")
+        assert r"**Long\_\[ago\]**" in listed
+
+
+async def test_a_folder_s_courses_are_taken_in_at_the_start(tmp_path: Path) -> None:
+    folder = tmp_path / "given"
+    folder.mkdir()
+    for name in TITLES:
+        (folder / name).write_text(text_of(name), encoding="utf-8")
+    (folder / "notes.md").write_text("Buy rope.", encoding="utf-8")
+    for file in folder.iterdir():
+        os.utime(file, (1_700_000_000, 1_700_000_000))  # long ago: nobody is writing it
+    settings = '[course]\nfolder = "given"\nspace = "1234"\n'
+    async with opened(tmp_path, settings) as desk:
+        assert sorted(await desk.titles("1234")) == sorted(TITLES.values())
+        assert await desk.titles() == []
+    changed = text_of("sourdough.txt").replace("Lesson 5: Baking", "Lesson 5: The Oven")
+    (folder / "sourdough.txt").write_text(changed, encoding="utf-8")
+    os.utime(folder / "sourdough.txt", (1_700_000_100, 1_700_000_100))
+    async with opened(tmp_path, settings) as desk:
+        found = await Catalogues(desk.app.house.outlines, desk.app.house.shelves).of("1234")
+        assert len(found.courses) == 4
+        bread = found.titled("sourdough from scratch")
+        assert bread is not None
+        assert bread.lessons[-1].title == "The Oven"
+
+
+async def test_an_attachment_is_a_course_on_a_platform(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        path = desk.file("knots.txt", KNOTS)
+        events = await desk.ask("course", "add", files=(File("knots.txt", path, len(KNOTS)),))
+        assert not any(isinstance(one, Failed) for one in events)
+        assert await desk.titles() == ["Knots"]
+
+
+async def test_names_are_completed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.add(*(course(name) for name in TITLES))
+        complete = desk.app.complete
+        assert await complete("local", "course", "so") == ["Sourdough from Scratch"]
+        assert await complete("local", "course", "first") == ["Keeping Bees: A First Year"]
+        assert await complete("local", "lesson", "molhado") == [
+            "3. Molhado sobre molhado",
+            "4. Molhado sobre seco",
+        ]
+        assert await complete("other", "course", "") == []
