@@ -66,7 +66,7 @@ def read(text: str, of: type[T]) -> T:
     reason = ""
     for found in _objects(said):
         try:
-            return _adapter(of).validate_python(_clean(found))
+            return _adapter(of).validate_python(clean(found))
         except (ValueError, RecursionError) as error:
             reason = reason or _reason(error)
     if reason:
@@ -114,14 +114,14 @@ def _objects(text: str) -> Iterator[object]:
     yield from reversed(among)
 
 
-def _clean(value: object) -> object:
+def clean(value: object) -> object:
     """Without what no database keeps: halves of characters, and NUL."""
     if isinstance(value, str):
         return characters(value)
     if isinstance(value, list):
-        return [_clean(one) for one in value]
+        return [clean(one) for one in value]
     if isinstance(value, dict):
-        return {_clean(name): _clean(one) for name, one in value.items()}
+        return {clean(name): clean(one) for name, one in value.items()}
     return value
 
 

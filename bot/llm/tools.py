@@ -20,6 +20,8 @@ from bot.budget import prompt_tokens
 from bot.config import members
 from bot.events import Completion, Run, Sorry, Status, ToolCall, Usage
 from bot.llm.base import Message, Prompt, Tool, ToolOutput, ToolResult
+from bot.llm.fields import characters
+from bot.llm.json_answers import clean
 from bot.words import words
 
 if TYPE_CHECKING:
@@ -350,7 +352,7 @@ def arguments_of(tool: Tool, written: str) -> dict[str, Any]:
         if not isinstance(found, dict):
             raise ArgumentsError("they are no JSON object")
         needed = tool.parameters.get("required", ())
-        found = {name: value for name, value in found.items() if value is not None or name in needed}
+        found = {name: clean(value) for name, value in found.items() if value is not None or name in needed}
         fault = next(Draft202012Validator(tool.parameters).iter_errors(found), None)
     except RecursionError:
         raise ArgumentsError("they are nested too deeply") from None
@@ -378,7 +380,7 @@ def _values(arguments: str) -> Iterator[str]:
         return
     for value in found.values() if isinstance(found, dict) else ():
         if isinstance(value, str | int | float) and not isinstance(value, bool):
-            yield " ".join(str(value)[:STATUS_CHARS].split())
+            yield " ".join(characters(str(value)[:STATUS_CHARS]).split())
 
 
 def _roomier(prompt: Prompt) -> Prompt:

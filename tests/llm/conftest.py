@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from storage.db import Database
 from storage.ledger import Ledger
 from tests.fakes import migrated
+from tests.fakes.reply import Script
 from tests.fakes.wires import WIRES, Wire
 from tests.llm.desk import Open
-from tests.llm.table import Lay, Set
+from tests.llm.table import Lay, Seat, Set, Table
 
 
 @pytest.fixture
@@ -45,3 +47,37 @@ async def table(ledger: Ledger) -> AsyncIterator[Set]:
         for laid in lay.laid:
             for models in laid.opened:
                 await models.close()
+
+
+SERVICES: dict[str, tuple[str, dict[str, Any]]] = {
+    "messages": ("messages", {}),
+    "messages-manual": ("messages", {"manual_thinking": True}),
+    "responses": ("responses", {}),
+    "responses-plain": ("responses", {"reasons": False}),
+    "chat": ("chat", {}),
+    "deepseek": ("chat", {"dialect": "deepseek"}),
+    "gemini": ("chat", {"dialect": "gemini"}),
+    "openrouter": ("chat", {"dialect": "openrouter"}),
+}
+"""Each as (wire, the settings of its service)."""
+
+
+@pytest.fixture(params=SERVICES)
+def service(request: pytest.FixtureRequest, table: Set) -> Seat:
+    """Lays a table with one service of each kind: `await service([Reply(…), …])`."""
+    wire, settings = SERVICES[request.param]
+
+    async def lay(*scripts: Script, **more: Any) -> Table:
+        return await table(*scripts, wires=(wire,) * len(scripts), **settings, **more)
+
+    return lay
+
+
+@pytest.fixture(params=WIRES)
+def seat(request: pytest.FixtureRequest, table: Set) -> Seat:
+    """The same for the three wires alone."""
+
+    async def lay(*scripts: Script, **more: Any) -> Table:
+        return await table(*scripts, wires=(request.param,) * len(scripts), **more)
+
+    return lay

@@ -12,6 +12,7 @@ from bot.llm.base import Message, Prompt, Tool, ToolOutput
 from bot.llm.registry import Models
 from bot.llm.tools import ToolLoop
 from bot.retrieval.found import Passage
+from tests.fakes.reply import Body, Reply
 
 QUESTION = Prompt(
     "Answer from the course.",
@@ -78,3 +79,23 @@ def _schema(properties: dict[str, Any], needed: str) -> dict[str, Any]:
 async def events_of(loop: ToolLoop) -> list[str | Status]:
     async with aclosing(loop.events()) as events:
         return [event async for event in events]
+
+
+def results(body: Body) -> list[str]:
+    """The texts of the tools' results in a request, whatever its wire."""
+    found = []
+    for item in body["messages" if "messages" in body else "input"]:
+        if item.get("role") == "tool" or item.get("type") == "function_call_output":
+            found.append(item.get("content", item.get("output")))
+        for block in item["content"] if isinstance(item.get("content"), list) else ():
+            found += [block["content"]] if block["type"] == "tool_result" else []
+    return found
+
+
+def closed(body: Body) -> bool:
+    return body.get("tool_choice") in ("none", {"type": "none"})
+
+
+def calling(body: Body) -> Reply:
+    """A model that calls as long as it may."""
+    return Reply("All of it.") if closed(body) else Reply(calls=[SEARCH])

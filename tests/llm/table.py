@@ -106,3 +106,6 @@ class Lay:
 
 
 Set = Callable[..., Awaitable[Table]]
+
+Seat = Callable[..., Awaitable[Table]]
+"""The same, with the services of one kind."""

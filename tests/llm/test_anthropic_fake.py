@@ -397,3 +397,16 @@ async def test_an_error_has_the_shape_of_the_service() -> None:
         "invalid_request_error",
     ]
     assert errors[1]["error"]["message"] == "oh"
+
+
+async def test_thoughts_are_bound_to_the_tools_beside_which_they_were_thought() -> None:
+    reply = Reply(calls=[("search", "{}")], reasoning=["hm"])
+    other = TOOL | {"description": "Searches."}
+    async with MessagesService([reply, Reply("yes"), Reply("yes")]) as service:
+        turn = {"role": "assistant", "content": (await post(service, WHOLE))["content"]}
+        talk = [HI, turn, user(result(turn["content"][-1]["id"]))]
+        for tools in ([other], [TOOL, other | {"name": "other"}]):
+            refused = await post(service, WHOLE | {"messages": talk, "tools": tools})
+            assert "bound to a different conversation" in refused["error"]["message"]
+        for more in ({}, {"tool_choice": {"type": "none"}}):
+            assert (await post(service, WHOLE | {"messages": talk} | more))["type"] == "message"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bot.budget import prompt_tokens, text_tokens
-from bot.events import Usage
-from bot.llm.base import Message, Prompt
+from bot.events import Completion, ToolCall, Usage
+from bot.llm.base import Message, Prompt, ToolResult
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES, Wire
 from tests.llm.desk import PROMPT, SEARCH, WITH_TOOLS, Open
@@ -144,3 +144,123 @@ async def test_a_message_without_words_is_still_a_message(desk: Open) -> None:
     at = await desk(Reply("one"))
     await at.ask(Prompt("", (Message("user", ""),)))
     assert at.service.requests[0]["messages"] == [{"role": "user", "content": ""}]
+
+
+# What a service says beside text and calls.
+
+ASKS = Reply("I look.", calls=[("search", '{"query": "fire"}')], reasoning=["h", "m"])
+
+
+def after(asked: Completion) -> Prompt:
+    results = tuple(ToolResult(call.id, "150 feet") for call in asked.calls)
+    turn = Message("assistant", asked.text, calls=asked.calls, raw=asked.raw)
+    return replace(WITH_TOOLS, messages=(*PROMPT.messages, turn, Message("user", results=results)))
+
+
+OWN: dict[str, dict[str, Any]] = {
+    "deepseek": {"reasoning_content": "hm"},
+    "openrouter": {
+        "reasoning_details": [
+            {"type": "reasoning.text", "text": "hm", "format": "anthropic-claude-v1", "index": 0}
+        ]
+    },
+    "gemini": {},
+}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("dialect", OWN)
+async def test_it_goes_back_as_it_came(desk: Open, dialect: str, whole: bool) -> None:
+    at = await desk(ASKS, Reply("150 feet."), dialect=dialect)
+    _, asked = await at.ask(WITH_TOOLS, whole=whole)
+    assert (await at.ask(after(asked), whole=whole, step="second"))[1].text == "150 feet. "
+    sent = next(one for one in at.service.requests[-1]["messages"] if one["role"] == "assistant")
+    own = {name: value for name, value in sent.items() if name not in ("role", "content", "tool_calls")}
+    for detail in own.get("reasoning_details", ()):
+        assert detail.pop("signature")
+    assert own == OWN[dialect]
+    assert ("extra_content" in sent["tool_calls"][0]) == (dialect == "gemini")
+
+
+async def test_what_is_not_taken_back_is_left_out_of_the_whole_talk(desk: Open) -> None:
+    at = await desk(ASKS, Reply("150 feet.", times=3))
+    _, asked = await at.ask(WITH_TOOLS)
+    for step in ("two", "three"):
+        assert (await at.ask(after(asked), step=step))[1].text == "150 feet. "
+    assert at.service.calls == 4, "once it was refused, and that was learnt"
+    assert asked.reasoning == "hm"
+
+
+async def test_blocks_of_another_wire_are_no_fields_of_a_message(desk: Open) -> None:
+    at = await desk(Reply("150 feet.", times=4))
+    call = ToolCall("a", "search", "{}")
+    for n, raw in enumerate(('[{"type": "text", "text": "x"}]', "[]", "{", '[{"calls": 3}]')):
+        turn = Completion("", "tool", "m", calls=(call,), raw=raw)
+        assert (await at.ask(after(turn), step=str(n)))[1].text == "150 feet. "
+        sent = at.service.requests[-1]["messages"][2]
+        assert set(sent) == {"role", "content", "tool_calls"}
+
+
+def chunks(*deltas: dict[str, Any]) -> str:
+    """A stream of these deltas."""
+    reasons = [*[None] * len(deltas), "tool_calls"]
+    made = [
+        {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+        for delta, reason in zip((*deltas, {}), reasons, strict=True)
+    ]
+    return "".join(f"data: {json.dumps(one)}\n\n" for one in made) + "data: [DONE]\n\n"
+
+
+STREAM = {"Content-Type": "text/event-stream"}
+
+
+async def test_calls_that_share_an_index_are_told_apart_by_their_ids(desk: Open) -> None:
+    def part(id: str | None, arguments: str, name: str | None = None) -> dict[str, Any]:
+        function = {"name": name, "arguments": arguments}
+        return {"index": 0, "id": id, "function": function}
+
+    body = chunks(
+        {"tool_calls": [part("a", '{"query"', "search")]},
+        {"tool_calls": [part(None, ': "x"}')]},
+        {"tool_calls": [part("b", "", "search")]},
+        {"tool_calls": [part("b", '{"query": "y"}')]},
+    )
+    at = await desk(Reply(body=body, headers=STREAM))
+    _, said = await at.ask(WITH_TOOLS)
+    assert said.calls == (
+        ToolCall("a", "search", '{"query": "x"}'),
+        ToolCall("b", "search", '{"query": "y"}'),
+    )
+
+
+async def test_details_of_several_kinds_are_put_together_in_their_order(desk: Open) -> None:
+    call: dict[str, Any] = {"index": 0, "id": "a", "function": {"name": "search", "arguments": "{}"}}
+    details: list[Any] = [
+        {"type": "reasoning.summary", "summary": "One", "index": 0},
+        {"type": "reasoning.summary", "summary": " two", "index": 0, "id": None},
+        {"type": "reasoning.encrypted", "data": "x", "index": 0, "id": "rs_1"},
+        {"type": "reasoning.encrypted", "data": "y", "index": 1},
+        {"type": "reasoning.text", "text": "a"},
+        {"type": "reasoning.text", "text": "b"},
+        "nonsense",
+    ]
+    deltas = [{"reasoning_details": [one]} for one in details]
+    at = await desk(Reply(body=chunks(*deltas, {"tool_calls": [call]}), headers=STREAM))
+    _, said = await at.ask(WITH_TOOLS)
+    ((own),) = json.loads(said.raw)
+    assert own["reasoning_details"] == [
+        {"type": "reasoning.summary", "summary": "One two", "index": 0},
+        {"type": "reasoning.encrypted", "data": "x", "index": 0, "id": "rs_1"},
+        {"type": "reasoning.encrypted", "data": "y", "index": 1},
+        {"type": "reasoning.text", "text": "a"},
+        {"type": "reasoning.text", "text": "b"},
+    ]
+
+
+async def test_the_last_call_of_a_turn_keeps_its_tools(desk: Open) -> None:
+    at = await desk(ASKS, Reply("150 feet.", times=2), refuses=("tool_choice",), dialect="deepseek")
+    _, asked = await at.ask(WITH_TOOLS)
+    await at.ask(replace(after(asked), closing=True), step="two")
+    choices = [request.get("tool_choice") for request in at.service.requests]
+    assert choices == [None, "none", None], "a service that knows no such word is asked without"
+    assert len({json.dumps(request["tools"]) for request in at.service.requests}) == 1

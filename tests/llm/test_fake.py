@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import aiohttp
 import pytest
 
 from tests.fakes.chat_completions import ChatService
@@ -188,3 +189,45 @@ async def test_a_script_that_is_over_is_no_fault_to_retry() -> None:
             (await client.post(f"{service.base_url}/chat/completions", json=GOOD)).status for _ in range(2)
         ]
     assert got == [200, 400]
+
+
+OWN = {
+    "deepseek": "Missing `reasoning_content` field in the assistant message at message index 1.",
+    "gemini": "Function call is missing a thought_signature in functionCall parts.",
+    "openrouter": "Provider returned error: the thinking blocks cannot be modified.",
+}
+
+
+@pytest.mark.parametrize("dialect", OWN)
+async def test_what_was_said_beside_calls_has_to_come_back(dialect: str) -> None:
+    reply = Reply(calls=[("search", "{}"), ("search", "{}")], reasoning=["h", "m"])
+    asked = GOOD | {"stream": False, "tools": [TOOL]}
+    async with (
+        ChatService([reply, Reply("yes")], dialect=dialect) as service,
+        aiohttp.ClientSession() as client,
+    ):
+
+        async def said(messages: list[Body]) -> Any:
+            async with client.post(
+                f"{service.base_url}/chat/completions", json=asked | {"messages": messages}
+            ) as response:
+                return await response.json()
+
+        message = (await said([HI]))["choices"][0]["message"]
+        turn = {name: value for name, value in message.items() if name != "refusal"}
+        told_both = [told(call["id"]) for call in turn["tool_calls"]]
+        calls: list[Body] = [
+            {name: value for name, value in call.items() if name != "extra_content"}
+            for call in turn["tool_calls"]
+        ]
+        plain = {"role": "assistant", "content": None, "tool_calls": calls}
+        refused = await said([HI, plain, *told_both])
+        error = refused[0] if dialect == "gemini" else refused
+        assert error["error"]["message"] == OWN[dialect]
+        assert (await said([HI, turn, *told_both]))["choices"][0]["message"]["content"] == "yes "
+
+
+@pytest.mark.parametrize("own", ["reasoning_content", "reasoning", "reasoning_details", "extra_content"])
+def test_others_refuse_what_they_do_not_know_of_a_turn(own: str) -> None:
+    turn = called("a") | {own: "hm"}
+    assert status(ChatService(), {"messages": [HI, turn, told("a")]}) == 400
