@@ -81,8 +81,8 @@ class ToolOutput:
 class Tool:
     """Something a model may ask for. `parameters` is the JSON schema of an object.
 
-    `call` does it, with the arguments by their names once they fit the schema: see `bot.llm.tools`. `label` is what
-    people read meanwhile, such as "Searching the lessons"; "" for the name.
+    `call` does it, with the arguments by their names once they fit the schema (`bot.llm.tool_arguments`). `label` is
+    what people read meanwhile, such as "Searching the lessons"; "" for the name.
     """
 
     name: str

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.llm.base import Tool
-from bot.llm.tools import ARGUMENTS_CHARS, ArgumentsError, arguments_of
+from bot.llm.tool_arguments import ARGUMENTS_CHARS, ArgumentsError, checked
 from tests.fakes.reply import Reply
 from tests.fakes.wires import WIRES
 from tests.llm.course import SEARCH, Course, events_of, results
@@ -31,7 +31,7 @@ LONG = json.dumps({"query": "x" * 10_000_000})
     ],
 )
 def test_what_fits(written: str, arguments: dict[str, Any]) -> None:
-    found = arguments_of(TOOL, written)
+    found = checked(TOOL, written)
     assert found == arguments
     assert all(not isinstance(value, float) for value in found.values())
 
@@ -64,7 +64,7 @@ def test_what_fits(written: str, arguments: dict[str, Any]) -> None:
 )
 def test_what_does_not(written: str, why: str) -> None:
     with pytest.raises(ArgumentsError, match=why.replace("[", r"\[")) as caught:
-        arguments_of(TOOL, written)
+        checked(TOOL, written)
     assert len(str(caught.value)) < 300
 
 
@@ -72,13 +72,13 @@ def test_what_is_hostile_is_cheap() -> None:
     began = time.process_time()
     for written in (LONG, DEEP, '{"query": "' + "x" * (ARGUMENTS_CHARS - 20) + '", "z": 1}'):
         with pytest.raises(ArgumentsError):
-            arguments_of(TOOL, written)
+            checked(TOOL, written)
     assert time.process_time() - began < 1.0
 
 
 def test_numbers_of_a_schema_with_fractions_stay() -> None:
     schema = {"type": "object", "properties": {"share": {"type": "number"}}}
-    assert arguments_of(Tool("t", "", schema), '{"share": 0.25}') == {"share": 0.25}
+    assert checked(Tool("t", "", schema), '{"share": 0.25}') == {"share": 0.25}
 
 
 BAD = ['{"lesson_number": 3}', '{"query": 7}', '{"query": "a', "[1]", '{"query": "a", "self": 1}']

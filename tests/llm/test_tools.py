@@ -420,6 +420,22 @@ async def test_a_model_without_tools_gets_what_code_has_looked_up(seat: Seat) ->
     assert said.index("<finding>") < said.index("3. Rerankers") < said.index('<passage n="1"')
 
 
+async def test_what_was_looked_up_fits_beside_the_answer(table: Set) -> None:
+    course = Course()
+    course.found = tuple(passage(n, f"{n} long " + "words " * 60) for n in range(1, 30))
+    at = await table([Reply("Some.", times=2)], wires=("messages",), most_output=200_000)
+    at.change(
+        providers={"a": replace(at.config.providers["a"], tools=False)},
+        roles=RolesConfig(answerer=("a:claude-haiku-5-5",)),
+    )
+    window = await at.models.window("tool_loop")
+    assert window is not None
+    loop = course.loop(at.models, at.run, replace(QUESTION, max_tokens=window - 1_000), plan=plan)
+    await events_of(loop)
+    assert 1 <= len(loop.passages) < 5
+    assert await at.models.price("tool_loop", loop.model, loop.usage)
+
+
 async def test_one_that_turns_out_to_take_none_gets_it_too(table: Set) -> None:
     at = await table([Reply("Rerankers [1].")], refuses=("tools",))
     loop = Course().loop(at.models, at.run, plan=plan)

@@ -1,0 +1,53 @@
+"""What a model writes as a tool's arguments, checked against the tool's schema before the tool sees it.
+
+It may be anything, of any shape.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from bot.llm.base import Tool
+from bot.llm.json_answers import clean
+
+ARGUMENTS_CHARS: Final = 20_000
+"""The longest arguments that are read at all: a tool takes a question or a name, not a text."""
+
+
+class ArgumentsError(Exception):
+    """What of the arguments does not fit, in words for the model that wrote them."""
+
+
+def checked(tool: Tool, written: str) -> dict[str, Any]:
+    """What a model wrote as the tool's arguments, once it fits the schema; what is null and not required is left out.
+
+    Raises ArgumentsError. To be called in a thread: the library takes a moment to load.
+    """
+    from jsonschema import Draft202012Validator
+
+    if len(written) > ARGUMENTS_CHARS:
+        raise ArgumentsError(f"they are longer than {ARGUMENTS_CHARS} characters")
+    try:
+        found = json.loads(written or "{}", parse_float=_number, parse_constant=_number)
+        if not isinstance(found, dict):
+            raise ArgumentsError("they are no JSON object")
+        needed = tool.parameters.get("required", ())
+        found = {name: clean(value) for name, value in found.items() if value is not None or name in needed}
+        fault = next(Draft202012Validator(tool.parameters).iter_errors(found), None)
+    except RecursionError:
+        raise ArgumentsError("they are nested too deeply") from None
+    except ValueError:
+        raise ArgumentsError("they are no valid JSON") from None
+    if fault is not None:
+        where = ".".join(map(str, fault.absolute_path))
+        raise ArgumentsError(f"{where or 'they'}: {fault.message[:200]}")
+    return found
+
+
+def _number(written: str) -> int | float:
+    """5.0 is the whole number that a schema takes it for. Raises ValueError for what is no number of JSON's."""
+    number = float(written)
+    if number - number:  # infinite, or none
+        raise ValueError(written)
+    return int(number) if number.is_integer() else number
