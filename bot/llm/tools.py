@@ -182,7 +182,10 @@ class ToolLoop:
                     yield Status(doing)
                 results = await self._results(answer.calls, self._limits.chars)
                 called = Message("assistant", answer.text, calls=answer.calls, raw=answer.raw)
-                told = Message("user", results=results, cache=prompt.cache)
+                # Read by the call after the next, unless that is the closing one: another `tool_choice` voids what the
+                # cache has of the messages (Anthropic, "Prompt caching", "What invalidates the cache").
+                again = prompt.cache and self.rounds + 1 < self._limits.rounds
+                told = Message("user", results=results, cache=again)
                 prompt = replace(prompt, messages=(*prompt.messages, called, told))
             else:
                 self._end(answer)

@@ -193,7 +193,10 @@ class MessagesService(ModelService):
         form = body.get("output_config", {}).get("format")
         head = f"{body['model']} {json.dumps(form, sort_keys=True)}"
         prefixes, ends, so_far, tokens = [], [], hashlib.sha256(head.encode()), 0
-        for block in blocks:
+        first = len(blocks) - sum(1 for _ in _said(body))
+        for at, block in enumerate(blocks):
+            if at == first:  # what comes before the messages is kept all the same
+                so_far.update(json.dumps(body.get("tool_choice"), sort_keys=True).encode())
             so_far.update(json.dumps(bare(block), sort_keys=True).encode())
             tokens += len(words(block).split())
             prefixes.append(so_far.hexdigest())

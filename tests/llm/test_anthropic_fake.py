@@ -410,3 +410,16 @@ async def test_thoughts_are_bound_to_the_tools_beside_which_they_were_thought() 
             assert "bound to a different conversation" in refused["error"]["message"]
         for more in ({}, {"tool_choice": {"type": "none"}}):
             assert (await post(service, WHOLE | {"messages": talk} | more))["type"] == "message"
+
+
+async def test_another_choice_of_tools_voids_the_cached_messages_alone() -> None:
+    body = WHOLE | {
+        "system": [text("be brief", cache_control=MARK)],
+        "messages": [user(text("a b c", cache_control=MARK))],
+    }
+    async with MessagesService([Reply("yes", times=3)], cache_least=1) as service:
+        for choice, (read, written) in (("auto", (0, 1)), ("auto", (1, 0)), ("none", (1, 1))):
+            usage = (await post(service, body | {"tool_choice": {"type": choice}}))["usage"]
+            assert (usage["cache_read_input_tokens"] > 0) == bool(read)
+            assert (usage["cache_creation_input_tokens"] > 0) == bool(written)
+        assert usage["cache_creation_input_tokens"] == 3

@@ -113,7 +113,7 @@ from storage.db import Database
 from storage.ledger import Ledger
 from tests.llm.course import Course, events_of
 
-folder, url, left = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+folder, left, urls = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 log = (folder / "log").open("a", buffering=1)
 
 
@@ -159,8 +159,8 @@ async def main():
     config = Config(
         folder,
         folder,
-        providers={"a": ProviderConfig("a", "anthropic", url)},
-        roles=RolesConfig(answerer=("a:small",)),
+        providers={name: ProviderConfig(name, "anthropic", url) for name, url in zip("ab", urls)},
+        roles=RolesConfig(answerer=tuple(f"{name}:small" for name, _ in zip("ab", urls))),
     )
     models = Models(config, Ledger(db))
 
@@ -186,26 +186,40 @@ asyncio.run(main())
 """
 
 
+async def killed(folder: Path, kills: int, *services: MessagesService) -> list[str]:
+    """What one process after the other has logged, each killed once it has kept so many steps more."""
+    urls = [service.base_url for service in services]
+    codes: list[int | None] = []
+    while len(codes) < 20 and codes[-1:] != [0]:
+        command = (sys.executable, "-c", PROGRAM, str(folder), str(kills), *urls)
+        process = await asyncio.create_subprocess_exec(*command)
+        async with asyncio.timeout(120):
+            codes.append(await process.wait())
+    assert codes == [*[-signal.SIGKILL] * (len(codes) - 1), 0]
+    assert len(codes) > 2
+    return (folder / "log").read_text().splitlines()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kills", [0, 2] if ALL else [2])
 async def test_real_processes_that_are_killed_one_after_the_other(tmp_path: Path, kills: int) -> None:
-    codes: list[int | None] = []
     async with MessagesService(script()) as service:
-        while len(codes) < 20 and codes[-1:] != [0]:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", PROGRAM, str(tmp_path), service.base_url, str(kills))
-            )
-            async with asyncio.timeout(120):
-                codes.append(await process.wait())
-    assert codes == [*[-signal.SIGKILL] * (len(codes) - 1), 0]
-    assert len(codes) > 2
+        *tools, end = await killed(tmp_path, kills, service)
     assert service.script == []
     assert sum(service.counts.values()) == 3, "nothing was paid twice"
-    lines = (tmp_path / "log").read_text().splitlines()
-    tools = [line for line in lines if line.startswith("tool")]
     # Of two at once the other may be at work at the kill: that one is done again, as any step is.
-    assert len(set(tools)) == 2
+    assert set(tools) == {"tool outline", "tool search"}
     assert 3 <= len(tools) <= 4
-    assert [line for line in lines if not line.startswith("tool")] == [lines[-1]]
-    assert lines[-1] == "answer 'Both. \\n\\nRerankers [1]. '"
+    assert end == "answer 'Both. \\n\\nRerankers [1]. '"
+
+
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_a_turn_that_another_model_has_begun_anew(tmp_path: Path) -> None:
+    failing = [Reply("Look.", calls=[OUTLINE], reasoning=["hm"]), Reply(status=402)]
+    async with MessagesService(failing) as first, MessagesService(script()) as second:
+        _, *_, end = await killed(tmp_path, 0, first, second)
+    assert (first.calls, second.calls) == (2, 3)
+    assert end == "answer 'Look. \\n\\nBoth. \\n\\nRerankers [1]. '"

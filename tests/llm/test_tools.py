@@ -319,16 +319,20 @@ async def test_the_caps_of_the_ledger_end_a_turn_with_what_it_has_found(table: S
 
 
 async def test_a_round_reads_from_the_cache_what_the_one_before_wrote(table: Set) -> None:
-    at = await table(
-        [Reply(calls=[OUTLINE]), Reply(calls=[SEARCH]), Reply("Rerankers.")],
-        wires=("messages",),
-        cache_least=1,
-    )
+    rounds = 4
+    at = await table(calling, wires=("messages",), cache_least=1)
     prompt = replace(QUESTION, cache=True, messages=(replace(QUESTION.messages[0], cache=True),))
-    loop = Course().loop(at.models, at.run, prompt)
+    loop = Course().loop(at.models, at.run, prompt, limits=Limits(rounds=rounds))
     await events_of(loop)
-    read = [row.cache_read_tokens for row in await at.rows()]
-    assert read[0] == 0 < read[1] < read[2]
+    rows = await at.rows()
+    read, written = [row.cache_read_tokens for row in rows], [row.cache_write_tokens for row in rows]
+    assert read[0] == 0 < read[1] < read[2] < read[3]
+    assert read[4] == read[0] + written[0] - len(QUESTION.messages[0].text.split()), (
+        "tools and system, no messages"
+    )
+    marked = [json.dumps(body).count("cache_control") for body in at.services[0].requests]
+    assert marked == [2, 3, 4, 4, 4]
+    assert written[3] == 0, "nobody would read it"
 
 
 # Who is asked.
