@@ -118,13 +118,16 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What marker [n] stands for. `quote` is a verbatim substring of the source's text."""
+    """What marker [n] stands for. `quote` is a verbatim substring of the source's text, `link` where it is on the web:
+    an http or https address, or "".
+    """
 
     n: int
     source: str
     heading: str
     quote: str
     page: int | None = None
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)

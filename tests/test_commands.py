@@ -212,7 +212,7 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
     council = {f"council {name}" for name in ("ask", "show", "export", "stats")}
     told = ("ask", "branches", "ideas", "show", "recall", "recap", "state", "characters", "plot")
     story = {f"story {name}" for name in told}
-    course = {f"course {name}" for name in ("list", "outline")}
+    course = {f"course {name}" for name in ("ask", "list", "outline")}
     assert private == rules | council | story | course
     parsed = parse("/rules ask --private who holds the mill?")
     assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")

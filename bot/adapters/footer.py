@@ -21,6 +21,8 @@ _MARKERS = re.compile(r"^[ \t]*(?:(?:>|[-*+]|#{1,6})[ \t]+)+", re.MULTILINE)
 QUOTE = 240
 WHERE = 180
 NOTE = 600
+LINK = 500
+"""Of a source's address, which is no use if it is cut."""
 PASSING = 240
 BAR = 10
 
@@ -102,10 +104,17 @@ class Footer:
             where = f"{self.number.format(n)} {self.literal(where, WHERE)}"
             if cited.page is not None:
                 where += f", {say('page.leaf', n=cited.page)}"
+            where += self._linked(cited.link, say)
             quote = self.literal(_MARKERS.sub("", clean(cited.quote)), QUOTE)
             quoted = not quote or _letters(cited.quote) in said
             found.append((where, where if quoted else f"{where}\n{self.quote}“{quote}”"))
         return found
+
+    def _linked(self, link: str, say: Words) -> str:
+        """A way to the source itself, where it has one that a line has room for."""
+        if not link.startswith(("https://", "http://")) or len(link) > LINK:
+            return ""
+        return f" · {self.line(linked(link, say), 2 * LINK)}"
 
     def fitting(self, found: list[Source], room: int, say: Words, *, quotes: bool) -> tuple[str, int]:
         """As much of the list as `room` units hold, and how many sources stay out of it."""
@@ -134,6 +143,11 @@ class Footer:
                 break
             kept.append(line)
         return kept
+
+
+def linked(link: str, say: Words) -> str:
+    """A source's address as Markdown."""
+    return f"[{say('page.open')}]({link.replace('(', '%28').replace(')', '%29')})"
 
 
 def _letters(text: str) -> str:
@@ -169,9 +183,12 @@ def _blocks(source: Citation, say: Words) -> list[str]:
         where += f" › {_line(source.heading)}"
     if source.page is not None:
         where += say("buttons.page_of_book", page=source.page)
+    where = where[:800]
+    if source.link.startswith(("https://", "http://")):
+        where += f" · {linked(source.link, say)}"
     parts = split(neutralise(clean(source.quote)), QUOTE_CHARS)
     quoted = ["\n".join(f"> {line}" for line in part.splitlines()) for part in parts]
-    return ["\n".join([f"**[{source.n}]** {where[:800]}", *quoted[:1]]), *quoted[1:]]
+    return ["\n".join([f"**[{source.n}]** {where}", *quoted[:1]]), *quoted[1:]]
 
 
 def _line(text: str) -> str:

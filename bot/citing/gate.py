@@ -139,6 +139,10 @@ class CitationGate:
         self.unborne: list[str] = []
         """The statements that have lost their markers, in order."""
 
+    def add(self, passage: str, heading: str = "") -> None:
+        """One passage more, which has the next number: a model may look things up while it answers."""
+        self._sources.append(Source(passage, heading, self._terms))
+
     def feed(self, text: str, *, last: bool = False) -> str:
         """What may be shown now; an unfinished marker is held back until it is closed, or no more comes."""
         shown = []

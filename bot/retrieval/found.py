@@ -15,7 +15,7 @@ class Passage:
     """A passage as the answerer gets it. `heading` is the breadcrumb; `text` is verbatim.
 
     It is of the section with this ordinal, and begins on `page`; `turns` are the pages that begin within it, each with
-    the character of `text` it begins at.
+    the character of `text` it begins at. `link` is its address on the web, "" where it has none.
     """
 
     chunk: str
@@ -28,6 +28,7 @@ class Passage:
     score: float
     turns: tuple[tuple[int, int], ...] = ()
     section: int = 0
+    link: str = ""
 
     @property
     def attached(self) -> bool:

@@ -304,6 +304,8 @@ def citation(ink: Ink, cited: Citation, quoted: bool = False) -> list[str]:
     marker = f"[{cited.n}] "
     indent = " " * len(marker)
     lines = [ink.wrap(where, ink(marker, GREEN), indent)]
+    if cited.link.startswith(("https://", "http://")):
+        lines.append(ink(f"{indent}{clean(cited.link)}", DIM))
     if quoted:
         return lines
     return (

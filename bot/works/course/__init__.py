@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from bot.kind import Complete, Kind, Runs, Typed
+from bot.events import Sorry
+from bot.kind import Complete, Kind, Runs, Setting, Typed
 from bot.verb import PRIVATE, Argument, Option, Verb
-from bot.works.course.config import CourseConfig
+from bot.works.course.config import MOST_MEMORY, CourseConfig
 
 if TYPE_CHECKING:
     from bot.config import Config
-    from bot.events import Work
+    from bot.events import Request, Work
     from bot.house import House
     from bot.retrieval.intake import Shape
     from bot.words import Words
     from bot.works.library.watch import Watch
 
+MEMORY: Final = "course.memory"
+"""The setting for how many exchanges of a thread are remembered."""
 COMPLETIONS: Final = 25
 """As many as a Discord autocomplete may show."""
 OVERVIEW: Final = 12
@@ -51,6 +54,16 @@ VERBS: tuple[Verb, ...] = (
         admin=True,
         argument=_COURSE,
     ),
+    Verb(
+        "course",
+        "ask",
+        "verbs.course_ask",
+        "/course ask When does a colony swarm?",
+        ordered=True,
+        plain=True,
+        argument=Argument("question", "verbs.arg_question", most=4_000),
+        options=(PRIVATE,),
+    ),
     Verb("course", "list", "verbs.course_list", "/course list", options=(PRIVATE,)),
     Verb(
         "course",
@@ -64,6 +77,7 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(house: House, runs: Runs) -> Work:
+    from bot.works.course.asking import Asking
     from bot.works.course.catalogue import Catalogues
     from bot.works.course.intake import CourseIntake
     from bot.works.course.naming import CourseNames
@@ -78,7 +92,25 @@ def make(house: House, runs: Runs) -> Work:
         house.config.section(LibraryConfig).max_bytes,
         _shapes(house.config),
     )
-    return Courses(catalogues, CourseNames(house.embedding), intake)
+    section, names = house.config.section(CourseConfig), CourseNames(house.embedding)
+
+    async def memory(request: Request) -> int:
+        found = await house.settings.nearest(request.place, request.author.id, MEMORY)
+        return int(found[0].value) if found else section.memory
+
+    asking = Asking(
+        house.library,
+        catalogues,
+        names,
+        house.models,
+        house.prompts,
+        house.records.sessions,
+        house.earlier,
+        house.settings.roles,
+        memory,
+        section.rounds,
+    )
+    return Courses(catalogues, names, intake, asking)
 
 
 def _shapes(config: Config) -> Mapping[str, Shape]:
@@ -132,6 +164,13 @@ def _names(kind: str) -> Complete:
     return names
 
 
+def _number(house: House, given: str) -> str:
+    number = given.strip()
+    if not (number.isascii() and number.isdigit() and int(number[:3]) <= MOST_MEMORY):
+        raise Sorry("course.memory_range", value=given[:40], most=MOST_MEMORY)
+    return str(int(number))
+
+
 async def _overview(house: House, space: str, say: Words, name: Callable[[str], str]) -> AsyncIterator[str]:
     from bot.works.course.catalogue import Catalogues
 
@@ -149,6 +188,16 @@ KIND = Kind(
     VERBS,
     make,
     completes={kind: _names(kind) for kind in ("course", "lesson")},
+    settings=(
+        Setting(
+            MEMORY,
+            "verbs.setting_course_memory",
+            ("channel", "space"),
+            check=_number,
+            default=lambda house: str(house.config.section(CourseConfig).memory),
+            values=lambda house: tuple(map(str, range(6))),
+        ),
+    ),
     overview=_overview,
     sections={"course": CourseConfig},
     examine=_examine,

@@ -10,6 +10,7 @@ from bot.config.settings import choice, within
 
 OVERLAP: Final = 100
 """Characters that two windows of one lesson have in common, as seed 003 has it; their size is [retrieval]'s."""
+MOST_MEMORY: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,4 +25,4 @@ class CourseConfig:
     space: str = "local"
     chunks: Literal["headings", "windows"] = choice("headings", "windows")
     rounds: int = within(2, 1, 10)
-    memory: int = within(2, 0, 20)
+    memory: int = within(2, 0, MOST_MEMORY)

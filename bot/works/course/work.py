@@ -11,6 +11,7 @@ from bot.events import Attachment, Event, Run, Sorry, Stage, Text
 from bot.words import Words, words
 
 if TYPE_CHECKING:
+    from bot.works.course.asking import Asking
     from bot.works.course.catalogue import Catalogues, Course
     from bot.works.course.intake import CourseIntake
     from bot.works.course.naming import CourseNames
@@ -20,9 +21,12 @@ LESSONS: Final = 100
 
 
 class Courses:
-    """Courses: taken in, taken out, listed, outlined."""
+    """Courses: taken in, taken out, asked, listed, outlined."""
 
-    def __init__(self, catalogues: Catalogues, names: CourseNames, intake: CourseIntake) -> None:
+    def __init__(
+        self, catalogues: Catalogues, names: CourseNames, intake: CourseIntake, asking: Asking
+    ) -> None:
+        self._asking = asking
         self._catalogues = catalogues
         self._names = names
         self._intake = intake
@@ -32,6 +36,7 @@ class Courses:
             "add": self._intake.events,
             "replace": self._intake.events,
             "remove": self._remove,
+            "ask": self._asking.run,
             "list": self._list,
             "outline": self._outline,
         }

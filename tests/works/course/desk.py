@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bot.app import App
 from bot.config import load
-from bot.events import Author, Citation, Event, File, OptionValue, Place, Request
+from bot.events import Author, Citation, Event, File, OptionValue, Place, Request, Text
 from bot.platforms import Platform
 from tests.fakes import migrated
 from tests.fakes.house import Recorder
@@ -60,8 +61,14 @@ class Desk:
 
 
 def words_of(events: list[Event]) -> str:
-    found = [getattr(one, "title", "") or getattr(one, "text", "") for one in events]
-    return "\n".join(text for text in found if text)
+    said = ""
+    for one in events:
+        said += (
+            one.text
+            if isinstance(one, Text)
+            else f"\n{getattr(one, 'title', '') or getattr(one, 'text', '')}\n"
+        )
+    return re.sub(r"\n+", "\n", said).strip()
 
 
 def cited(events: list[Event]) -> list[Citation]:

@@ -1,0 +1,139 @@
+"""What to look up for a question, decided by code: the course that it names, the lesson's number, or an outline.
+
+Pure; what a question says in other words, it does not see.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bot.retrieval.lexical import fold
+from bot.retrieval.titles import normal
+from bot.works.course.naming import by_words, chosen
+
+if TYPE_CHECKING:
+    from bot.works.course.catalogue import Catalogue, Course
+
+_NUMBERS: Final = {
+    word: n
+    for words in (
+        "zero one two three four five six seven eight nine ten eleven twelve",
+        "zero um dois tres quatro cinco seis sete oito nove dez onze doze",
+        "- first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
+        "- primeira segunda terceira quarta quinta sexta setima oitava nona decima",
+    )
+    for n, word in enumerate(words.split())
+}
+_WORD = "|".join(sorted(_NUMBERS.keys() - {"-"}, key=len, reverse=True))
+_LESSON = re.compile(
+    rf"(?:(?:in|of|from|na|da|nesta|de)\s+)?(?:the\s+)?(?:"
+    rf"(?:lesson|aula|licao)\s+(?:number\s+|numero\s+|n[o.]*\s*|#\s*)?(?P<after>\d{{1,6}}|{_WORD})\b"
+    rf"|\b(?P<before>\d{{1,6}}(?:st|nd|rd|th|a|ª)|{_WORD})\s+(?:lesson|aula|licao)\b)"
+)
+_OUTLINE = re.compile(
+    r"\b(?:outline|syllabus|curriculum|table of contents|ementa|programa d[eoa]|sumario|conteudo programatico)\b"
+    r"|\b(?:what|which|list|how many|all|name|show)\b[^?.]{0,30}\b(?:lessons|topics)\b"
+    r"|\b(?:quais|que|quantas|lista|liste|todas)\b[^?.]{0,30}\baulas\b"
+    r"|\b(?:who|quem)\s+(?:is\s+the\s+instructor|teaches|gives|taught|ensina|da|ministra|e\s+[oa]\s+(?:professor|instrutor))"
+    r"|\b(?:instructor|instrutora?|link)\s+(?:of|to|for|do|da|de|para)\b"
+)
+_CALLED = re.compile(
+    r"(?P<before>(?:[\w'’:-]+\s+){1,7})(?:course|class)\b"
+    r"|\b(?:course|class|curso)\s+(?:on|about|called|named|of|de|sobre|chamado|do|da)?\s*[“\"']?(?P<after>[^?.,;!”\"]{2,80})"
+)
+_QUOTED = re.compile(r"[“\"«']([^”\"»']{3,120})[”\"»']")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a question asks for; `query` is it without the course's name and the lesson's number, where it has these."""
+
+    query: str
+    course: str | None = None
+    lesson: int | None = None
+    outline: bool = False
+
+
+def planned(question: str, catalogue: Catalogue) -> Plan:
+    """What to look up. The course is given by its whole title."""
+    lesson, without = _lesson(question)
+    course, without = _course(without, catalogue)
+    outline = course is not None and lesson is None and _OUTLINE.search(fold(question)) is not None
+    query = " ".join(without.split()).strip(" ,;:")
+    asks = normal(query)
+    return Plan(
+        query if len(asks) > 2 else question, course.title if course is not None else None, lesson, outline
+    )
+
+
+def _lesson(question: str) -> tuple[int | None, str]:
+    """A lesson's number, and the question without it."""
+    folded = fold(question)
+    if len(folded) != len(question) or (found := _LESSON.search(folded)) is None:
+        found = _LESSON.search(question.lower())
+        if found is None:
+            return None, question
+    said = found["after"] or found["before"]
+    digits = re.match(r"\d+", said)
+    number = int(digits[0]) if digits else _NUMBERS[said]
+    return number, f"{question[: found.start()]} {question[found.end() :]}"
+
+
+def _course(question: str, catalogue: Catalogue) -> tuple[Course | None, str]:
+    """The course that is named, and the question without its name."""
+    courses = catalogue.courses
+    whole = f" {normal(question)} "
+    named = [one for one in courses if _contained(one.title, whole)]
+    if named:
+        best = max(named, key=lambda one: len(one.title))
+        return best, _cut(question, best.title)
+    for quoted in _QUOTED.finditer(question):
+        if (course := _meant(quoted[1], catalogue)) is not None:
+            return course, question.replace(quoted[0], " ")
+    for called in _CALLED.finditer(question):
+        if called["before"]:
+            tried = called["before"].split()
+            phrases = [" ".join(tried[at:]) for at in range(len(tried))]
+        else:
+            tried = called["after"].split()
+            phrases = [" ".join(tried[:past]) for past in range(min(len(tried), 8), 0, -1)]
+        for phrase in phrases:
+            if (course := _meant(phrase, catalogue)) is not None:
+                return course, _without(question, phrase)
+    return None, question
+
+
+def _contained(title: str, whole: str) -> bool:
+    """Whether a text names a course by its title, or by what stands before the title's colon."""
+    names = [title, title.split(":")[0]]
+    return any(len(name := normal(one)) > 3 and f" {name} " in whole for one in names)
+
+
+def _meant(phrase: str, catalogue: Catalogue) -> Course | None:
+    """The course that a phrase names by words alone, each of which its title has."""
+    found = by_words(phrase, catalogue.courses)
+    return chosen(catalogue.courses, found).course if any(one.said >= 0.99 for one in found) else None
+
+
+def _cut(question: str, title: str) -> str:
+    """The question without a title, whatever its punctuation."""
+    for name in (title, title.split(":")[0]):
+        words = normal(name).split()
+        pattern = r"[\W_]+".join(map(re.escape, words))
+        folded = fold(question)
+        if len(folded) == len(question) and (found := re.search(pattern, folded)):
+            return _without(question, question[found.start() : found.end()])
+    return question
+
+
+def _without(question: str, phrase: str) -> str:
+    """The question without a course's name, and the words that bind it in."""
+    words = re.escape(phrase)
+    bound = (
+        rf"(?:\b(?:in|of|from|on|at|to|no|do|na|da|ao)\s+)?(?:\b(?:the|my|our|this|o|a|meu|nosso)\s+)?"
+        rf"(?:\b(?:course|class|curso)\s+(?:\b(?:on|about|called|named|of|de|sobre|chamado)\s+)?)?"
+        rf"[“\"'«]?{words}[”\"'»]?(?:\s+(?:course|class)\b)?"
+    )
+    return re.sub(bound, " ", question, count=1, flags=re.IGNORECASE)

@@ -1,0 +1,175 @@
+"""What a model, or code in its place, may look up in a space's courses: their passages, and their outlines.
+
+Plain functions; who calls them, and how often, is `bot.llm.tools`' business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.llm.base import Tool, ToolOutput
+from bot.retrieval.chunk import SEPARATOR
+from bot.retrieval.found import Passage
+from bot.works.course.catalogue import SHELF, Catalogue, Course
+from bot.works.course.reading import shown
+
+if TYPE_CHECKING:
+    from bot.retrieval.library import Library
+    from bot.retrieval.ranking import Part
+    from bot.words import Words
+    from bot.works.course.naming import CourseNames, Meant
+
+RESULTS: Final = 5
+"""Passages of one search (seed 003's MAX_RESULTS)."""
+OUTLINE_CHARS: Final = 12_000
+"""Of an outline that a model reads; the lessons beyond are counted."""
+SEARCH, OUTLINE = "search_course_content", "get_course_outline"
+
+_UNSURE: Final = "Nothing in the courses clearly answers this. The nearest passages:"
+_SEARCH: Final = (
+    "Search what is taught in the courses, and get the passages that come nearest. With a course's name, or a part of "
+    "it, only that course is searched, and with a lesson's number only lessons of that number."
+)
+_OUTLINE: Final = (
+    "Get a course's outline: its title, link and instructor, and the number, title and link of every lesson. "
+    "A part of the course's title is enough."
+)
+_NAME: Final = {"type": "string", "description": "The course's title, or a part of it."}
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A search's passages, and whether they may be called an answer; else `refused` may say why there are none."""
+
+    passages: tuple[Passage, ...] = ()
+    confident: bool = False
+    refused: str = ""
+    notices: tuple[str, ...] = ()
+
+
+class CourseTools:
+    """The tools over one space's courses; all searches are of the same editions."""
+
+    def __init__(self, library: Library, catalogue: Catalogue, names: CourseNames, space: str) -> None:
+        self._library = library.pinned()
+        self.catalogue = catalogue
+        self._names = names
+        self._space = space
+
+    async def search_course_content(
+        self, query: str, course_name: str | None = None, lesson_number: int | None = None
+    ) -> ToolOutput:
+        """The nearest passages of all courses, of one course, or of the lessons of a number."""
+        found = await self.search(query, course_name, lesson_number)
+        if found.refused:
+            return ToolOutput(found.refused, failed=True)
+        return ToolOutput("" if found.confident or not found.passages else _UNSURE, found.passages)
+
+    async def get_course_outline(self, course_name: str) -> ToolOutput:
+        """A course's outline, as a passage that can be cited."""
+        meant = await self._names.meant(self.catalogue, course_name)
+        if (course := meant.course) is None:
+            return ToolOutput(_no_course(course_name, meant), failed=True)
+        return ToolOutput(passages=(_outline_passage(course),))
+
+    async def search(
+        self, query: str, course_name: str | None = None, lesson_number: int | None = None
+    ) -> Searched:
+        """The same as `search_course_content`, and how sure it is."""
+        courses = self.catalogue.courses
+        if course_name and course_name.strip():
+            meant = await self._names.meant(self.catalogue, course_name)
+            if meant.course is None:
+                return Searched(refused=_no_course(course_name, meant))
+            courses = (meant.course,)
+        within: list[Part] | None = [one.part() for one in courses] if course_name else None
+        if lesson_number is not None:
+            within = [one.part(lesson) for one in courses for lesson in one.numbered(lesson_number)]
+            if not within:
+                return Searched(refused=_no_lesson(lesson_number, courses))
+        found = await self._library.search(self._space, SHELF, query, k=RESULTS, within=within)
+        passages = (self._placed(one) for one in found.passages)
+        return Searched(tuple(passages), found.confident, notices=tuple(found.notices))
+
+    def offered(self, say: Words) -> tuple[Tool, ...]:
+        """As a model gets them."""
+        number = {"type": "integer", "minimum": 0, "description": "The lesson's number."}
+        query = {"type": "string", "description": "What to look for, in the course's own language."}
+        search = {"query": query, "course_name": _NAME, "lesson_number": number}
+        return (
+            Tool(
+                SEARCH, _SEARCH, _schema(search, "query"), self.search_course_content, say("course.searching")
+            ),
+            Tool(
+                OUTLINE,
+                _OUTLINE,
+                _schema({"course_name": _NAME}, "course_name"),
+                self.get_course_outline,
+                say("course.outlining"),
+            ),
+        )
+
+    def _placed(self, passage: Passage) -> Passage:
+        """With its lesson's address, and without the course's title before its headings."""
+        course = self.catalogue.course(passage.document)
+        if course is None:
+            return passage
+        heading = passage.heading.removeprefix(f"{course.title}{SEPARATOR}")
+        return replace(passage, heading=heading, link=course.link_to(course.lesson_at(passage.section)))
+
+
+def _outline_passage(course: Course) -> Passage:
+    lines = [f"Course: {course.title}"]
+    if course.link:
+        lines.append(f"Link: {course.link}")
+    if course.instructor:
+        lines.append(f"Instructor: {course.instructor}")
+    lines.append(f"Lessons: {len(course.lessons)}")
+    room = OUTLINE_CHARS - sum(len(line) + 1 for line in lines)
+    for n, lesson in enumerate(course.lessons):
+        link = course.link_to(lesson)
+        line = f"Lesson {shown(lesson.number, lesson.title)}" + (f" ({link})" if link else "")
+        room -= len(line) + 1
+        if room < 0:
+            lines.append(f"… and {len(course.lessons) - n} more lessons.")
+            break
+        lines.append(line)
+    return Passage(
+        chunk=f"{course.document}:outline",
+        document=course.document,
+        source=course.source,
+        title=course.title,
+        heading=course.title,
+        page=None,
+        text="\n".join(lines),
+        score=1.0,
+        section=-1,
+        link=course.link,
+    )
+
+
+def _no_course(name: str, meant: Meant) -> str:
+    named = "; ".join(f"“{title}”" for title in meant.nearest)
+    if meant.several:
+        return f"“{name[:80]}” could be more than one course: {named}. Name one."
+    return (
+        f"There is no course “{name[:80]}”. The nearest names are: {named or 'none, there are no courses'}."
+    )
+
+
+def _no_lesson(number: int, courses: tuple[Course, ...]) -> str:
+    if len(courses) != 1:
+        return f"No course has a lesson {number}."
+    numbers = sorted({one.number for one in courses[0].lessons})
+    said = ", ".join(map(str, numbers[:50])) + ("…" if len(numbers) > 50 else "")
+    return f"“{courses[0].title}” has no lesson {number}. Its lessons are: {said or 'none'}."
+
+
+def _schema(properties: dict[str, Any], needed: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [needed],
+        "additionalProperties": False,
+    }

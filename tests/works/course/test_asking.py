@@ -1,0 +1,145 @@
+"""A question to the courses from end to end: by a model with tools, by one without, and by code alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from bot.commands import FOLLOW_UP
+from bot.events import Choices, Notice, Status
+from tests.fakes.chat_completions import ChatService
+from tests.fakes.reply import Reply
+from tests.works.course.desk import Desk, cited, course, opened, words_of
+from tests.works.course.files import TITLES
+
+SWARM = "https://example.org/courses/keeping-bees-a-first-year-with-one-colony-in-a-small-garden/"
+
+FOLLOWS: dict[str, Any] = {FOLLOW_UP: True}
+"""Plain text in a course's thread."""
+
+
+@asynccontextmanager
+async def asked(folder: Path, script: list[Reply], more: str = "") -> AsyncIterator[tuple[Desk, ChatService]]:
+    """A desk with the four courses, and a model that follows the script."""
+    async with ChatService(script) as service:
+        settings = (
+            f'[providers.a]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n{more}\n'
+            '[roles]\nanswerer = "a:small"\n'
+        )
+        async with opened(folder, settings) as desk:
+            await desk.add(*(course(name) for name in TITLES))
+            yield desk, service
+
+
+def search(query: str, **more: object) -> tuple[str, str]:
+    return "search_course_content", json.dumps({"query": query, **more})
+
+
+async def test_a_model_reads_the_outline_then_searches_and_its_citations_lead_to_lessons(
+    tmp_path: Path,
+) -> None:
+    script = [
+        Reply(calls=[("get_course_outline", '{"course_name": "bees"}')]),
+        Reply(calls=[search("old queen leaves", course_name="bees", lesson_number=5)]),
+        Reply(
+            "The old queen leaves with half of the workers on the ninth day [2]. Water is wet and blue [2]."
+        ),
+    ]
+    async with asked(tmp_path, script) as (desk, service):
+        events = await desk.ask("course", "ask", "When does a colony swarm?")
+        said = [one.text for one in events if isinstance(one, Status)]
+        assert "Reading the outline: bees" in said
+        assert "Searching the lessons: old queen leaves, bees, 5" in said
+        (one,) = cited(events)
+        assert (one.n, one.source, one.link) == (2, "keeping_bees.txt", SWARM)
+        assert one.heading == "Keeping Bees: A First Year › 5. Swarming"
+        assert one.quote.startswith("When the first of them is sealed, on the ninth day")
+        # What the passage does not bear out has lost its number.
+        assert "workers on the ninth day [2]. Water is wet and blue." in words_of(events)
+        assert any("1 statement above has no source" in one.text for one in events if isinstance(one, Notice))
+        (offered,) = [one for one in events if isinstance(one, Choices)]
+        assert offered.choices[0].command == "/course outline Keeping Bees: A First Year"
+        outline = str(service.requests[1]["messages"])
+        assert "Lesson 6. Varroa (https://example.org/courses/keeping-bees/lesson/6/varroa)" in outline
+        assert "Sourdough from Scratch" in str(service.requests[0]["messages"])
+        assert len(service.requests) == 3
+
+
+async def test_a_name_that_means_no_course_is_told_to_the_model_with_the_nearest(tmp_path: Path) -> None:
+    script = [
+        Reply(calls=[search("chords", course_name="jazz piano"), search("frames", lesson_number=77)]),
+        Reply("There is no course on jazz piano."),
+    ]
+    async with asked(tmp_path, script) as (desk, service):
+        events = await desk.ask("course", "ask", "Which chords does the jazz piano course begin with?")
+        told = str(service.requests[-1]["messages"])
+        assert "There is no course “jazz piano”. The nearest names are: " in told
+        assert "No course has a lesson 77." in told
+        assert "There is no course on jazz piano." in words_of(events)
+        assert cited(events) == []
+
+
+async def test_two_exchanges_of_the_thread_are_remembered_unless_it_is_set_otherwise(tmp_path: Path) -> None:
+    script = [Reply(f"Answer {n}.") for n in range(1, 8)]
+    async with asked(tmp_path, script) as (desk, service):
+        for n in range(1, 5):
+            await desk.ask("course", "ask", f"Question {n}?", **(FOLLOWS if n > 1 else {}))
+        prompt = service.requests[-1]["messages"][-1]["content"]
+        assert "Question 1?" not in prompt
+        assert prompt.index("Question 2?") < prompt.index("Answer 3.") < prompt.index("Question 4?")
+        assert "is no number from 0 to 20" in await desk.said(
+            "settings", "set", "course.memory many", **{"for": "everyone"}
+        )
+        await desk.said("settings", "set", "course.memory 0", **{"for": "everyone"})
+        await desk.ask("course", "ask", "Question 5?")
+        assert "Question 4?" not in service.requests[-1]["messages"][-1]["content"]
+        # Another thread has its own.
+        await desk.ask("course", "ask", "Question 6?", thread="other")
+        assert "Question 5?" not in service.requests[-1]["messages"][-1]["content"]
+
+
+async def test_a_model_without_tools_is_given_what_code_has_planned(tmp_path: Path) -> None:
+    script = [Reply("The old queen leaves on the ninth day with half of the workers [2].")]
+    async with asked(tmp_path, script, "tools = false") as (desk, service):
+        question = "Which lessons are in the bees course, and when does the old queen leave with the workers?"
+        events = await desk.ask("course", "ask", question)
+        (request,) = service.requests
+        assert "tools" not in request
+        assert "Lesson 6. Varroa" in str(request["messages"])
+        assert [one.link for one in cited(events)] == [SWARM]
+
+
+async def test_a_model_that_fails_leaves_the_passages_themselves(tmp_path: Path) -> None:
+    async with asked(tmp_path, [Reply(status=401, times=9)]) as (desk, _):
+        events = await desk.ask("course", "ask", "When does the old queen leave with half of the workers?")
+        assert "on the ninth day, the old queen leaves with half of the workers" in words_of(events)
+        assert cited(events)[0].link == SWARM
+        assert any(isinstance(one, Notice) and "a:small" in one.text for one in events)
+
+
+async def test_without_a_model_code_finds_course_lesson_and_outline(tmp_path: Path) -> None:
+    async with opened(tmp_path, "[roles]\nanswerer = []\n") as desk:
+        assert "no course yet" in await desk.said("course", "ask", "When does a colony swarm?")
+        await desk.add(*(course(name) for name in TITLES))
+        ask = desk.ask
+        events = await ask(
+            "course", "ask", "What does lesson 3 of the search engines course say about rare words?"
+        )
+        assert {one.heading for one in cited(events)} == {
+            "Search Engines from the Inside › 3. Ranking with BM25"
+        }
+        events = await ask("course", "ask", "Quais aulas tem o curso de aquarela?", thread="b")
+        assert "Lesson 6. Luz e sombra (https://exemplo.org/cursos/aquarela/aula-6)" in words_of(events)
+        assert "has no lesson 9" in await desk.said(
+            "course", "ask", "What is in lesson 9 of the sourdough course?"
+        )
+        assert "found nothing" in await desk.said("course", "ask", "Who won the world cup in 1994?")
+        events = await ask(
+            "course", "ask", "How many hours in the refrigerator does the cold dough need?", thread="c"
+        )
+        assert cited(events)[0].heading == "Sourdough from Scratch › 4. Shaping and Proofing"
+        events = await ask("course", "ask", "And at what temperature is it?", thread="c", **FOLLOWS)
+        assert cited(events)[0].heading == "Sourdough from Scratch › 4. Shaping and Proofing"
