@@ -114,13 +114,11 @@ async def test_a_service_that_goes_on_for_ever_is_not_read_to_its_end(
     table: Set, wire: str, hostile: str
 ) -> None:
     course = Course()
-    at = await table([Reply(calls=[(SEARCH[0], hostile)], times=3), Reply("Good.")], wires=(wire,))
+    at = await table([Reply(calls=[(SEARCH[0], hostile)]), Reply("Good.")], wires=(wire,))
     loop = course.loop(at.models, at.run)
     await events_of(loop)
-    assert course.asked == []
-    assert at.calls[0] <= 4
+    assert (course.asked, at.calls, loop.ended, loop.text) == ([], [2], "answer", "Good. ")
     assert all(len(call.arguments) < 2 * ARGUMENTS_CHARS for call, _ in loop.done)
-    assert loop.ended in ("answer", "failed")
 
 
 async def test_what_people_read_of_the_arguments_is_short_and_on_one_line(table: Set) -> None:
