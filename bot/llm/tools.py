@@ -70,6 +70,14 @@ class Limits:
     chars: int = 16_000
 
 
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who may be asked, in this order, and whether the first of them calls tools."""
+
+    models: list[str]
+    tools: bool
+
+
 class ToolLoop:
     """One turn. What has come of it so far can be read at any time, and all of it once `events` has ended.
 
@@ -126,23 +134,24 @@ class ToolLoop:
     async def events(self) -> AsyncGenerator[str | Status, None]:
         """Do it: text as it comes, and what is being looked up. Raises no Sorry: see `error`."""
         try:
-            chain = await self._run.step(f"{self._step}-chain", self._able, list[str])
-            turn = self._with_tools(chain) if chain else self._planned()
+            cast = await self._run.step(f"{self._step}-cast", self._cast, Cast)
+            turn = self._turn(self._prompt, cast.models) if cast.tools else self._planned(cast.models)
             async with aclosing(turn) as events:
                 async for event in events:
                     yield event
         except Sorry as error:
             self.ended, self.error = "failed", error
 
-    async def _able(self) -> list[str]:
-        """Whom to ask; none where the first of them cannot call tools."""
+    async def _cast(self) -> Cast:
         chain = self._models.able(self._role, self._prompt)
-        return list(chain) if self._prompt.tools and self._models.can(self._role, chain[0]).tools else []
+        tools = bool(self._prompt.tools) and self._models.can(self._role, chain[0]).tools
+        return Cast(list(chain), tools)
 
-    async def _with_tools(self, able: Sequence[str]) -> AsyncGenerator[str | Status, None]:
-        prompt, owner, recoveries = self._prompt, "", 0
+    async def _turn(self, begun: Prompt, able: Sequence[str]) -> AsyncGenerator[str | Status, None]:
+        """One model of `able` is asked `begun`, and told what it asks for, until it has answered."""
+        prompt, owner, recoveries = begun, "", 0
         while True:
-            self.capped = await self._cap(prompt, owner)
+            self.capped = await self._cap(prompt, owner) if prompt.tools else ""
             asked = replace(prompt, closing=self.capped != "")
             try:
                 async with aclosing(self._ask(asked, [owner] if owner else able)) as pieces:
@@ -154,17 +163,17 @@ class ToolLoop:
                     recoveries += 1
                     prompt = _roomier(prompt)
                     continue
-                able = [one for one in able if one != owner]
-                if owner and able and error.key.startswith("model.") and error.key != "model.cut":
+                others = [one for one in able if one != owner]
+                if owner and others and error.key.startswith("model.") and error.key != "model.cut":
                     # Another model cannot read this one's blocks, and refuses calls that it has not made.
                     self.passed_over += ((members.model_of(owner), error.key.partition(".")[2]),)
-                    prompt, owner, recoveries = self._prompt, "", 0
+                    able, prompt, owner, recoveries = others, begun, "", 0
                     self.rounds = self.calls = 0
                     self._told.clear()
                     continue
-                if owner or error.key != "model.bad_request" or self._plan is None:
+                if owner or not prompt.tools or error.key != "model.bad_request" or self._plan is None:
                     raise
-                async with aclosing(self._planned()) as events:  # it takes no tools, which nobody knew
+                async with aclosing(self._planned(able)) as events:  # it takes no tools, which nobody knew
                     async for event in events:
                         yield event
                 return
@@ -176,7 +185,7 @@ class ToolLoop:
                 if answer.text.strip():
                     said = Message("assistant", answer.text, raw=answer.raw)
                     prompt = replace(prompt, messages=(*prompt.messages, said, Message("user", GO_ON)))
-            elif answer.calls and not self.capped:
+            elif answer.calls and prompt.tools and not self.capped:
                 self.rounds += 1
                 if doing := self._doing(answer.calls):
                     yield Status(doing)
@@ -191,8 +200,8 @@ class ToolLoop:
                 self._end(answer)
                 return
 
-    async def _planned(self) -> AsyncGenerator[str | Status, None]:
-        """What code has planned is looked up, and the model asked once, with what was found as data."""
+    async def _planned(self, able: Sequence[str]) -> AsyncGenerator[str | Status, None]:
+        """What code has planned is looked up, and a model then asked without tools, with what was found as data."""
         calls = await self._run.step(f"{self._step}-plan", self._plan, list[ToolCall]) if self._plan else []
         prompt = replace(self._prompt, tools=())
         if calls:
@@ -204,10 +213,9 @@ class ToolLoop:
             *before, last = prompt.messages
             last = replace(last, text=f"{FOUND}\n{found}\n\n{last.text}")
             prompt = replace(prompt, messages=(*before, last))
-        async with aclosing(self._ask(prompt, None)) as pieces:
-            async for piece in pieces:
-                yield piece
-        self._end(self._answer())
+        async with aclosing(self._turn(prompt, able)) as events:
+            async for event in events:
+                yield event
 
     async def _room(self, prompt: Prompt) -> int:
         """How many characters of findings a model has room for beside the prompt and its answer."""
@@ -216,7 +224,7 @@ class ToolLoop:
             return self._limits.chars * self._limits.calls
         return max(LEAST_CHARS, (window - prompt_tokens(prompt) - prompt.max_tokens) * CHARS_PER_TOKEN)
 
-    async def _ask(self, prompt: Prompt, chain: Sequence[str] | None) -> AsyncGenerator[str, None]:
+    async def _ask(self, prompt: Prompt, chain: Sequence[str]) -> AsyncGenerator[str, None]:
         """One call of a model, as a step; its Completion is `_answer` then."""
         self._asked += 1
         key = self._step if self._asked == 1 else f"{self._step}-call-{self._asked}"

@@ -23,7 +23,7 @@ from tests.llm.table import Seat
 T = TypeVar("T")
 
 STEPS = [
-    *("answer", "answer-call-2", "answer-call-3", "answer-chain"),
+    *("answer", "answer-call-2", "answer-call-3", "answer-cast"),
     *("answer-tool-1-1", "answer-tool-1-2", "answer-tool-2-1"),
 ]
 

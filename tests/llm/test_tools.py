@@ -424,6 +424,15 @@ async def test_a_model_without_tools_gets_what_code_has_looked_up(seat: Seat) ->
     assert said.index("<finding>") < said.index("3. Rerankers") < said.index('<passage n="1"')
 
 
+async def test_its_answer_goes_on_and_is_taken_over_as_any(table: Set) -> None:
+    at = await table([Reply("Rerankers", finish="length"), Reply(status=402)], [Reply("Rerankers [1].")])
+    at.change(providers={name: replace(one, tools=False) for name, one in at.config.providers.items()})
+    loop = Course().loop(at.models, at.run, plan=plan)
+    await events_of(loop)
+    assert (loop.text, loop.model, at.calls) == ("Rerankers \n\nRerankers [1]. ", "b:small", [2, 1])
+    assert "<finding>" in json.dumps(at.services[1].requests)
+
+
 async def test_what_was_looked_up_fits_beside_the_answer(table: Set) -> None:
     course = Course()
     course.found = tuple(passage(n, f"{n} long " + "words " * 60) for n in range(1, 30))
