@@ -252,7 +252,7 @@ class App:
             row = commands.verb(request.work, request.verb)
             if (row.plain or row.holds) and request.text.strip():
                 # Before the run, which may wait: plain text that comes meanwhile goes where this went.
-                await held(self.records.sessions, request, request.text)
+                await held(self.records.sessions, request, request.text, over=row.holds)
             await self._door.clear()
             await self._engine.start(request.id)
         except StorageFault:  # it must neither hold up its line nor begin at the next start

@@ -12,14 +12,17 @@ TITLE_CHARS = 100
 """The longest title: the most that a platform gives a thread's name (Discord's documentation, "Channel")."""
 
 
-async def held(sessions: Sessions, request: Request, question: str) -> SessionRow | None:
+async def held(
+    sessions: Sessions, request: Request, question: str, *, over: bool = False
+) -> SessionRow | None:
     """The place's session, opened if need be and called by the question.
 
-    None in another work's thread, where the request is a one-shot.
+    None in another work's thread, where the request is a one-shot, unless it takes the place `over`: then the other
+    work's session is closed.
     """
     place = request.place
     session = await sessions.active(place.space, place.platform, place.channel, place.thread)
-    if session is None:
+    if session is None or (over and session.work != request.work):
         session = await sessions.open(
             place.space,
             place.platform,

@@ -47,7 +47,7 @@ class Argument:
 @dataclass(frozen=True, slots=True)
 class Verb:
     """One row of the table. `plain` verbs take the plain text of a session of their work, and open it; so does one that
-    `holds` the place.
+    `holds` the place, and takes it over from another work.
 
     `ordered` runs of a place go one after another; `background` ones leave the prompt usable; `admin`
     ones change what the whole space shares, and are for its admins. `personal` ones tell a person of their own

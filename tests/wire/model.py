@@ -56,8 +56,9 @@ def service(answerer: Answerer) -> ChatService:
 
 
 def settings(base_url: str) -> str:
-    """The part of config.toml that has this service answer, and books searched by their words."""
+    """The part of config.toml that has this service answer, books searched by their words, and no scene looked into."""
     return (
         f'[providers.local]\nkind = "openai-compatible"\nbase_url = "{base_url}"\n'
         '[roles]\nanswerer = "local:small"\n[embedding]\nmodel = "none"\n'
+        "[story]\nextract = false\n"
     )

@@ -305,7 +305,7 @@ class Table:
             name = next((one.name for one in rows if one.id == branch), "")
             if row is None or not name:
                 raise Sorry("story.none_here")
-            await held(self._sessions, request, name)
+            await held(self._sessions, request, name, over=True)
             await self._play(request, story, branch)
             played = await self._logs.played(request)
             turn = played.story.head
@@ -587,7 +587,7 @@ class Table:
         found = found or [row for row in rows if wanted in row.title.casefold()]
         if not found:
             raise Sorry("story.no_story", name=request.text.strip())
-        await held(self._sessions, request, _title(found[0], say))
+        await held(self._sessions, request, _title(found[0], say), over=True)
         row = found[0]
         taken_from = await self._play(request, row.id, row.id)
         return Done("story.nothing_yet", title=_title(row, say), taken_from=taken_from)

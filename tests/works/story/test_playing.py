@@ -120,6 +120,14 @@ async def test_another_version_is_written_from_the_same_bytes(tmp_path: Path, wr
         assert "Slower." in sent
 
 
+async def test_a_story_takes_over_where_another_work_was_talked_to(tmp_path: Path, writer: Writer) -> None:
+    async with playing(tmp_path, writer) as talk:
+        await talk.say("How long does a candle burn?")
+        await talk.say(START)
+        await talk.say("I wait.")
+        assert "I wait." in last(writer.scenes[-1])
+
+
 async def test_undo_redo_and_an_edit(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)
