@@ -121,6 +121,9 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     retrieval.add_argument("--shelf", required=True, help=say("verbs.option_shelf"))
     retrieval.add_argument("--no-lookup", action="store_true", help=say("cli.no_lookup"))
     retrieval.add_argument("--all", action="store_true", help=say("cli.eval_all"))
+    course = add(evaluation, "course", "cli.eval_course", space, as_json)
+    course.add_argument("questions", metavar="QUESTIONS.jsonl", help=say("cli.course_questions"))
+    course.add_argument("--all", action="store_true", help=say("cli.eval_all"))
     memory = add(evaluation, "memory", "cli.eval_memory", space, as_json)
     memory.add_argument("queries", metavar="QUERIES.jsonl", help=say("cli.queries"))
     memory.add_argument("--story", metavar="ID", required=True, help=say("cli.story_id"))
@@ -200,6 +203,8 @@ def _run(asked: dict[str, Any], locale: str) -> int:
             return _story(config, words(locale), asked)
         case "eval" if asked["verb"] == "memory":
             return _eval_memory(config, asked)
+        case "eval" if asked["verb"] == "course":
+            return _eval_course(config, words(locale), asked)
         case "eval":
             from bot.adapters.terminal.one_shot import evaluate
 
@@ -290,6 +295,19 @@ def _eval_memory(config: Config, asked: dict[str, Any]) -> int:
     else:
         print("\n".join(f"{name:<12} {value:.4g}" for name, value in figures.items()))
     return OK
+
+
+def _eval_course(config: Config, say: Words, asked: dict[str, Any]) -> int:
+    """How well the courses' search tool finds what the file's questions ask for."""
+    from pathlib import Path
+
+    from bot.adapters import leaving
+    from bot.adapters.terminal.one_shot import show
+    from bot.works.course.command_line import evaluate_courses
+
+    space, file = asked.get("space") or "local", Path(asked["questions"])
+    report = leaving.run(evaluate_courses(config, space, file, _counted))
+    return show(report, say, every=bool(asked.get("all")), json=bool(asked.get("json")))
 
 
 def _counted(done: int, total: int) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bot.events import Sorry
 
@@ -28,9 +29,12 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Question:
+    """`more` is what its line says besides, for whoever searches by it."""
+
     id: str
     query: str
     gold: tuple[Gold, ...]
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class Report:
     failures: list[Failure]
 
 
-Search = Callable[[str], Awaitable[Searched]]
+Search = Callable[[Question], Awaitable[Searched]]
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -104,7 +108,8 @@ def read_questions(path: Path) -> list[Question]:
         try:
             row = json.loads(line)
             gold = tuple(Gold(str(one["source"]), str(one["quote"])) for one in row["gold"])
-            questions.append(Question(str(row.get("id", number)), str(row["query"]), gold))
+            more = {name: value for name, value in row.items() if name not in ("id", "query", "gold")}
+            questions.append(Question(str(row.get("id", number)), str(row["query"]), gold, more))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Sorry("eval.line", path=str(path), line=number) from error
     if not questions:
@@ -159,7 +164,7 @@ async def evaluate(questions: Sequence[Question], search: Search) -> Report:
     failures: list[Failure] = []
     for question in questions:
         began = time.perf_counter()
-        found = await search(question.query)
+        found = await search(question)
         spent = time.perf_counter() - began
         stranger = not question.gold
         row = score(question.gold, found.passages, spent, confident=found.confident)

@@ -25,7 +25,7 @@ from bot.adapters.terminal.feed import Feed
 from bot.adapters.terminal.markdown import Ink, MarkdownStream, width_of
 from bot.adapters.terminal.outputs import PlainOutput, PlainScreen
 from bot.adapters.terminal.prompt import Prompt
-from bot.adapters.terminal.view import Stages, TerminalView, progress
+from bot.adapters.terminal.view import Stages, TerminalView, citation, progress
 from bot.events import (
     Attachment,
     Changed,
@@ -431,3 +431,10 @@ def test_blanks_without_end_take_no_longer_the_more_there_are() -> None:
     began = time.process_time()
     MarkdownStream(Ink(False, 80)).feed(" " * 200_000 + "a\n")
     assert time.process_time() - began < 3, "processor, of which it once took twenty times as much"
+
+
+def test_a_source_that_has_an_address_shows_it_and_no_other_kind_of_one() -> None:
+    ink = Ink(colour=False, width=80)
+    shown = citation(ink, Citation(2, "bees.txt", "Bees › 5. Swarming", "", link="https://x.org/5"))
+    assert shown == ["[2] bees.txt › Bees › 5. Swarming", "    https://x.org/5"]
+    assert citation(ink, Citation(2, "bees.txt", "", "", link="javascript:alert(1)")) == ["[2] bees.txt"]

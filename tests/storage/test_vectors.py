@@ -115,3 +115,15 @@ async def test_a_server_that_is_not_there_is_a_fault() -> None:
         await remote.count(*SHELF)
     assert caught.value.kind == "other"
     await remote.close()
+
+
+async def test_only_documents_that_are_named_are_searched(vectors: Vectors) -> None:
+    made = unit_vectors(30)
+    for n, document in enumerate("def"):
+        ids = [f"{document}:{i}" for i in range(10)]
+        await vectors.add(*SHELF, ids, made[n * 10 : n * 10 + 10], document)
+    found = await vectors.search(*SHELF, made[0], 30, among={"e", "f"})
+    assert {one for one, _ in found} == {f"{document}:{i}" for document in "ef" for i in range(10)}
+    found = await vectors.search(*SHELF, made[0], 30, among={"d", "e"}, without={"d"})
+    assert {one.partition(":")[0] for one, _ in found} == {"e"}
+    assert await vectors.search(*SHELF, made[0], 30, among={"d"}, without={"d"}) == []

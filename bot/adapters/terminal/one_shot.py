@@ -155,7 +155,11 @@ def evaluate(
 
     Raises Sorry ("eval.…") for a file that cannot be read.
     """
-    report = asyncio.run(_evaluate(config, Path(file), shelf, lookup=lookup))
+    return show(asyncio.run(_evaluate(config, Path(file), shelf, lookup=lookup)), say, every=every, json=json)
+
+
+def show(report: Report, say: Words, *, every: bool, json: bool) -> int:
+    """Print a report; 0."""
     if json:
         print(json_module.dumps({**report.figures, "failed": [asdict(one) for one in report.failures]}))
     else:
@@ -188,7 +192,7 @@ def _why(failure: Failure, say: Words) -> str:
 
 async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> Report:
     from bot.app import App
-    from bot.retrieval.evaluate import Passage, Searched, read_questions
+    from bot.retrieval.evaluate import Passage, Question, Searched, read_questions
     from bot.retrieval.evaluate import evaluate as measure
 
     log_to(config)
@@ -196,13 +200,13 @@ async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> 
     app = await App.open(config)
     asked = 0
 
-    async def search(query: str) -> Searched:
+    async def search(question: Question) -> Searched:
         nonlocal asked
         asked += 1
         if sys.stderr.isatty():
             end = "\n" if asked == len(questions) else ""
             print(f"\r{asked}/{len(questions)}", end=end, file=sys.stderr, flush=True)
-        found = await app.library.search("local", shelf, query, lookup=lookup)
+        found = await app.library.search("local", shelf, question.query, lookup=lookup)
         passages = [Passage(one.source, one.text) for one in found.passages]
         return Searched(passages, found.confident)
 

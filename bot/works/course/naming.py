@@ -199,14 +199,14 @@ def _title_words(title: str, language: str) -> tuple[str, ...]:
 @cache
 def _initials(title: str) -> str:
     """The first letters of a title's words, those that only bind left out."""
-    words = [word for word in normal(title).split() if word not in _IDLE]
+    words = [word for word in normal(title).split() if word not in IDLE]
     return "".join(word[0] for word in words)
 
 
 def _name_words(name: str, language: str) -> tuple[str, ...]:
     """The words of a name that say which course, as stems of a language."""
-    words = [word for word in normal(name).split() if word not in _GENERIC and word not in _IDLE]
+    words = [word for word in normal(name).split() if word not in _GENERIC and word not in IDLE]
     return tuple(terms(" ".join(words) or name, language))
 
 
-_IDLE: Final = frozenset(fold(word) for words in FUNCTION_WORDS.values() for word in words)
+IDLE: Final = frozenset(fold(word) for words in FUNCTION_WORDS.values() for word in words)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.retrieval.lexical import fold
 from bot.retrieval.titles import normal
-from bot.works.course.naming import by_words, chosen
+from bot.works.course.naming import IDLE, by_words, chosen
 
 if TYPE_CHECKING:
     from bot.works.course.catalogue import Catalogue, Course
@@ -26,9 +26,12 @@ _NUMBERS: Final = {
     )
     for n, word in enumerate(words.split())
 }
+WHOLE: Final = 0.94
+"""Of a phrase's words so much has to be in a title: initials will do, slips will not."""
+
 _WORD = "|".join(sorted(_NUMBERS.keys() - {"-"}, key=len, reverse=True))
 _LESSON = re.compile(
-    rf"(?:(?:in|of|from|na|da|nesta|de)\s+)?(?:the\s+)?(?:"
+    rf"(?:(?:in|of|from|na|da|nesta|de)\s+)?(?:(?:the|a)\s+)?(?:"
     rf"(?:lesson|aula|licao)\s+(?:number\s+|numero\s+|n[o.]*\s*|#\s*)?(?P<after>\d{{1,6}}|{_WORD})\b"
     rf"|\b(?P<before>\d{{1,6}}(?:st|nd|rd|th|a|ª)|{_WORD})\s+(?:lesson|aula|licao)\b)"
 )
@@ -58,10 +61,11 @@ class Plan:
 
 def planned(question: str, catalogue: Catalogue) -> Plan:
     """What to look up. The course is given by its whole title."""
-    lesson, without = _lesson(question)
+    lesson, without = _lesson(" ".join(question.split()))
+    without = " ".join(without.split())
     course, without = _course(without, catalogue)
     outline = course is not None and lesson is None and _OUTLINE.search(fold(question)) is not None
-    query = " ".join(without.split()).strip(" ,;:")
+    query = re.sub(r"\s+(?=[?!.,;:])", "", " ".join(without.split())).strip(" ,;:")
     asks = normal(query)
     return Plan(
         query if len(asks) > 2 else question, course.title if course is not None else None, lesson, outline
@@ -100,6 +104,8 @@ def _course(question: str, catalogue: Catalogue) -> tuple[Course | None, str]:
             tried = called["after"].split()
             phrases = [" ".join(tried[:past]) for past in range(min(len(tried), 8), 0, -1)]
         for phrase in phrases:
+            if fold(phrase.split()[0]) in IDLE:
+                continue
             if (course := _meant(phrase, catalogue)) is not None:
                 return course, _without(question, phrase)
     return None, question
@@ -114,7 +120,7 @@ def _contained(title: str, whole: str) -> bool:
 def _meant(phrase: str, catalogue: Catalogue) -> Course | None:
     """The course that a phrase names by words alone, each of which its title has."""
     found = by_words(phrase, catalogue.courses)
-    return chosen(catalogue.courses, found).course if any(one.said >= 0.99 for one in found) else None
+    return chosen(catalogue.courses, found).course if any(one.said >= WHOLE for one in found) else None
 
 
 def _cut(question: str, title: str) -> str:

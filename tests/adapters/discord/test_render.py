@@ -353,3 +353,17 @@ def test_letters_of_three_bytes_stay_below_what_discord_takes_in_bytes() -> None
     cited = [Citation(n, "規則.md", "章", "別の引用文。" * 60, n) for n in range(1, 13)]
     sheet = StageContent("answer", "答え", text="規則の本文である。" * 200, citations=cited, growing=False)
     assert all(map(fits, render.pages(sheet, DONE)))
+
+
+def test_a_source_that_is_on_the_web_leads_there() -> None:
+    cited = [
+        Citation(1, "bees.txt", "Bees › 5. Swarming", "", link="https://x.org/a_(b)"),
+        Citation(2, "bees.txt", "Bees", "", link="javascript:alert(1)"),
+        Citation(3, "bees.txt", "Bees", "", link="https://x.org/" + "a" * 900),
+    ]
+    (page,) = render.pages(StageContent("answer", "", "Yes [1].", citations=cited, growing=False), DONE)
+    assert page.text.split("\n")[1:4] == [
+        "-# `[1]` bees.txt › Bees › 5. Swarming · [open](<https://x.org/a_%28b%29>)",
+        "-# `[2]` bees.txt › Bees",
+        "-# `[3]` bees.txt › Bees",
+    ]

@@ -219,3 +219,10 @@ def test_links_of_the_adapter_stay_links() -> None:
     (page,) = render.pages(StageContent("answer", "", "Here.", links=[link], growing=False), DONE)
     assert link in page.plain
     assert link in texts.shown(page.blocks)
+
+
+def test_a_source_that_is_on_the_web_leads_there() -> None:
+    cited = Citation(1, "bees.txt", "Bees › 5. Swarming", "", link="https://x.org/5")
+    (page,) = render.pages(StageContent("answer", "", "Yes [1].", citations=[cited], growing=False), DONE)
+    assert fits(page)
+    assert "*[1]* bees.txt › Bees › 5. Swarming · <https://x.org/5|open>" in page.plain.split("\n")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from bot.events import Attachment, Failed, File
 from bot.works.course.catalogue import SHELF, Catalogues
+from bot.works.course.command_line import evaluate_courses
 from storage.passages import Passages
 from tests.works.course.desk import course, opened, words_of
-from tests.works.course.files import TITLES, as_pdf, text_of
+from tests.works.course.files import COURSES, TITLES, as_pdf, text_of
 
 KNOTS = "Course Title: Knots\nCourse Link: https://x.org/k\n\nLesson 1: Bowline\nThe rabbit leaves its hole."
 
@@ -176,3 +180,24 @@ async def test_names_are_completed(tmp_path: Path) -> None:
             "4. Molhado sobre seco",
         ]
         assert await complete("other", "course", "") == []
+
+
+async def test_the_search_tool_finds_what_questions_on_the_lessons_ask_for(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        await desk.add(*(course(name) for name in TITLES))
+        config = desk.app.house.config
+    report = await evaluate_courses(config, "local", COURSES.parent / "questions.jsonl")
+    assert report.figures["n"] == 67
+    assert report.figures["recall@5"] >= 0.95
+    assert report.figures["strangers_answered"] == 0
+    file = tmp_path / "narrow.jsonl"
+    gold = [{"source": "keeping_bees.txt", "quote": "the old queen leaves with half of the workers"}]
+    rows: list[dict[str, object]] = [
+        {"query": "old queen", "gold": gold, "course": "bees", "lesson": 5},
+        {"query": "old queen", "gold": gold, "course": "bees", "lesson": 6},
+        {"query": "old queen", "gold": gold, "course": "jazz piano"},
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    report = await evaluate_courses(config, "local", file)
+    assert {one.id for one in report.failures} == {"2", "3"}
+    assert report.figures["recall@5"] == pytest.approx(1 / 3)

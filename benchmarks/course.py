@@ -1,0 +1,296 @@
+"""How well and how fast the courses' tools find: passages of lessons, courses by a part of their names, time per call.
+
+    SUTRADHAR_BENCH_DATA=DIR SUTRADHAR_MODELS=DIR make bench ARGS=course
+
+The four courses of the tests, with questions and names written for them, and open texts made into courses. Without
+SUTRADHAR_MODELS by words alone; with SUTRADHAR_BENCH_CACHE=DIR vectors are kept there between runs.
+`python -m benchmarks.course chunks` compares the two ways to cut lessons.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.course_names import NAMES, STRANGE, TITLES
+from benchmarks.figures import Figure, data, skipped
+from benchmarks.kept_vectors import KeptVectors
+from benchmarks.times import p95
+from bot.config import Config
+from bot.config.settings import EmbeddingConfig
+from bot.events import Sorry
+from bot.house import House
+from bot.retrieval.embedding import embedder
+from bot.retrieval.evaluate import Gold, Question, Report, evaluate, read_questions
+from bot.retrieval.intake import Item, Taken
+from bot.words import words
+from bot.works.course.catalogue import BOOK, COURSE, SHELF, Catalogue, Catalogues, Course
+from bot.works.course.command_line import called
+from bot.works.course.config import CourseConfig
+from bot.works.course.intake import shapes
+from bot.works.course.naming import CourseNames
+from bot.works.course.tools import OUTLINE, SEARCH, CourseTools
+
+OWN = Path(__file__).resolve().parents[1] / "tests" / "works" / "course"
+SPACE = "local"
+PAGES = 5
+"""Open texts that make one course, a lesson each."""
+COURSES, LESSONS = 100, 20
+SAMPLES = 300
+STEP = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Files to take in, each with its kind, and questions with the source of their gold."""
+
+    name: str
+    files: list[tuple[str, str, str]]
+    questions: list[Question]
+
+
+def own() -> Set:
+    """The four courses that were written for the tests."""
+    files = [
+        (file.name, file.read_text(encoding="utf-8"), COURSE) for file in sorted((OWN / "courses").iterdir())
+    ]
+    return Set("own", files, read_questions(OWN / "questions.jsonl"))
+
+
+def pages(folder: Path) -> Set:
+    """Open texts as the lessons of courses."""
+    texts = sorted((folder / "corpus").iterdir())
+    files, course_of = [], {}
+    for first in range(0, len(texts), PAGES):
+        name = f"course-{first // PAGES}.txt"
+        lessons = []
+        for n, file in enumerate(texts[first : first + PAGES]):
+            course_of[file.name] = name
+            body = file.read_text(encoding="utf-8").strip()
+            lessons.append(
+                f"Lesson {n}: {_titled(file)}\nLesson Link: https://example.org/{first}/{n}\n{body}"
+            )
+        title = " · ".join(_titled(file) for file in texts[first : first + 2])
+        files.append((name, "\n\n".join([f"Course Title: {title}", *lessons]), COURSE))
+    questions = [
+        replace(one, gold=tuple(Gold(course_of[gold.source], gold.quote) for gold in one.gold))
+        for one in read_questions(folder / "questions.jsonl")
+    ]
+    return Set(folder.name, files, questions)
+
+
+def books(folder: Path) -> Set:
+    """Ordinary books as courses, by their headings."""
+    files = [
+        (file.name, file.read_text(encoding="utf-8"), BOOK) for file in sorted((folder / "corpus").iterdir())
+    ]
+    return Set(folder.name, files, read_questions(folder / "questions.jsonl"))
+
+
+def _titled(file: Path) -> str:
+    return " ".join(file.stem.split("_")[2:]).strip().title() or file.stem
+
+
+def many(folder: Path) -> Set:
+    """COURSES courses of LESSONS lessons, out of short open texts."""
+    texts = [file.read_text(encoding="utf-8").strip() for file in sorted((folder / "corpus").iterdir())]
+    names = [*TITLES, *(f"{title}, continued" for title in TITLES)]
+    files = []
+    for n in range(COURSES):
+        lessons = [f"Course Title: {names[n]}"]
+        for lesson in range(LESSONS):
+            at = n * LESSONS + lesson
+            lessons.append(f"Lesson {lesson}: Part {at}\n{texts[at % len(texts)]}")
+        files.append((f"course-{n}.txt", "\n\n".join(lessons), COURSE))
+    return Set("many", files, read_questions(folder / "questions.jsonl"))
+
+
+def model() -> KeptVectors | None:
+    models, cache = os.environ.get("SUTRADHAR_MODELS"), os.environ.get("SUTRADHAR_BENCH_CACHE")
+    if not models:
+        return None
+    try:
+        made = embedder("bge-small", Path(models).expanduser())
+    except Sorry:
+        return None
+    return KeptVectors(made, Path(cache) if cache else None) if made is not None else None
+
+
+@asynccontextmanager
+async def opened(given: Set, kept: KeptVectors | None, chunks: str = "") -> AsyncIterator[House]:
+    """A house with the set's courses."""
+    with tempfile.TemporaryDirectory() as folder:
+        name = "bge-small" if kept is not None else "none"
+        house = await House.open(Config(Path(folder), Path(folder), embedding=EmbeddingConfig(name)))
+        if kept is not None:
+            house.embedding.load = lambda _: kept
+        try:
+            await take_in(house, Path(folder), given.files, chunks)
+            yield house
+        finally:
+            await house.close()
+
+
+async def take_in(house: House, folder: Path, files: Sequence[tuple[str, str, str]], chunks: str) -> None:
+    config = CourseConfig(chunks=chunks) if chunks else CourseConfig()  # type: ignore[arg-type]
+    known = shapes(config)
+    taken: list[Taken] = []
+    for n, (name, text, kind) in enumerate(files):
+        path = folder / "file"
+        await asyncio.to_thread(path.write_text, text, encoding="utf-8")
+        item = Item(name, str(path), kind=kind)
+        one = await house.intake.take(SPACE, SHELF, item, str(n), replace=False, shape=known[kind])
+        assert not one.key, (name, one.key)
+        taken.append(one)
+    await house.intake.ready_for_vectors(SPACE)
+    wanted = set(await house.intake.do_without_vectors(SPACE, taken))
+    for one in taken:
+        for first in range(0, one.chunks if one.document in wanted else 0, STEP):
+            await house.intake.embed(SPACE, SHELF, [(one.document, first, min(first + STEP, one.chunks))])
+
+
+async def tools_of(house: House) -> CourseTools:
+    catalogue = await Catalogues(house.outlines, house.shelves).of(SPACE)
+    return CourseTools(house.library, catalogue, CourseNames(house.embedding), SPACE)
+
+
+async def found(given: Set, kept: KeptVectors | None, chunks: str = "") -> tuple[Report, Report]:
+    """Over all courses, and each question within its course, which is named."""
+    async with opened(given, kept, chunks) as house:
+        tools = await tools_of(house)
+        search = next(one for one in tools.offered(words("en")) if one.name == SEARCH)
+        titles = {one.source: one.title for one in tools.catalogue.courses}
+        open_ = [replace(one, more={}) for one in given.questions]
+        named = [
+            replace(one, more={"course": titles[one.gold[0].source]}) for one in given.questions if one.gold
+        ]
+        return (
+            await evaluate(open_, lambda one: called(search, one)),
+            await evaluate(named, lambda one: called(search, one)),
+        )
+
+
+def sets() -> list[Set]:
+    known = [own()]
+    if (folder := data("faquad-pt")) is not None:
+        known.append(pages(folder))
+    if (folder := data("rules-pt-fate")) is not None:
+        known.append(books(folder))
+    return known
+
+
+async def resolved(kept: KeptVectors | None, *, leave_out: bool) -> list[tuple[str, str | None, str | None]]:
+    """(name, the course it means, the course it was taken for) for each name.
+
+    `leave_out`: the course that it means is not there, and so no name means any.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = "bge-small" if kept is not None else "none"
+        house = await House.open(Config(Path(folder), Path(folder), embedding=EmbeddingConfig(wanted)))
+        if kept is not None:
+            house.embedding.load = lambda _: kept
+        try:
+            names, made = CourseNames(house.embedding), []
+            whole = [_course(n, title) for n, title in enumerate(TITLES)]
+            for name, title in [*NAMES, *((name, None) for name in STRANGE)]:
+                left = [one for one in whole if not leave_out or one.title != title]
+                meant = await names.meant(Catalogue(0, tuple(left)), name)
+                right = None if leave_out else title
+                made.append((name, right, meant.course.title if meant.course is not None else None))
+            return made
+        finally:
+            await house.close()
+
+
+def _course(n: int, title: str) -> Course:
+    portuguese = title in TITLES[-12:]
+    return Course(f"{n}", title, f"{n}.txt", "pt" if portuguese else "en", "", "", ())
+
+
+async def spent(folder: Path, kept: KeptVectors | None) -> list[float]:
+    """Processor seconds of single tool calls: searches of all courses, of one and of one lesson, and outlines."""
+    given = many(folder)
+    async with opened(given, kept) as house:
+        tools = await tools_of(house)
+        offered = {one.name: one for one in tools.offered(words("en"))}
+        search, outline = offered[SEARCH], offered[OUTLINE]
+        titles = [one.title for one in tools.catalogue.courses]
+        questions = [one.query for one in given.questions]
+        seconds = []
+        assert search.call is not None
+        assert outline.call is not None
+        for n in range(SAMPLES + 4):
+            query, title = f"{questions[n % len(questions)]} {n}", titles[n % len(titles)]
+            began = time.process_time()
+            if n % 4 == 0:
+                await search.call(query=query)
+            elif n % 4 == 1:
+                await search.call(query=query, course_name=" ".join(title.split()[:3]))
+            elif n % 4 == 2:
+                await search.call(query=query, course_name=title, lesson_number=n % LESSONS)
+            else:
+                await outline.call(course_name=" ".join(title.split()[:3]))
+            seconds.append(time.process_time() - began)
+        return seconds[4:]
+
+
+def figures() -> Iterator[Figure]:
+    kept = model()
+    for one in sets():
+        open_, named = asyncio.run(found(one, kept))
+        recall, within = open_.figures["recall@5"], named.figures["recall@5"]
+        n = f"n {len(one.questions)}"
+        yield Figure(
+            f"{one.name}: recall@5 of the search tool", f"{recall:.3f} ({n})", "≥ .95", "", recall >= 0.95
+        )
+        yield Figure(f"{one.name}: … with the course named", f"{within:.3f}", "≥ .97", "", within >= 0.97)
+        yield Figure(f"{one.name}: called unsure", f"{open_.figures['refused']:.3f}")
+    met = asyncio.run(resolved(kept, leave_out=False))
+    right = sum(one == two for _, one, two in met if one is not None) / len(NAMES)
+    yield Figure("names: taken for the course that they mean", f"{right:.3f} (n {len(NAMES)})")
+    wrong = [(one, two) for _, one, two in met if two is not None and one != two]
+    lost = [two for _, one, two in asyncio.run(resolved(kept, leave_out=True)) if two is not None]
+    share = len(wrong) / len(met)
+    yield Figure("names: taken for a wrong course", f"{share:.3f} (n {len(met)})", "≤ .02", "", share <= 0.02)
+    share = len(lost) / len(met)
+    yield Figure(
+        "… where their course is not there", f"{share:.3f} (n {len(met)})", "≤ .02", "", share <= 0.02
+    )
+    if (folder := data("hotpot-en")) is None:
+        yield skipped("time of a tool call at 100 courses of 20 lessons")
+        return
+    own_time = p95(asyncio.run(spent(folder, kept))) * 1_000
+    yield Figure(
+        "processor time of a tool call, p95, 100 courses of 20 lessons",
+        f"{own_time:.1f} ms",
+        "≤ 40 ms",
+        "",
+        own_time <= 40,
+    )
+
+
+def compared() -> None:
+    """Both ways to cut lessons."""
+    kept = model()
+    for one in sets():
+        for chunks in ("headings", "windows"):
+            open_, named = (report.figures for report in asyncio.run(found(one, kept, chunks)))
+            shown = " ".join(f"{open_[name]:.3f}" for name in ("recall@5", "mrr", "refused"))
+            print(f"{one.name:15} {chunks:9} {shown} {open_['chars@5']:.0f}  named {named['recall@5']:.3f}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["chunks"]:
+        compared()
+    elif sys.argv[1:] == ["names"]:
+        for leave_out in (False, True):
+            for name, right, taken in asyncio.run(resolved(model(), leave_out=leave_out)):
+                if right != taken:
+                    print(leave_out, repr(name), "means", right, "taken for", taken)

@@ -1,0 +1,69 @@
+"""`eval course` of the command line: how well the search tool finds what the file's questions ask for.
+
+Prints nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.house import House
+from bot.llm.tool_arguments import checked
+from bot.retrieval.evaluate import Passage, Question, Searched, evaluate, read_questions
+from bot.words import words
+from bot.works.course.catalogue import Catalogues
+from bot.works.course.naming import CourseNames
+from bot.works.course.tools import SEARCH, CourseTools
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.llm.base import Tool
+    from bot.retrieval.evaluate import Report
+
+FILTERS = {"course": "course_name", "lesson": "lesson_number"}
+"""What a question may name, and the tool's argument for it."""
+
+
+async def evaluate_courses(
+    config: Config, space: str, file: Path, progress: Callable[[int, int], None] | None = None
+) -> Report:
+    """Call the tool with each question of the file, as a model would: `progress` is told.
+
+    Raises Sorry ("eval.…") for a file that cannot be read.
+    """
+    questions = await asyncio.to_thread(read_questions, file)
+    house = await House.open(config)
+    try:
+        tools = CourseTools(
+            house.library,
+            await Catalogues(house.outlines, house.shelves).of(space),
+            CourseNames(house.embedding),
+            space,
+        )
+        search = next(one for one in tools.offered(words("en")) if one.name == SEARCH)
+        asked = 0
+
+        async def searched(question: Question) -> Searched:
+            nonlocal asked
+            asked += 1
+            if progress is not None:
+                progress(asked, len(questions))
+            return await called(search, question)
+
+        return await evaluate(questions, searched)
+    finally:
+        await house.close()
+
+
+async def called(search: Tool, question: Question) -> Searched:
+    """What the tool gives for a question."""
+    assert search.call is not None
+    named = {FILTERS[name]: value for name, value in question.more.items() if name in FILTERS}
+    arguments = checked(search, json.dumps({"query": question.query, **named}))
+    given = await search.call(**arguments)
+    passages = [Passage(one.source, one.text) for one in given.passages]
+    return Searched(passages, confident=not given.failed and not given.text)

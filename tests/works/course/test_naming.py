@@ -1,0 +1,89 @@
+"""Which course a name means, by words alone: a part of the title, initials, a slip; and when it means none."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.works.course.catalogue import Catalogue, Course
+from bot.works.course.naming import by_words, chosen
+from bot.works.course.planning import Plan, planned
+from storage.document_rows import Lesson
+
+TITLES = {
+    "Keeping Bees: A First Year": "en",
+    "Retrieval Augmented Generation from Scratch": "en",
+    "Sourdough from Scratch": "en",
+    "MCP: Build Rich-Context Apps": "en",
+    "MCP: Servers in Production": "en",
+    "Introduction to Statistics": "en",
+    "Aquarela para Quem Nunca Pintou": "pt",
+    "Introdução à Programação": "pt",
+}
+LESSONS = tuple(Lesson(str(n), n, f"Part {n}", "", n, n + 1) for n in range(4))
+COURSES = tuple(Course(t, t, f"{t}.txt", language, "", "", LESSONS) for t, language in TITLES.items())
+CATALOGUE = Catalogue(1, COURSES)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("bees", "Keeping Bees: A First Year"),
+        ("the bee course", "Keeping Bees: A First Year"),
+        ("RAG", "Retrieval Augmented Generation from Scratch"),
+        ("sourdoguh", "Sourdough from Scratch"),
+        ("mcp servers", "MCP: Servers in Production"),
+        ("curso de aquarela", "Aquarela para Quem Nunca Pintou"),
+        ("programacao", "Introdução à Programação"),
+        ("quantum computing", None),
+        ("introduction to law", None),
+        ("introdução ao direito", None),
+        ("from", None),
+        ("???", None),
+        ("", None),
+        ("a" * 300, None),
+    ],
+)
+def test_a_part_of_a_title_means_its_course_and_what_is_near_to_none_means_none(
+    name: str, title: str | None
+) -> None:
+    meant = chosen(COURSES, by_words(name, COURSES))
+    assert (meant.course.title if meant.course else None) == title
+    assert title or len(meant.nearest) == 3
+
+
+def test_what_means_several_courses_alike_means_none_of_them() -> None:
+    meant = chosen(COURSES, by_words("MCP", COURSES))
+    assert (meant.course, meant.several) == (None, True)
+    assert set(meant.nearest) == {"MCP: Build Rich-Context Apps", "MCP: Servers in Production"}
+
+
+@pytest.mark.parametrize(
+    ("question", "plan"),
+    [
+        (
+            "What does lesson 3 of the bees course say about smoke?",
+            Plan("What does say about smoke?", "Keeping Bees: A First Year", 3),
+        ),
+        (
+            "Which lessons are in Sourdough from Scratch?",
+            Plan("Which lessons are?", "Sourdough from Scratch", None, outline=True),
+        ),
+        (
+            "O que diz a aula 2 do curso de aquarela?",
+            Plan("O que diz?", "Aquarela para Quem Nunca Pintou", 2),
+        ),
+        (
+            "Quantas aulas tem o curso de aquarela?",
+            Plan("Quantas aulas tem?", "Aquarela para Quem Nunca Pintou", None, True),
+        ),
+        ("In the third lesson, who is the queen?", Plan("who is the queen?", None, 3)),
+        ("How wide is the bee space?", Plan("How wide is the bee space?")),
+        ("What is the course of the river?", Plan("What is the course of the river?")),
+        (
+            "Who is the instructor of the RAG course?",
+            Plan("Who is the instructor?", "Retrieval Augmented Generation from Scratch", None, True),
+        ),
+    ],
+)
+def test_code_sees_what_a_question_names(question: str, plan: Plan) -> None:
+    assert planned(question, CATALOGUE) == plan
