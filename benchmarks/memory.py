@@ -36,6 +36,7 @@ from bot.config.settings import EmbeddingConfig
 from bot.events import Sorry
 from bot.house import House
 from bot.retrieval.embedding import embedder
+from bot.retrieval.lexical import content_terms
 from bot.retrieval.language import detect
 from bot.works.story import command_line
 from bot.works.story.chat_log import read_chat_log
@@ -138,6 +139,7 @@ REACH = {
     ("LoCoMo", "scene_hit@5", False): (0.945, 0.0),
     ("CRD3", "scene_hit@5", True): (0.92, 0.95),
     ("CRD3 pooled", "scene_hit@5", True): (0.89, 0.92),
+    ("CRD3 reworded", "scene_hit@5", True): (0.60, 0.75),
     ("Portuguese", "scene_hit@5", True): (0.85, 0.93),
     ("Portuguese", "scene_hit@5", False): (0.85, 0.93),
 }
@@ -173,9 +175,24 @@ async def _found(sets: dict[str, Pairs], kept: KeptVectors | None) -> list[Figur
                             value >= reach if reach else None,
                         )
                     )
+        if "CRD3 reworded" in bench.sets:
+            made.append(shared(bench.sets["CRD3 reworded"]))
         if kept is not None and "CRD3 pooled" in bench.sets:
             made += near(bench.sets["CRD3 pooled"][0], kept)
     return made
+
+
+def shared(sets: Sequence[Kept]) -> Figure:
+    """How much of a reworded query stands in its scene: the queries are no good where that is much."""
+    shares = []
+    for kept in sets:
+        acts = {turn.act.label: f"{turn.act.name} {turn.act.text}" for turn in kept.story.told}
+        for asked in kept.queries:
+            terms = set(content_terms(asked.query, "en"))
+            told = set(content_terms("\n".join(acts[label] for label in asked.gold), "en"))
+            shares.append(len(terms & told) / len(terms))
+    what = "CRD3 reworded: share of a query's words that its scene holds, mean; most"
+    return Figure(what, f"{mean(shares):.3f}; {max(shares):.3f}", "; ≤ 0.3", good=max(shares) <= 0.3)
 
 
 def near(play: Kept, kept: KeptVectors) -> Iterator[Figure]:

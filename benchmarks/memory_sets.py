@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from benchmarks.figures import data
 
@@ -19,12 +19,13 @@ OWN: Final = Path(__file__).with_name("data")
 
 
 def english(folder: Path) -> dict[str, Pairs]:
-    """LoCoMo's chats and CRD3's play, where they are on this machine; `folder` gets the pooled play."""
+    """LoCoMo's chats and CRD3's play, where they are on this machine; `folder` gets what is made of the play."""
     found: dict[str, Pairs] = {}
     if (locomo := data("locomo")) is not None:
         found["LoCoMo"] = _beside(locomo)
     if (crd3 := data("crd3")) is not None:
         found["CRD3"] = _beside(crd3)
+        found["CRD3 reworded"] = _reworded(crd3, folder)
         found["CRD3 pooled"] = [_pooled(_beside(crd3), folder)]
     return found
 
@@ -47,6 +48,27 @@ def play() -> Pairs:
 def _beside(folder: Path) -> Pairs:
     return [(file.with_name(file.name.replace(".questions", "")), file)
             for file in sorted(folder.glob("*.questions.jsonl"))]  # fmt: skip
+
+
+def reworded_play() -> list[dict[str, Any]]:
+    """Queries of our own, {"id", "query", "episode", "scene"}: the play itself may not be in this repository."""
+    return [json.loads(line) for line in (OWN / "crd3.reworded.jsonl").read_text("utf-8").splitlines()]
+
+
+def _reworded(crd3: Path, folder: Path) -> Pairs:
+    """The episodes with queries that share few words with their scene: each turn of it is a gold."""
+    pairs = []
+    for log, _ in _beside(crd3):
+        turns = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+        asked = [one for one in reworded_play() if one["episode"] == log.stem]
+        queries = folder / f"{log.stem}.reworded.jsonl"
+        with queries.open("w", encoding="utf-8") as lines:
+            for one in asked:
+                gold = [turn["id"] for turn in turns if turn["scene"] == one["scene"]]
+                lines.write(json.dumps({"query": one["query"], "gold": gold}) + "\n")
+        if asked:
+            pairs.append((log, queries))
+    return pairs
 
 
 def _pooled(pairs: Iterable[tuple[Path, Path]], folder: Path) -> tuple[Path, Path]:

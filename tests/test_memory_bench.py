@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from benchmarks.memory_sets import portuguese
+from benchmarks.memory_sets import portuguese, reworded_play
 from bot.retrieval.lexical import content_terms
 from bot.works.story.memory.evaluate import read_queries
 
@@ -34,3 +34,10 @@ def test_what_is_reworded_shares_fewer_words_with_its_answer() -> None:
             shared.append(len(terms & told) / len(terms))
         shares[name] = sum(shared) / len(shared)
     assert shares["Portuguese reworded"] < shares["Portuguese"] / 2
+
+
+def test_there_are_a_hundred_reworded_queries_over_play() -> None:
+    asked = reworded_play()
+    assert (
+        len({one["query"] for one in asked}) == len({(one["episode"], one["scene"]) for one in asked}) == 100
+    )

@@ -19,8 +19,9 @@ class RecallConfig:
 
     Ours: pieces lend their neighbours in a scene of what they score: `after_one` is what the one before lends, and
     `before_one` what the one after does. `scene`: the whole scene's words. `speaker`: whoever is named. `meaning`: of
-    vectors, which lend their neighbours `meaning_beside`. `time`, `date`: pieces that say when, and those of a date or
-    chapter that is named. `questions`: what a piece loses that is one.
+    vectors, which lend their neighbours `meaning_beside`. `covered`: where no scene holds so much of what is asked for,
+    words count the less, and the meaning of whole scenes the more. `time`, `date`: pieces that say when, and those of a
+    date or chapter that is named. `questions`: what a piece loses that is one.
 
     The seed's (000), at scenes' scores: `keywords` and `keyword_cap`; `chapter`, for scenes of the present one;
     `age`: scenes more than `age_scenes` back have to reach `age_score` of the best. With an extractor that is another
@@ -45,6 +46,7 @@ class RecallConfig:
     speaker: float = within(0.15, 0.0, 2.0)
     meaning: float = within(0.8, 0.0, 5.0)
     meaning_beside: float = within(0.25, 0.0, 1.0)
+    covered: float = within(0.5, 0.0, 1.0)
     time: float = within(0.15, 0.0, 2.0)
     date: float = within(0.3, 0.0, 2.0)
     questions: float = within(0.15, 0.0, 2.0)
@@ -82,6 +84,7 @@ COMPONENTS: Final[Mapping[str, Mapping[str, float | bool]]] = {
     "scene": {"scene": 0.0},
     "speaker": {"speaker": 0.0},
     "meaning": {"meaning": 0.0},
+    "covered": {"covered": 0.0},
     "time": {"time": 0.0, "date": 0.0},
     "questions": {"questions": 0.0},
     "keywords": {"keywords": 0.0},

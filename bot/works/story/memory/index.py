@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _K1, _B = 0.9, 0.4
 """Of BM25 over short texts (Anserini's defaults for passages)."""
 
+_MANY = 12
+"""So many words of a query in one scene cover it, however long it is."""
+
 _COUNT, _NUMBER = 24, 2**24 - 1
 _TIMED, _ASKING = 1, 2
 """Of a piece: that it says when, and that it is a question."""
@@ -242,17 +245,17 @@ class Told:
         of[self.scenes[self._of(self.index._date) == same]] = True
         return of
 
-    def words(self, query: str, by: RecallConfig) -> Floats:
-        """What each piece scores by the query's words, in their order."""
+    def words(self, query: str, by: RecallConfig) -> tuple[Floats, float]:
+        """What each piece scores by the query's words, in their order; and how much of the query some scene covers."""
         import numpy as np
 
-        by_words, by_scene = self._by_words(Counter(content_terms(query, self.index.language)))
+        by_words, by_scene, covers = self._by_words(Counter(content_terms(query, self.index.language)))
         words = min_max(self._beside(by_words, (by.after_one, by.after_two), (by.before_one, by.before_two)))
         if self.scene_count:
             words += np.float32(by.scene) * min_max(by_scene)[self.scenes]
         if "?" in query and by.questions:  # an answer is no question
             words -= np.float32(by.questions) * (self._of(self.index._flags) & _ASKING > 0)
-        return words
+        return words, covers
 
     def scores(
         self,
@@ -278,15 +281,33 @@ class Told:
         pattern = _WHEN.get(language)
         if pattern is not None and pattern.search(query):
             time += np.float32(by.time) * (self._of(index._flags) & _TIMED > 0)
+        words, covers = self.words(query, by)
+        meaning = np.float32(by.meaning) * self._near(nearest or {}, by)
+        if nearest and covers < by.covered:  # asked for in other words than it was told in
+            left = covers / by.covered
+            words *= left
+            meaning += np.float32((1 - left) * (1 + by.scene)) * self._near_scenes(nearest)
         return {
-            "words": self.words(query, by),
-            "meaning": np.float32(by.meaning) * self._near(nearest or {}, by),
+            "words": words,
+            "meaning": meaning,
             "time": time,
             "person": person[self._of(index._speaker)],
         }
 
     def _near(self, nearest: Mapping[int, float], by: RecallConfig) -> Floats:
         """The pieces' closeness to the query in meaning, 0..1, with what their neighbours lend them."""
+        cosines = self._close(nearest)
+        return min_max(self._beside(cosines, (by.meaning_beside,), (by.meaning_beside,)))
+
+    def _near_scenes(self, nearest: Mapping[int, float]) -> Floats:
+        """How many pieces of each piece's scene are close to the query, and how close, 0..1."""
+        import numpy as np
+
+        of_scenes = np.bincount(self.scenes, weights=self._close(nearest), minlength=self.scene_count)
+        return min_max(of_scenes.astype(np.float32))[self.scenes]
+
+    def _close(self, nearest: Mapping[int, float]) -> Floats:
+        """The closeness of the nearest pieces, 0..1; the others have none."""
         import numpy as np
 
         cosines = np.zeros(len(self.pieces), dtype=np.float32)
@@ -295,25 +316,35 @@ class Told:
         places = self._place[numbers]
         here = places >= 0
         cosines[places[here]] = min_max(close[here])
-        return min_max(self._beside(cosines, (by.meaning_beside,), (by.meaning_beside,)))
+        return cosines
 
-    def _by_words(self, asked: Mapping[str, int]) -> tuple[Floats, Floats]:
-        """BM25 (Robertson and Zaragoza 2009) of the pieces, and of whole scenes."""
+    def _by_words(self, asked: Mapping[str, int]) -> tuple[Floats, Floats, float]:
+        """BM25 (Robertson and Zaragoza 2009) of the pieces, and of whole scenes.
+
+        And the most that one scene covers of what is asked for, 0..1: each term by its rarity, or simply many.
+        """
         import numpy as np
 
         size, count = len(self.pieces), self.scene_count
         scores, scene_scores = np.zeros(size, dtype=np.float32), np.zeros(count, dtype=np.float32)
+        held, every = np.zeros((2, count), dtype=np.float32), 0.0
         for term, repeated in asked.items():
             places, counts = self.holding(term)
             if not len(places):
+                every += _rarity(0, count)
                 continue
             weight = repeated * _rarity(len(places), size)
             scores[places] += weight * counts * (_K1 + 1) / (counts + self._norm[places])
             in_scenes = np.bincount(self.scenes[places], weights=counts, minlength=count).astype(np.float32)
             scenes = np.flatnonzero(in_scenes)
-            weight, counts = repeated * _rarity(len(scenes), count), in_scenes[scenes]
-            scene_scores[scenes] += weight * counts * (_K1 + 1) / (counts + self._scene_norm[scenes])
-        return scores, scene_scores
+            rarity, counts = _rarity(len(scenes), count), in_scenes[scenes]
+            every += rarity
+            held[:, scenes] += ((rarity,), (1 / _MANY,))
+            scene_scores[scenes] += (
+                repeated * rarity * counts * (_K1 + 1) / (counts + self._scene_norm[scenes])
+            )
+        held[0] /= every or 1.0
+        return scores, scene_scores, min(1.0, float(held.max(initial=0.0)))
 
     def _beside(self, scores: Floats, before: Sequence[float], after: Sequence[float]) -> Floats:
         """Scores with what the pieces before and after lend them, within the same scene."""

@@ -48,7 +48,7 @@ def scored(
     scores = told.scores(query.text, by, nearest)
     words = scores["words"]
     if query.context and by.context:
-        words += np.float32(by.context) * told.words(query.context, by)
+        words += np.float32(by.context) * told.words(query.context, by)[0]
     asked = content_terms(query.text, language)
     boost = np.zeros(told.scene_count, dtype=np.float32)
     if by.keywords:

@@ -70,6 +70,25 @@ def test_a_person_a_date_and_the_asked_time_count() -> None:
                  "Quando parte o barco?") == 1  # fmt: skip
 
 
+def test_where_no_scene_holds_half_of_what_is_asked_a_scene_close_in_meaning_wins() -> None:
+    texts = ("A hall.", "They poured wine.", "Music all night.", "The bell rang.", "She left.", "A storm.")
+    lived = told(*(Piece("", text) for text in texts), scenes=[0, 0, 0, 1, 2, 3])
+    query, nearest = (
+        "a banquet where dancers heard some distant bell",
+        {1: 0.8, 2: 0.8, 3: 0.7, 4: 0.5, 5: 0.4},
+    )
+    covered, words = (
+        sum(lived.scores(query, by, nearest).values()) for by in (RecallConfig(), RecallConfig(covered=0.0))
+    )
+    assert lived.scenes[int(np.argmax(words))] == 1
+    assert lived.scenes[int(np.argmax(covered))] == 0
+    asked = "the bell rang"
+    assert (
+        lived.scores(asked, RecallConfig(), nearest)["words"].tolist()
+        == lived.scores(asked, RecallConfig(covered=0.0), nearest)["words"].tolist()
+    ), "words that are there count in full"
+
+
 def test_the_nearest_in_meaning_are_found_without_a_common_word() -> None:
     lived = told(Piece("Bo", "A frigid wind."), Piece("Bo", "Bread and cheese."))
     by_reason = lived.scores("what they ate", RecallConfig(), nearest={0: 0.2, 1: 0.8})
