@@ -232,11 +232,11 @@ async def spent(folder: Path, kept: KeptVectors | None) -> list[float]:
             if n % 4 == 0:
                 await search.call(query=query)
             elif n % 4 == 1:
-                await search.call(query=query, course_name=" ".join(title.split()[:3]))
+                await search.call(query=query, course_name=title)
             elif n % 4 == 2:
                 await search.call(query=query, course_name=title, lesson_number=n % LESSONS)
             else:
-                await outline.call(course_name=" ".join(title.split()[:3]))
+                await outline.call(course_name=title)
             seconds.append(time.process_time() - began)
         return seconds[4:]
 

@@ -26,12 +26,20 @@ _NUMBERS: Final = {
     )
     for n, word in enumerate(words.split())
 }
+_ABOUT: Final = frozenset({
+    "lesson", "course", "cover", "covers", "covered", "teach", "teaches", "taught", "say", "says", "said", "discuss",
+    "explain", "learn", "talk", "talks", "tell", "summary", "summarise", "summarize", "describe", "content",
+    "aula", "curso", "diz", "ensina", "fala", "trata", "aborda", "resumo", "resuma", "explica", "aprende", "aprendo",
+    "conteudo",
+})  # fmt: skip
+"""Words that ask what something is about, whatever it is."""
+
 WHOLE: Final = 0.94
 """Of a phrase's words so much has to be in a title: initials will do, slips will not."""
 
 _WORD = "|".join(sorted(_NUMBERS.keys() - {"-"}, key=len, reverse=True))
 _LESSON = re.compile(
-    rf"(?:(?:in|of|from|na|da|nesta|de)\s+)?(?:(?:the|a)\s+)?(?:"
+    rf"(?:\b(?:in|of|from|na|da|nesta|de)\s+)?(?:\b(?:the|a)\s+)?(?:"
     rf"(?:lesson|aula|licao)\s+(?:number\s+|numero\s+|n[o.]*\s*|#\s*)?(?P<after>\d{{1,6}}|{_WORD})\b"
     rf"|\b(?P<before>\d{{1,6}}(?:st|nd|rd|th|a|ª)|{_WORD})\s+(?:lesson|aula|licao)\b)"
 )
@@ -46,6 +54,7 @@ _CALLED = re.compile(
     r"(?P<before>(?:[\w'’:-]+\s+){1,7})(?:course|class)\b"
     r"|\b(?:course|class|curso)\s+(?:on|about|called|named|of|de|sobre|chamado|do|da)?\s*[“\"']?(?P<after>[^?.,;!”\"]{2,80})"
 )
+_BOUND = re.compile(r"\b(?:of|in|from|do|da|de|no|na)\s+(?P<after>[^?.,;!”\"]{2,80})", re.IGNORECASE)
 _QUOTED = re.compile(r"[“\"«']([^”\"»']{3,120})[”\"»']")
 
 
@@ -63,13 +72,18 @@ def planned(question: str, catalogue: Catalogue) -> Plan:
     """What to look up. The course is given by its whole title."""
     lesson, without = _lesson(" ".join(question.split()))
     without = " ".join(without.split())
-    course, without = _course(without, catalogue)
+    course, without = _course(without, catalogue, bound=lesson is not None)
     outline = course is not None and lesson is None and _OUTLINE.search(fold(question)) is not None
     query = re.sub(r"\s+(?=[?!.,;:])", "", " ".join(without.split())).strip(" ,;:")
-    asks = normal(query)
-    return Plan(
-        query if len(asks) > 2 else question, course.title if course is not None else None, lesson, outline
-    )
+    if course is not None and not _says_something(query):
+        titles = [one.title for one in course.lessons if one.number == lesson]
+        query, outline = " ".join(titles) or course.title, outline or lesson is None
+    return Plan(query or question, course.title if course is not None else None, lesson, outline)
+
+
+def _says_something(query: str) -> bool:
+    """Whether a question asks for more than what a lesson or a course is about."""
+    return any(word not in IDLE and word not in _ABOUT for word in normal(query).split())
 
 
 def _lesson(question: str) -> tuple[int | None, str]:
@@ -85,8 +99,8 @@ def _lesson(question: str) -> tuple[int | None, str]:
     return number, f"{question[: found.start()]} {question[found.end() :]}"
 
 
-def _course(question: str, catalogue: Catalogue) -> tuple[Course | None, str]:
-    """The course that is named, and the question without its name."""
+def _course(question: str, catalogue: Catalogue, *, bound: bool) -> tuple[Course | None, str]:
+    """The course that is named, and the question without its name; `bound`: a preposition may be all that says so."""
     courses = catalogue.courses
     whole = f" {normal(question)} "
     named = [one for one in courses if _contained(one.title, whole)]
@@ -96,8 +110,9 @@ def _course(question: str, catalogue: Catalogue) -> tuple[Course | None, str]:
     for quoted in _QUOTED.finditer(question):
         if (course := _meant(quoted[1], catalogue)) is not None:
             return course, question.replace(quoted[0], " ")
-    for called in _CALLED.finditer(question):
-        if called["before"]:
+    calls = [*_CALLED.finditer(question), *(_BOUND.finditer(question) if bound else ())]
+    for called in calls:
+        if called.groupdict().get("before"):
             tried = called["before"].split()
             phrases = [" ".join(tried[at:]) for at in range(len(tried))]
         else:

@@ -70,11 +70,24 @@ def test_what_means_several_courses_alike_means_none_of_them() -> None:
         ),
         (
             "O que diz a aula 2 do curso de aquarela?",
-            Plan("O que diz?", "Aquarela para Quem Nunca Pintou", 2),
+            Plan("Part 2", "Aquarela para Quem Nunca Pintou", 2),
         ),
         (
             "Quantas aulas tem o curso de aquarela?",
             Plan("Quantas aulas tem?", "Aquarela para Quem Nunca Pintou", None, True),
+        ),
+        ("What is in lesson 9 of sourdough?", Plan("Sourdough from Scratch", "Sourdough from Scratch", 9)),
+        (
+            "What is lesson 2 of the RAG course about?",
+            Plan("Part 2", "Retrieval Augmented Generation from Scratch", 2),
+        ),
+        (
+            "What does the bees course teach?",
+            Plan("Keeping Bees: A First Year", "Keeping Bees: A First Year", None, True),
+        ),
+        (
+            "O que ensina a aula 1 do curso de aquarela?",
+            Plan("Part 1", "Aquarela para Quem Nunca Pintou", 1),
         ),
         ("In the third lesson, who is the queen?", Plan("who is the queen?", None, 3)),
         ("How wide is the bee space?", Plan("How wide is the bee space?")),
