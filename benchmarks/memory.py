@@ -36,8 +36,8 @@ from bot.config.settings import EmbeddingConfig
 from bot.events import Sorry
 from bot.house import House
 from bot.retrieval.embedding import embedder
-from bot.retrieval.lexical import content_terms
 from bot.retrieval.language import detect
+from bot.retrieval.lexical import content_terms
 from bot.works.story import command_line
 from bot.works.story.chat_log import read_chat_log
 from bot.works.story.log import Part, Story, folded

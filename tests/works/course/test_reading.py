@@ -39,7 +39,10 @@ def course(text: str, name: str = "some_course.txt") -> Catalogued:
     return catalogued(name, read_text(name, text))
 
 
-@pytest.mark.parametrize("name", TITLES)
+@pytest.mark.parametrize(
+    "name",
+    ["keeping_bees.txt", *(pytest.param(one, marks=pytest.mark.slow) for one in TITLES if "bees" not in one)],
+)
 async def test_it_is_the_same_course_out_of_every_kind_of_file(name: str) -> None:
     text, reading = text_of(name), Guarded()
     plain = await reading.read("a.txt", text.encode())

@@ -1,0 +1,75 @@
+"""A course on each of the three places: taken in from an attachment, outlined, asked with tools, its lessons linked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.reply import Reply
+from tests.wire.conftest import Take
+from tests.wire.stories import ANA, BIA
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+
+COURSE = b"""Course Title: Knots at Sea
+Course Link: https://example.org/knots
+Course Instructor: Mo
+
+Lesson 1: The Bowline
+Lesson Link: https://example.org/knots/1
+The rabbit leaves its hole, goes round the tree and back into the hole.
+
+Lesson 2: The Reef Knot
+Lesson Link: https://example.org/knots/2
+Right over left, then left over right; it never holds two ropes of different thickness.
+"""
+
+
+async def taken_in(d: Any, platform: str, folder: Path) -> None:
+    if platform == "slack":
+        who, channel = d.people[BIA], d.channels[0]
+        await d.slack.say(who, channel, "course add", mention=True, files=[("knots.txt", COURSE)])
+    elif platform == "discord":
+        await d.command(BIA, "course add", file=("knots.txt", COURSE))
+    else:
+        path = folder / "knots.txt"
+        path.write_bytes(COURSE)
+        await d.command(BIA, "course add", paths=str(path))
+
+
+def shown(talk: Any) -> str:
+    return "\n".join(talk.said())
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack", "terminal"])
+async def test_a_course_is_taken_in_outlined_and_asked(platform: str, take: Take, tmp_path: Path) -> None:
+    d = await take(platform)
+    runs = len(d.states())
+    await taken_in(d, platform, tmp_path)
+    await d.rest(runs + 1)
+    listed = await d.command(ANA, "course list")
+    await d.rest(runs + 2)
+    assert "Knots at Sea" in shown(listed)
+    outlined = await d.command(ANA, "course outline", course="knots")
+    await d.rest(runs + 3)
+    assert "https://example.org/knots/2" in shown(outlined)
+    search = ("search_course_content", json.dumps({"query": "reef knot ropes", "course_name": "knots"}))
+    d.model.queue += [
+        Reply(calls=[search]),
+        Reply("It never holds two ropes of different thickness [1]."),
+    ]
+    asked = await d.ask(ANA, "What does a reef knot not hold?", verb="course ask")
+    await d.rest(runs + 4)
+    assert "It never holds two ropes of different thickness" in shown(asked)
+    if platform == "terminal":  # a program's: see docs/json.md
+        events = [one for run in asked.runs() for one in d._events(run)]
+        assert [one["link"] for one in events if one["event"] == "citation"] == [
+            "https://example.org/knots/2"
+        ]
+    else:
+        assert "https://example.org/knots/2" in shown(asked)
+    assert "2. The Reef Knot" in shown(asked)
+    d.check()
