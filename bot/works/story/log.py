@@ -60,9 +60,9 @@ idea      an idea by id, or None: {id, text}
 preset    how two characters deal with each other, "" for nothing said: {pair, preset, lines}
 intent    what somebody wants to do, until the game master's next turn: {text, name}
 forgotten a node whose words are recalled no more: {node}
-extracted what a small model has found in a version of the turn's scene: {scene, summary, place, time, state: [{name,
-          where, holding, wearing, mood, relations: [[other, text]], dead}], memories: [{character, kind, text}],
-          events, done, flags}
+extracted what a small model has found in a version of the turn's scene, or in an act that has none: {scene, summary,
+          place, time, state: [{name, where, holding, wearing, mood, relations: [[other, text]], dead}], memories:
+          [{character, kind, text}], events, done, flags}
 corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
           time, scenario, key_events: [{id, text}], climax, resolution}
@@ -164,7 +164,7 @@ class CharacterMemory:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a small model has found in a scene.
+    """What a small model has found in a scene, or in the words of a chat log's turn; `id` is the node that keeps it.
 
     `done` are ids of key events, or of a chapter whose climax has come; `flags` are what contradicts the state before.
     """
@@ -177,6 +177,7 @@ class Extracted:
     events: tuple[str, ...] = ()
     done: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +250,8 @@ class Turn:
     scene_shown: str = ""
     moved: str = ""
     """The run that has shown its scene once more, in the thread that a branch has of its own."""
+    found: Extracted | None = None
+    """What was found in its words, where it has no scene."""
 
     @property
     def act(self) -> Act:
@@ -372,7 +375,7 @@ class Story:
                 self.end_with(node.turn)
             case _:
                 if node.body:  # else a person took the words back, and with them what they did
-                    self._more(node.kind, node.turn, json.loads(node.body))
+                    self._more(node.kind, node.turn, json.loads(node.body), node.id)
 
     def _act(self, node: Node) -> None:
         body: dict[str, Any] = json.loads(node.body) if node.body else {"mode": "act"}
@@ -427,7 +430,7 @@ class Story:
         if node.body:
             turn.scene_shown = node.id
 
-    def _more(self, kind: str, of: str, body: Mapping[str, Any]) -> None:
+    def _more(self, kind: str, of: str, body: Mapping[str, Any], id: str) -> None:
         turn = self.turns.get(of)
         match kind:
             case "choices" if turn is not None:
@@ -455,7 +458,9 @@ class Story:
             case "extracted" if turn is not None:
                 for scene in turn.scenes:
                     if scene.id == body["scene"]:
-                        scene.extracted = _extracted(body)
+                        scene.extracted = _extracted(body, id)
+                if any(act.id == body["scene"] for act in turn.acts):
+                    turn.found = _extracted(body, id)
             case "corrected":
                 made = Correction(
                     body["character"],
@@ -472,7 +477,7 @@ class Story:
                 self.intents.append((body["name"], body["text"]))
 
 
-def _extracted(body: Mapping[str, Any]) -> Extracted:
+def _extracted(body: Mapping[str, Any], id: str) -> Extracted:
     state = tuple(
         Seen(
             one["name"],
@@ -483,9 +488,9 @@ def _extracted(body: Mapping[str, Any]) -> Extracted:
         for one in body.get("state", ())
     )
     memories = (CharacterMemory(**one) for one in body.get("memories", ()))
-    lists = (tuple(body.get(name, ())) for name in ("events", "done", "flags"))
+    events, done, flags = (tuple(body.get(name, ())) for name in ("events", "done", "flags"))
     summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
-    return Extracted(summary, place, time, state, tuple(memories), *lists)
+    return Extracted(summary, place, time, state, tuple(memories), events, done, flags, id)
 
 
 def _chapter(turn: str, body: Mapping[str, Any]) -> Chapter:

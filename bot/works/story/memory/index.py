@@ -250,9 +250,9 @@ class Told:
         import numpy as np
 
         by_words, by_scene, covers = self._by_words(Counter(content_terms(query, self.index.language)))
-        words = min_max(self._beside(by_words, (by.after_one, by.after_two), (by.before_one, by.before_two)))
+        words = _of_best(self._beside(by_words, (by.after_one, by.after_two), (by.before_one, by.before_two)))
         if self.scene_count:
-            words += np.float32(by.scene) * min_max(by_scene)[self.scenes]
+            words += np.float32(by.scene) * _of_best(by_scene)[self.scenes]
         if "?" in query and by.questions:  # an answer is no question
             words -= np.float32(by.questions) * (self._of(self.index._flags) & _ASKING > 0)
         return words, covers
@@ -356,6 +356,12 @@ class Told:
             same = self.scenes[distance:] == self.scenes[:-distance]
             lent[:-distance] += weight * scores[distance:] * same
         return lent
+
+
+def _of_best(scores: Floats) -> Floats:
+    """Scores brought to 0..1: nothing is 0 that scores anything, also where everything does."""
+    best: Floats = scores / max(float(scores.max(initial=0.0)), 1e-9)
+    return best
 
 
 def _norm(lengths: Floats) -> Floats:

@@ -24,9 +24,9 @@ from bot.patience import aside
 from bot.retrieval.language import detect, may_vote
 from bot.retrieval.lexical import terms
 from bot.works.story.memory.components import too_old
-from bot.works.story.memory.index import Pieces, Reason, Told
-from bot.works.story.memory.pieces import nodes_of, pieces_of
-from bot.works.story.memory.ranking import Query, scored
+from bot.works.story.memory.index import Piece, Pieces, Reason, Told
+from bot.works.story.memory.pieces import nodes_of, noted, pieces_of
+from bot.works.story.memory.ranking import Query, scored, speaking_for
 from bot.works.story.memory.vectors import PieceVectors, packed
 from storage.faults import StorageFault
 from storage.story_vectors import NodeVectors
@@ -87,7 +87,7 @@ class _Lived:
     """What a branch has lived through, as `story` was at the node `seq`.
 
     `turns` are the ids of its turns in order; of each piece `turn_of` says which of them it is of. `scenes` are the
-    numbers of the scenes that a chat log names.
+    numbers of the scenes that a chat log names. `noted` are the pieces of what was found in turns, `noted_of` theirs.
     """
 
     story: ref[Story]
@@ -96,6 +96,8 @@ class _Lived:
     turns: list[str]
     turn_of: NDArray[np.int32]
     scenes: dict[str, int]
+    noted: Told
+    noted_of: NDArray[np.int32]
 
 
 _ASKED, _THERE = 1, 2
@@ -132,10 +134,11 @@ class _Indexed:
         import numpy as np
 
         self.state.extend(bytes(len(self.pieces.nodes) - len(self.state)))
-        nodes = lived.told.nodes()
+        nodes = np.concatenate([lived.told.nodes(), lived.noted.nodes()])
+        turns = np.concatenate([lived.turn_of, lived.noted_of])
         places = np.flatnonzero(np.array(self.state)[nodes] < state)
         found, first = np.unique(nodes[places], return_index=True)
-        return found, lived.turn_of[places[first]]
+        return found, turns[places[first]]
 
     def batches(self, nodes: NDArray[np.int32]) -> Iterator[slice]:
         """Some nodes at a time: not many more pieces than are embedded at once."""
@@ -213,6 +216,7 @@ class Memory:
             nearest: dict[int, float] = {}
             if vector is not None and indexed.vectors is not None:
                 nearest = indexed.vectors.nearest(vector, lived.told.pieces, NEAREST)
+                nearest |= indexed.vectors.nearest(vector, lived.noted.pieces, NEAREST)
             return _ranked(lived, query, by, nearest, story.turns, count, apart)
 
         return await indexed.alone(ranked)
@@ -265,7 +269,7 @@ class Memory:
         rows = []
         for node, turn in zip(nodes, turns, strict=True):
             name = indexed.pieces.nodes[node]
-            texts = [piece.prefixed for piece in pieces_of(turn).get(name, ())]
+            texts = [piece.prefixed for piece in _pieces(turn).get(name, ())]
             author = turn.act.author if name == turn.act.id else ""
             rows.append((name, author, texts))
         every = [text for _, _, texts in rows for text in texts]
@@ -360,18 +364,13 @@ def _lived(
     """What the turns of the path tell. The first `unchanged` ones are told as `before` has them."""
     import numpy as np
 
-    numbers, scenes, turn_of = array("i"), array("i"), array("i")
+    told, noted_ones = _Row(), _Row()
     named: dict[str, int] = {}
     if before is not None and unchanged:
-        pieces = int(np.searchsorted(before.turn_of, unchanged))
-        for new, old in (
-            (numbers, before.told.pieces),
-            (scenes, before.told.scenes),
-            (turn_of, before.turn_of),
-        ):
-            new.frombytes(old[:pieces].tobytes())
+        told.copy(before.told, before.turn_of, unchanged)
+        noted_ones.copy(before.noted, before.noted_of, unchanged)
         named = before.scenes
-    scene = max(scenes, default=-1)
+    scene = max(told.scenes, default=-1)
     named = {name: number for name, number in named.items() if number <= scene}
     for at in range(unchanged, len(path)):
         turn, own = story.turns[path[at]], list[int]()
@@ -385,11 +384,43 @@ def _lived(
             group = turn.act.group
             number = named.setdefault(group, scene + 1) if group else scene + 1
             scene = max(scene, number)
-            numbers.extend(own)
-            scenes.extend([number] * len(own))
-            turn_of.extend([at] * len(own))
-    told = index.told(np.array(numbers, dtype=np.int32), np.array(scenes, dtype=np.int32))
-    return _Lived(ref(story), seq, told, path, np.array(turn_of, dtype=np.int32), named)
+            told.add(own, number, at)
+            if nodes_of(turn)[-1] in nodes:  # else what it was found in is forgotten
+                found, parts = noted(turn)
+                noted_ones.add(index.add(found, parts) if parts else (), number, at)
+    turn_of, noted_of = (np.array(row.turns, dtype=np.int32) for row in (told, noted_ones))
+    return _Lived(ref(story), seq, told.of(index), path, turn_of, named, noted_ones.of(index), noted_of)
+
+
+@dataclass(slots=True)
+class _Row:
+    """Pieces in a row, as they are put together: their numbers, scenes and turns."""
+
+    numbers: array[int] = field(default_factory=lambda: array("i"))
+    scenes: array[int] = field(default_factory=lambda: array("i"))
+    turns: array[int] = field(default_factory=lambda: array("i"))
+
+    def copy(self, told: Told, turn_of: NDArray[np.int32], unchanged: int) -> None:
+        """Those of the first turns."""
+        pieces = int(turn_of.searchsorted(unchanged))
+        for new, old in ((self.numbers, told.pieces), (self.scenes, told.scenes), (self.turns, turn_of)):
+            new.frombytes(old[:pieces].tobytes())
+
+    def add(self, pieces: Sequence[int], scene: int, turn: int) -> None:
+        self.numbers.extend(pieces)
+        self.scenes.extend([scene] * len(pieces))
+        self.turns.extend([turn] * len(pieces))
+
+    def of(self, index: Pieces) -> Told:
+        import numpy as np
+
+        return index.told(np.array(self.numbers, dtype=np.int32), np.array(self.scenes, dtype=np.int32))
+
+
+def _pieces(turn: Turn) -> dict[str, list[Piece]]:
+    """A turn's own and those of what was found in it, by their nodes."""
+    found, pieces = noted(turn)
+    return pieces_of(turn) | ({found: pieces} if pieces else {})
 
 
 def _ranked(
@@ -413,6 +444,10 @@ def _ranked(
         return terms(pieces[part].text, told.index.language) if part < len(pieces) else []
 
     by_reason = scored(told, query, by, nearest, terms_of)
+    if by.events and len(lived.noted.pieces):
+        speaking_for(
+            by_reason, lived.turn_of, lived.noted.scores(query.text, by, nearest), lived.noted_of, by
+        )
     scores = np.sum(list(by_reason.values()), axis=0)
     if by.age:
         scores[too_old(told.by_scene(scores), by)[told.scenes]] = 0.0

@@ -38,6 +38,21 @@ def pieces_of(turn: Turn) -> dict[str, list[Piece]]:
     return by_node
 
 
+def noted(turn: Turn) -> tuple[str, list[Piece]]:
+    """What a small model has found in the version that counts, by the node that keeps it; "" for nothing found yet.
+
+    They are found by themselves too, and speak for the whole turn: its summary, what happened, what is remembered.
+    """
+    act, scene = turn.act, turn.scene
+    found = turn.found if scene is None else scene.extracted
+    if found is None or (scene is None and act.withdrawn):
+        return "", []
+    when, place = found.time or act.when, found.place
+    pieces = [Piece("", text, when, place) for text in (found.summary, *found.events) if text]
+    pieces += [Piece(one.character, one.text, when, place) for one in found.memories]
+    return found.id, pieces
+
+
 def paragraphs(text: str) -> list[str]:
     """A scene cut at its empty lines: long paragraphs at their sentences too, and short ones put together."""
     cut: list[str] = []

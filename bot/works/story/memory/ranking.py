@@ -72,3 +72,23 @@ def scored(
             boost[scene] += by.phrases * phrase
     words += boost[told.scenes]
     return scores
+
+
+def speaking_for(
+    scores: Mapping[Reason, Floats],
+    turn_of: NDArray[np.int32],
+    noted: Mapping[Reason, Floats],
+    noted_of: NDArray[np.int32],
+    by: RecallConfig,
+) -> None:
+    """Add to the scores of each turn's pieces those of the best of what was found in it; both by their turns."""
+    import numpy as np
+
+    total = np.sum(list(noted.values()), axis=0)
+    order = np.argsort(total, kind="stable")
+    best = np.full(max(int(turn_of.max()), int(noted_of.max())) + 1, -1, dtype=np.int64)
+    best[noted_of[order]] = order  # of a turn's the last one stays: the best
+    places = best[turn_of]
+    has = places >= 0
+    for reason, added in noted.items():
+        scores[reason][has] += np.float32(by.events) * added[places[has]]

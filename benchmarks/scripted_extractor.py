@@ -1,0 +1,152 @@
+"""What a small model would find in a chat and in a question, by rules: no model, and no knowledge of the answers.
+
+`events` sees one scene, `parts` one query. Dates are resolved against the day on which the scene was told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from bot.retrieval.language import FUNCTION_WORDS
+from bot.works.story.log import Part, Story, Turn, folded
+
+if TYPE_CHECKING:
+    from bot.works.story.log import Node
+    from storage.stories import NodeRow
+
+EVENTS = 3
+"""Sentences of a turn that are kept as events."""
+WORDS = 5
+"""Of a sentence that tells of something."""
+
+_MONTHS = (
+    "january february march april may june july august september october november december".split()  # noqa: SIM905
+)
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
+_DAY = re.compile(r"(\d{1,2}) (" + "|".join(_MONTHS) + r"),? (\d{4})", re.I)
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\s*\[|\]\s*")
+_RELATIVE = re.compile(
+    r"\b(yesterday|today|tonight|tomorrow|this morning|(?:last|next|this) (?:night|week|weekend|month|year|summer|"
+    + "|".join(_DAYS)
+    + r")|(?:on )?(?:"
+    + "|".join(_DAYS)
+    + r")|(?:a|one|two|three|few|a few|\d+) (?:day|week|month|year)s? ago)\b",
+    re.I,
+)
+_NUMBERS = {"a": 1, "one": 1, "two": 2, "three": 3, "few": 3, "a few": 3}
+_SAID_BY = ((r"\bI'm\b", "{me} is"), (r"\bI've\b", "{me} has"), (r"\bI'll\b", "{me} will"), (r"\bI'd\b", "{me} would"),
+            (r"\bI\b", "{me}"), (r"\b(?:my|mine)\b", "{me}'s"), (r"\b(?:me|myself)\b", "{me}"),
+            (r"\byou're\b", "{other} is"), (r"\byou\b", "{other}"), (r"\byours?\b", "{other}'s"))  # fmt: skip
+_BREAK = re.compile(r"[^\w'’-]+")
+
+
+def events(turns: Sequence[Turn]) -> dict[str, list[str]]:
+    """What each turn of a scene tells, by its id: who, what and when, each in a sentence that stands by itself.
+
+    A short answer stands with the question that it answers.
+    """
+    names = list(dict.fromkeys(turn.act.name for turn in turns))
+    told: dict[str, list[str]] = {}
+    asked = ""
+    for turn in turns:
+        me = turn.act.name
+        other = next((name for name in names if name != me), "")
+        sentences = [one.strip() for one in _SENTENCE.split(turn.act.text) if one.strip()]
+        statements = [one for one in sentences if not one.endswith("?") and len(one.split()) >= WORDS]
+        statements.sort(key=lambda one: -_weight(one, names))
+        found = [_resolved(_by_name(one, me, other), turn.act.when) for one in statements[:EVENTS]]
+        if asked and sentences:
+            found = [f"{asked} {one}" for one in found[:1] or [_by_name(sentences[0], me, other)]] + found[1:]
+        told[turn.id] = found
+        questions = [one for one in sentences if one.endswith("?") and len(one.split()) >= WORDS - 1]
+        asked = _by_name(questions[-1], me, other) if questions else ""
+    return told
+
+
+def parts(query: str, most: int = 6) -> tuple[str, ...]:
+    """The things that a query speaks of: runs of its words between function words."""
+    runs: list[list[str]] = [[]]
+    idle = FUNCTION_WORDS["en"] | {"did", "do", "does", "when", "what", "where", "who", "why", "how", "many"}
+    for word in _BREAK.split(query):
+        if not word or re.sub(r"['’]s$", "", word).casefold() in idle:
+            runs.append([])
+        elif word[0].isupper() and runs[-1] and not runs[-1][-1][0].isupper():
+            runs.append([word])
+        else:
+            runs[-1].append(word)
+    return tuple(dict.fromkeys(" ".join(run) for run in runs if run))[:most]
+
+
+def looked_into(story: Story, nodes: Sequence[NodeRow]) -> Story:
+    """The story of a chat log, with what was found in its turns."""
+    scenes: dict[str, list[Turn]] = {}
+    for turn in story.told:
+        scenes.setdefault(turn.act.group or turn.id, []).append(turn)
+    found = {turn: texts for scene in scenes.values() for turn, texts in events(scene).items() if texts}
+    return folded([Part(nodes[0].branch_id)], [*nodes, *_noted(nodes, found)])
+
+
+def _noted(nodes: Sequence[NodeRow], found: dict[str, list[str]]) -> Iterator[Node]:
+    last = nodes[-1].seq
+    for number, node in enumerate(nodes, 1):
+        if node.kind == "act" and node.turn in found:
+            body = json.dumps({"scene": node.id, "events": found[node.turn]})
+            yield replace(node, seq=last + number, id=f"{node.id}/found", kind="extracted", body=body)
+
+
+def _by_name(sentence: str, me: str, other: str) -> str:
+    """With the names of who speaks and who is spoken to in place of "I" and "you"."""
+    for pattern, name in _SAID_BY:
+        sentence = re.sub(pattern, name.format(me=me, other=other or "you"), sentence, flags=re.I)
+    return sentence if me in sentence else f"{me}: {sentence}"
+
+
+def _weight(sentence: str, names: Sequence[str]) -> int:
+    """How much a sentence tells: names, numbers, days, and words that bind nothing."""
+    words: list[str] = re.findall(r"\w+", sentence)
+    named = sum(word[0].isupper() and word not in names for word in words[1:])
+    content = sum(word.casefold() not in FUNCTION_WORDS["en"] for word in words)
+    numbers, days = sum(word.isdigit() for word in words), len(_RELATIVE.findall(sentence))
+    return content + 2 * named + 2 * numbers + 3 * days
+
+
+def _resolved(sentence: str, when: str) -> str:
+    """With the day, month or year behind words such as "last week"."""
+    day = _DAY.search(when)
+    if day is None:
+        return sentence
+    told = date(int(day[3]), _MONTHS.index(day[2].casefold()) + 1, int(day[1]))
+    return _RELATIVE.sub(lambda found: f"{found[0]} ({_meant(found[0].casefold(), told)})", sentence)
+
+
+def _meant(words: str, told: date) -> str:
+    if words in ("today", "tonight", "this morning"):
+        return _day(told)
+    if words in ("yesterday", "last night"):
+        return _day(told - timedelta(1))
+    if words == "tomorrow":
+        return _day(told + timedelta(1))
+    if weekday := next((number for number, name in enumerate(_DAYS) if words.endswith(name)), None):
+        forth = words.startswith(("next", "this"))
+        apart = (weekday - told.weekday()) % 7 or 7 if forth else -((told.weekday() - weekday) % 7 or 7)
+        return _day(told + timedelta(apart))
+    if ago := re.fullmatch(r"(.+?) (day|week|month|year)s? ago", words):
+        days = {"day": 1, "week": 7, "month": 30, "year": 365}[ago[2]]
+        count = int(ago[1]) if ago[1].isdigit() else _NUMBERS[ago[1]]
+        return _day(told - timedelta(min(days * count, 36_500)), exact=ago[2] in ("day", "week"))
+    step = {"last": -1, "next": 1}.get(words.split()[0], 0)
+    if words.endswith("year"):
+        return str(told.year + step)
+    if words.endswith("month"):
+        return _day(told.replace(day=15) + timedelta(30 * step), exact=False)
+    return _day(told + timedelta(7 * step), exact=False)
+
+
+def _day(day: date, *, exact: bool = True) -> str:
+    month = f"{_MONTHS[day.month - 1].capitalize()} {day.year}"
+    return f"{day.day} {month}" if exact else month
