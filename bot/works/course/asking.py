@@ -67,6 +67,10 @@ SHOWN_CHARS: Final = 80
 """… of a statement, where it is said that nothing bears it out."""
 
 
+_LookUp = tuple[str, str | None, int | None, bool]
+"""A query, the course and the lesson that it is kept to, and whether the course's outline is wanted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a question's run decides first, so that a replay decides the same.
@@ -298,8 +302,8 @@ class Answer:
             calls.append(ToolCall(f"plan-{n}", SEARCH, json.dumps(given)))
         return calls
 
-    async def _asked(self) -> Sequence[tuple[str, str | None, int | None, bool]]:
-        """(query, course, lesson, outline) for each thing to look up: a follow-up goes with what it leans on."""
+    async def _asked(self) -> list[_LookUp]:
+        """What to look up: a follow-up goes with what it leans on."""
         one, catalogue = self._snapshot, self._tools.catalogue
         plan = planned(one.question, catalogue)
         if not one.follows or not one.history:
@@ -315,7 +319,7 @@ class Answer:
     async def _by_code(self) -> AsyncGenerator[Event, None]:
         """Passages word for word, or the outline of the course that is asked about."""
         say = self._say
-        ((query, course, lesson, outline),) = await self._asked()
+        ((query, course, lesson, outline),) = await self._run.step("planned", self._asked, list[_LookUp])
         if "".join(self.shown).strip():
             yield Text("\n\n")
         if outline and course is not None:

@@ -47,10 +47,15 @@ _LESSON = re.compile(
     re.IGNORECASE,
 )
 _JOINED = re.compile(
-    rf"\s+(?=(?:{_FIELDS['title']}|{_FIELDS['link']}|course\s+instructors?|lesson\s+link|link\s+da\s+aula"
+    rf"(?:\s+|(?<=/))(?=(?:{_FIELDS['title']}|{_FIELDS['link']}|course\s+instructors?|lesson\s+link|link\s+da\s+aula"
     r"|instrutor(?:es|a|as)?)\s*:\s)|(?<=[.!?…”\"])\s+(?=(?:lesson|aula)\s+\d{1,6}\s*:\s)",
     re.IGNORECASE,
 )
+_LINKED: Final = {
+    name: re.compile(rf"{_MARK}\[(?:{_FIELDS[name]})\]\(([^)\s]+)\)", re.IGNORECASE)
+    for name in ("link", "lesson")
+}
+"""Addresses that are their name's, in Markdown."""
 _NUMBERED = re.compile(r"(\d{1,6})\s*[:：.)–—-]+\s+(\S.*)$")
 _HEADING = re.compile(r"[\s>]*#{1,6}\s")
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"'\]|]+", re.IGNORECASE)
@@ -140,7 +145,7 @@ def _lessons(lines: Sequence[Line], *, paged: bool) -> Iterator[_Lesson]:
     for at, line in enumerate(lines):
         if len(line.text) > 100_000 or not (named := _LESSON.match(line.text)):
             continue
-        title = plain(named[2] or "")
+        title = _words(named[2] or "")
         below = _below(lines, at + 1, paged=paged)
         if not below.body and _within_prose(lines, at):
             continue
@@ -166,14 +171,14 @@ def _below(lines: Sequence[Line], at: int, *, paged: bool) -> _Below:
         text = lines[below].text
         if not text.strip():
             continue
-        if found := _FIELD["lesson"].match(text):
+        if found := _FIELD["lesson"].match(text) or _LINKED["lesson"].match(text):
             link, after, left = _address(lines, below, found[1], paged=paged)
             if left:
                 return _Below(link, after - 1, len(lines[after - 1].text) - left, tuple(more))
             return _Below(link, after, 0, tuple(more))
         if len(more) == WRAPPED - 1 or _LESSON.match(text) or (more and not lines[below - 1].text.strip()):
             break
-        more.append(plain(text))
+        more.append(_words(text))
     return _Below()
 
 
@@ -197,7 +202,8 @@ def _header(lines: Sequence[Line], before: int, *, paged: bool) -> _Header:
         if seen > HEADER_LINES:
             break
         for name in ("title", "link", "instructor", *(("bare",) if seen <= 5 else ())):
-            if found := _FIELD[name].match(text[:100_000]):
+            found = _FIELD[name].match(text[:100_000])
+            if found or (name in _LINKED and (found := _LINKED[name].match(text))):
                 _take(header, name, lines, at, found[1], before, paged=paged)
                 break
     return header
@@ -214,7 +220,7 @@ def _take(
         header.lines.update(range(at, after))
         return
     more, after = _goes_on(lines, at + 1, before)
-    words = plain(" ".join([value, *more]))
+    words = _words(" ".join([value, *more]))
     header.lines.update(range(at, after))
     if name == "instructor":
         header.instructor = header.instructor or one_line(words)
@@ -234,6 +240,11 @@ def _goes_on(lines: Sequence[Line], at: int, before: int) -> tuple[list[str], in
             return more, below
         more.append(text.strip())
     return [], at
+
+
+def _words(markup: str) -> str:
+    """The words of a line, without the end of what was set in bold with the line's beginning."""
+    return plain(markup).strip("*_`~ ")
 
 
 def _address(lines: Sequence[Line], at: int, value: str, *, paged: bool) -> tuple[str, int, int]:

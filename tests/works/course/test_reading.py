@@ -108,6 +108,20 @@ def test_headings_stand_for_lines() -> None:
     assert catalogued("a.md", read_markdown("a.md", text))[3] == [(2, "Rope", ""), (4, "Bowline", "")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- **Course Title:** Knots\n- **Course Link:** <https://x.org/k>\n\n**Lesson 1: Bowline**\n"
+        "[Lesson Link](https://x.org/1)\nUp.",
+        "# Course Title: Knots\n[Course Link](https://x.org/k)\n\n### Lesson 1 – Bowline\n\n*Lesson Link*: https://x.org/1.\n\nUp.",
+        "Course Title: Knots\nCourse URL: https://x.org/k\nLESSON 1. Bowline\nlink: https://x.org/1\nUp.",
+    ],
+)
+def test_markup_around_the_lines_is_no_part_of_them(text: str) -> None:
+    found = catalogued("a.md", read_markdown("a.md", text))
+    assert found == ("Knots", "https://x.org/k", "", [(1, "Bowline", "https://x.org/1")])
+
+
 def test_a_sentence_that_begins_a_line_with_a_lesson_is_none() -> None:
     text = (
         "Course Title: Knots\n\nLesson 1: Bowline\nWe tie it as we have heard in\n"
