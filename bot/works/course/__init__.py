@@ -62,7 +62,11 @@ VERBS: tuple[Verb, ...] = (
         ordered=True,
         plain=True,
         argument=Argument("question", "verbs.arg_question", most=4_000),
-        options=(PRIVATE,),
+        options=(
+            Option("course", "verbs.option_course", completes="course"),
+            Option("lesson", "verbs.option_lesson", completes="lesson"),
+            PRIVATE,
+        ),
     ),
     Verb("course", "list", "verbs.course_list", "/course list", options=(PRIVATE,)),
     Verb(

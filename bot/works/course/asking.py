@@ -6,6 +6,7 @@ Where no model answers, or none that can be trusted to cite, code looks up what 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -38,10 +39,13 @@ from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.found import Passage
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import content_terms
+from bot.retrieval.titles import normal
 from bot.strategies.base import LANGUAGES
 from bot.strategies.following import leans
 from bot.words import Words, words
+from bot.works.course.naming import named
 from bot.works.course.planning import planned
+from bot.works.course.reading import shown
 from bot.works.course.tools import OUTLINE, SEARCH, CourseTools, Searched
 
 if TYPE_CHECKING:
@@ -49,7 +53,7 @@ if TYPE_CHECKING:
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.retrieval.library import Library
-    from bot.works.course.catalogue import Catalogues
+    from bot.works.course.catalogue import Catalogue, Catalogues
     from bot.works.course.naming import CourseNames
     from storage.sessions import Sessions
 
@@ -76,7 +80,8 @@ class Snapshot:
     """What a question's run decides first, so that a replay decides the same.
 
     `answerer` is who answers, None where nobody does; `reads` whether its citations can be trusted, `demo` whether it
-    is the demo model, which was `introduced` before. `history` are the exchanges that the question is read with.
+    is the demo model, which was `introduced` before. `course` (its title) and `lesson` are what the question keeps to.
+    `history` are the exchanges that the question is read with.
     """
 
     question: str
@@ -88,6 +93,8 @@ class Snapshot:
     introduced: bool
     follows: bool
     prompt: PromptText
+    course: str | None = None
+    lesson: int | None = None
     titles: list[str] = field(default_factory=list)
     courses: int = 0
     languages: list[str] = field(default_factory=list)
@@ -129,7 +136,9 @@ class Asking:
         say = words(snapshot.language if snapshot.language in ("en", "pt") else run.request.locale)
         space = run.request.place.space
         catalogue = await self._catalogues.of(space)
-        tools = CourseTools(self._library, catalogue, self._names, space)
+        tools = CourseTools(
+            self._library, catalogue, self._names, space, course=snapshot.course, lesson=snapshot.lesson
+        )
         yield Stage("answer", say("rules.answer"))
         answer = Answer(run, snapshot, tools, say, self._models.given(snapshot.roles), self._rounds)
         try:
@@ -149,6 +158,7 @@ class Asking:
         catalogue = await self._catalogues.of(space)
         if not catalogue.courses:
             raise Sorry("course.none")
+        course, lesson = await self._kept_to(catalogue, request)
         mine = await held(self._sessions, request, question)
         memory = await self._memory(request)
         past = await self._sessions.last_exchanges(space, mine.id, max(memory, 1)) if mine else []
@@ -172,13 +182,33 @@ class Asking:
             introduced=bool(past),
             follows=follows,
             prompt=(await self._prompts.texts(space, ("course",)))["course"],
-            titles=[one.title for one in catalogue.courses[:TITLES]],
-            courses=len(catalogue.courses),
+            course=course,
+            lesson=lesson,
+            titles=[course] if course else [one.title for one in catalogue.courses[:TITLES]],
+            courses=1 if course else len(catalogue.courses),
             languages=languages,
             history=[(one.question, one.answer) for one in past[-memory:]] if memory else [],
             earlier=await self._earlier.of(request) if first else "",
             roles=roles,
         )
+
+    async def _kept_to(self, catalogue: Catalogue, request: Request) -> tuple[str | None, int | None]:
+        """The course and the lesson that the request's options name. Raises Sorry where they name none."""
+        course, lesson = (str(request.options.get(name) or "").strip() for name in ("course", "lesson"))
+        found = await named(self._names, catalogue, course) if course else None
+        if not lesson:
+            return (found.title if found else None), None
+        courses = catalogue.courses if found is None else (found,)
+        for one in courses:
+            for each in one.lessons:
+                if normal(lesson) in (normal(each.title), normal(shown(each.number, each.title))):
+                    return one.title, each.number
+        number = re.fullmatch(r"\D{0,10}(\d{1,6})\D?", lesson)
+        if number is not None and any(one.numbered(int(number[1])) for one in courses):
+            return (found.title if found else None), int(number[1])
+        if found is None:
+            raise Sorry("course.no_lesson_anywhere", name=lesson[:80])
+        raise Sorry("course.no_lesson", name=lesson[:80], title=found.title)
 
     async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer) -> None:
         text = "".join(answer.shown)
@@ -306,6 +336,8 @@ class Answer:
         """What to look up: a follow-up goes with what it leans on."""
         one, catalogue = self._snapshot, self._tools.catalogue
         plan = planned(one.question, catalogue)
+        if one.course:
+            plan = replace(plan, course=plan.course or one.course)
         if not one.follows or not one.history:
             return [(plan.query, plan.course, plan.lesson, plan.outline)]
         question, _ = one.history[-1]
@@ -335,14 +367,20 @@ class Answer:
         found = await self._run.step("search", partial(self._tools.search, query, course, lesson), Searched)
         for key in found.notices:
             yield Notice(say(key))
-        if not found.passages or not found.confident:
-            yield Text(found.refused if found.refused and say.locale == "en" else say("course.nothing"))
+        wanted = set(self._terms(query))
+        sharing = [one for one in found.passages if wanted.intersection(self._terms(one.text))]
+        # Who has named where to look gets what comes nearest there.
+        near_enough = found.confident or (course is not None and bool(sharing))
+        if not found.passages or not near_enough:
+            key = "nothing"
+            if found.refused and lesson is not None:
+                key = "no_lesson_anywhere" if course is None else "no_lesson"
+            yield Text(say(f"course.{key}", name=lesson, title=course))
             return
-        yield Notice(self._why_quoted())
+        yield Notice(self._why_quoted() if found.confident else say("course.unsure"))
         self.passages = list(found.passages)
-        first, *others = self.passages
-        wanted, least = set(self._terms(query)), NEAR * first.score
-        near = [one for one in others if one.score >= least and wanted.intersection(self._terms(one.text))]
+        first = found.passages[0] if found.confident else sharing[0]
+        near = [one for one in sharing if one is not first and one.score >= NEAR * first.score]
         async for event in self._quoted([first, *near][:QUOTED]):
             yield event
 

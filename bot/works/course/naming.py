@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from bot.events import Sorry
 from bot.retrieval.language import FUNCTION_WORDS, may_vote
 from bot.retrieval.lexical import content_terms, fold, terms
 from bot.retrieval.titles import normal
@@ -122,6 +123,17 @@ class CourseNames:
         while len(self._vectors) > VECTORS:
             self._vectors.popitem(last=False)
         return made
+
+
+async def named(names: CourseNames, catalogue: Catalogue, name: str) -> Course:
+    """The course of that name. Raises Sorry where it means none, or several."""
+    meant = await names.meant(catalogue, name)
+    if meant.course is not None:
+        return meant.course
+    if not catalogue.courses:
+        raise Sorry("course.none")
+    key = "several" if meant.several else "no_such"
+    raise Sorry(f"course.{key}", name=name[:80], names="; ".join(meant.nearest))
 
 
 def chosen(courses: Sequence[Course], found: Sequence[Likeness]) -> Meant:

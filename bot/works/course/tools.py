@@ -51,7 +51,19 @@ class Searched:
 class CourseTools:
     """The tools over one space's courses; all searches are of the same editions."""
 
-    def __init__(self, library: Library, catalogue: Catalogue, names: CourseNames, space: str) -> None:
+    def __init__(
+        self,
+        library: Library,
+        catalogue: Catalogue,
+        names: CourseNames,
+        space: str,
+        *,
+        course: str | None = None,
+        lesson: int | None = None,
+    ) -> None:
+        """`course` and `lesson`: what searches keep to that name no other."""
+        self._course = course
+        self._lesson = lesson
         self._library = library.pinned()
         self.catalogue = catalogue
         self._names = names
@@ -78,6 +90,9 @@ class CourseTools:
     ) -> Searched:
         """The same as `search_course_content`, and how sure it is."""
         courses = self.catalogue.courses
+        course_name = course_name or self._course
+        if lesson_number is None and course_name == self._course:
+            lesson_number = self._lesson
         if course_name and course_name.strip():
             meant = await self._names.meant(self.catalogue, course_name)
             if meant.course is None:

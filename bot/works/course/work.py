@@ -7,8 +7,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
-from bot.events import Attachment, Event, Run, Sorry, Stage, Text
+from bot.events import Attachment, Event, Run, Stage, Text
 from bot.words import Words, words
+from bot.works.course.naming import named
 
 if TYPE_CHECKING:
     from bot.works.course.asking import Asking
@@ -89,15 +90,7 @@ class Courses:
             yield Attachment("outline.md", "text/markdown", whole.encode())
 
     async def _named(self, space: str, name: str) -> Course:
-        """The course of that name. Raises Sorry where it means none, or several."""
-        catalogue = await self._catalogues.of(space)
-        meant = await self._names.meant(catalogue, name)
-        if meant.course is not None:
-            return meant.course
-        if not catalogue.courses:
-            raise Sorry("course.none")
-        key = "several" if meant.several else "no_such"
-        raise Sorry(f"course.{key}", name=name[:80], names="; ".join(meant.nearest))
+        return await named(self._names, await self._catalogues.of(space), name)
 
 
 def outline(course: Course, say: Words, most: int | None = None) -> str:

@@ -133,10 +133,18 @@ async def test_without_a_model_code_finds_course_lesson_and_outline(tmp_path: Pa
         }
         events = await ask("course", "ask", "Quais aulas tem o curso de aquarela?", thread="b")
         assert "Lesson 6. Luz e sombra (https://exemplo.org/cursos/aquarela/aula-6)" in words_of(events)
-        assert "has no lesson 9" in await desk.said(
+        assert "no lesson “9” in “Sour" in await desk.said(
             "course", "ask", "What is in lesson 9 of the sourdough course?"
         )
         assert "found nothing" in await desk.said("course", "ask", "Who won the world cup in 1994?")
+        events = await ask("course", "ask", "How hot is it inside?", course="sourdo", lesson="5", thread="d")
+        assert {one.heading for one in cited(events)} == {"Sourdough from Scratch › 5. Baking"}
+        events = await ask("course", "ask", "When is oxalic acid used?", lesson="6. Varroa", thread="e")
+        assert {one.heading for one in cited(events)} == {"Keeping Bees: A First Year › 6. Varroa"}
+        assert "no course “jazz”" in await desk.said("course", "ask", "How?", course="jazz")
+        missing = await desk.said("course", "ask", "How?", course="sourdough", lesson="9")
+        assert "no lesson “9” in “Sourdough from Scratch”" in missing
+        assert "No course has a lesson “77”" in await desk.said("course", "ask", "How?", lesson="77")
         events = await ask(
             "course", "ask", "How many hours in the refrigerator does the cold dough need?", thread="c"
         )
