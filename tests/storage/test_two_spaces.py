@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from storage.councils import Councils
 from storage.db import Database
+from storage.document_rows import Lesson, Outline
 from storage.documents import Documents
 from storage.feedback import Feedback
 from storage.inbox import Inbox, NewRequest
@@ -13,6 +15,7 @@ from storage.jobs import Jobs
 from storage.ledger import Ledger
 from storage.offers import Offers
 from storage.outbox import Outbox
+from storage.outlines import Outlines
 from storage.owned import OwnedSessions
 from storage.passages import Passages
 from storage.query_vectors import QueryVectors
@@ -24,6 +27,24 @@ from storage.votes import Votes
 from storage.withdrawals import Withdrawals
 from tests.storage.books import book
 from tests.storage.council_rows import ballot, council, seat
+
+
+async def test_outlines_do_not_cross(db: Database) -> None:
+    documents, outlines = Documents(db), Outlines(db)
+    lessons = (Lesson("a", 1, "One", "https://x.org/1", 0, 2), Lesson("b", 1, "Again", "", 2, 3))
+    for space in ("one", "two"):
+        outline = Outline(f"https://x.org/{space}", "Mo", lessons)
+        await documents.add(replace(book(space, " courses"), kind="course", outline=outline))
+        await documents.add(book(space, " courses"))  # without an outline
+    (mine,) = await outlines.of("one", " courses")
+    assert (mine.link, mine.instructor, mine.lessons) == ("https://x.org/one", "Mo", lessons)
+    assert await outlines.of("one", "rules") == []
+    assert [row.kind for row in await documents.list("one")] == [""]
+    assert len(await documents.list("one", every_kind=True)) == 2
+    assert await Shelves(db).all("one") == {" courses": 1}
+    assert await documents.remove("one", mine.document_id)
+    assert await outlines.of("one", " courses") == []
+    assert len(await outlines.of("two", " courses")) == 1
 
 
 async def test_documents_do_not_cross(db: Database) -> None:
