@@ -181,8 +181,9 @@ def sets() -> list[Set]:
     known = [own()]
     if (folder := data("faquad-pt")) is not None:
         known.append(pages(folder))
-    if (folder := data("rules-pt-fate")) is not None:
-        known.append(books(folder))
+    known += [
+        books(folder) for name in ("rules-pt-fate", "rules-en-srd51") if (folder := data(name)) is not None
+    ]
     return known
 
 

@@ -78,8 +78,11 @@ class Catalogue:
         return self._by_document.get(document)
 
     def titled(self, title: str) -> Course | None:
-        """The course of exactly this title; capitals, accents and punctuation aside."""
-        return self._by_title.get(normal(title))
+        """The course of exactly this title, capitals and accents aside; else the one out of a file of this name."""
+        if (found := self._by_title.get(normal(title))) is not None:
+            return found
+        out_of = [one for one in self.courses if one.source.casefold() == title.strip().casefold()]
+        return out_of[0] if len(out_of) == 1 else None
 
 
 class Catalogues:

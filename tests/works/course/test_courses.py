@@ -55,6 +55,9 @@ async def test_a_title_is_a_course_s_identity(tmp_path: Path) -> None:
         # A file's name is nothing: another course may have the same.
         await desk.add(desk.file("b.md", "Course Title: Ropes\n\nLesson 1: Hemp\nIt rots."))
         assert await desk.titles() == ["KNOTS!", "Ropes"]
+        assert "no course “b.md”" in await desk.said(
+            "course", "remove", "b.md"
+        )  # two came out of such a file
         assert "“Ropes” is taken out" in await desk.said("course", "remove", "ropes")
         assert await desk.titles() == ["KNOTS!"]
         assert await desk.titles("other") == []
