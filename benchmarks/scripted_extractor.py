@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from bot.works.story.log import Node
     from storage.stories import NodeRow
 
-EVENTS = 3
-"""Sentences of a turn that are kept as events."""
+EVENTS, SCENE_EVENTS = 3, 6
+"""Sentences of a turn, and of a scene of prose, that are kept as events."""
 WORDS = 5
 """Of a sentence that tells of something."""
 
@@ -66,6 +66,12 @@ def events(turns: Sequence[Turn]) -> dict[str, list[str]]:
         questions = [one for one in sentences if one.endswith("?") and len(one.split()) >= WORDS - 1]
         asked = _by_name(questions[-1], me, other) if questions else ""
     return told
+
+
+def tells(text: str, names: Sequence[str]) -> list[str]:
+    """The sentences of a scene of prose that tell most."""
+    sentences = [one.strip() for one in _SENTENCE.split(text) if len(one.split()) >= WORDS]
+    return sorted(sentences, key=lambda one: -_weight(one, names))[:SCENE_EVENTS]
 
 
 def parts(query: str, most: int = 6) -> tuple[str, ...]:

@@ -1,0 +1,31 @@
+"""The story with planted facts: what is asked for at its end was told a hundred scenes ago, on this branch."""
+
+from __future__ import annotations
+
+from benchmarks.planted import STANDARD, Bench
+from benchmarks.planted_story import FACTS, FORK, NAMED, SCENES, planted
+
+
+def test_forty_facts_stand_in_one_scene_each_a_hundred_scenes_before_the_end() -> None:
+    assert len(FACTS) == 40
+    assert {fact.name for fact in FACTS} == NAMED.keys()
+    for name, branch in planted().items():
+        told = branch.story.told
+        assert len(told) == SCENES
+        for fact, id in branch.facts:
+            holding = [turn for turn in told if turn.scene is not None and fact.text in turn.scene.text]
+            assert [turn.id for turn in holding] == [id]
+            assert told.index(holding[0]) < SCENES - 100
+            assert fact.branch in ("", name)
+
+
+def test_a_branch_shares_the_other_ones_scenes_up_to_the_fork_alone() -> None:
+    main, other = (branch.story.path for branch in planted().values())
+    assert main[:FORK] == other[:FORK]
+    assert not set(main[FORK:]) & set(other[FORK:])
+
+
+async def test_facts_are_found_by_their_names_and_on_their_own_branch() -> None:
+    found = await Bench(None).found(STANDARD, named=True)
+    assert len(found) == 40
+    assert sum(found.values()) >= 30
