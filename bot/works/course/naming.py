@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -159,11 +159,15 @@ def by_words(name: str, courses: Sequence[Course]) -> list[Likeness]:
         return math.log1p((len(courses) + 0.5) / (held[word] + 0.5)) / most
 
     asked: dict[str, tuple[str, ...]] = {}
+    short = _initials(name)
     found = []
     for course, words in zip(courses, titles, strict=True):
         if course.language not in asked:
             asked[course.language] = _name_words(name, course.language)
-        found.append(_likeness(asked[course.language], words, _initials(course.title), weight))
+        one = _likeness(asked[course.language], words, _initials(course.title), weight)
+        if len(short) > 2 and short in words:  # "Model Context Protocol" for "MCP"
+            one = replace(one, said=max(one.said, 0.95))
+        found.append(one)
     return found
 
 

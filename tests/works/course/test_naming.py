@@ -31,6 +31,8 @@ CATALOGUE = Catalogue(1, COURSES)
         ("the bee course", "Keeping Bees: A First Year"),
         ("RAG", "Retrieval Augmented Generation from Scratch"),
         ("sourdoguh", "Sourdough from Scratch"),
+        ("retrieval augmented generation", "Retrieval Augmented Generation from Scratch"),
+        ("Massive Open Courses", None),
         ("mcp servers", "MCP: Servers in Production"),
         ("curso de aquarela", "Aquarela para Quem Nunca Pintou"),
         ("programacao", "Introdução à Programação"),
@@ -51,8 +53,9 @@ def test_a_part_of_a_title_means_its_course_and_what_is_near_to_none_means_none(
     assert title or len(meant.nearest) == 3
 
 
-def test_what_means_several_courses_alike_means_none_of_them() -> None:
-    meant = chosen(COURSES, by_words("MCP", COURSES))
+@pytest.mark.parametrize("name", ["MCP", "Model Context Protocol"])
+def test_what_means_several_courses_alike_means_none_of_them(name: str) -> None:
+    meant = chosen(COURSES, by_words(name, COURSES))
     assert (meant.course, meant.several) == (None, True)
     assert set(meant.nearest) == {"MCP: Build Rich-Context Apps", "MCP: Servers in Production"}
 
