@@ -16,7 +16,7 @@ FENCES = (
     "responses", "own", "attack", "standings", "critique", "critiques", "pictures",
     "foundation", "cast", "character", "styles", "style", "relation", "relations", "note", "memories", "memory", "lore",
     "scene", "turn", "dice", "intent", "ideas", "talk", "silent",
-    "state", "courses", "history", "chapter", "milestones", "pacing",
+    "state", "courses", "history", "chapter", "milestones", "pacing", "overused",
 )  # fmt: skip
 """The tags that our prompts fence with."""
 

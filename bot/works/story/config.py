@@ -22,7 +22,7 @@ class StoryConfig:
     Where `extract` is set, the role `extractor` takes what scenes tell of characters out of them, each `extract_every`
     scenes. `plot_check_mode` is how many of a chapter's open events are looked
     for: the next, the next three, or more as the chapter proceeds; after `nudge_after` scenes without one the writer is
-    nudged.
+    nudged. Phrases that stand in `phrase_times` of the last `phrase_scenes` scenes are told to the writer as overused.
     `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window.
     """
 
@@ -45,4 +45,6 @@ class StoryConfig:
     extract_every: int = within(1, 1, 100)
     plot_check_mode: Literal["1", "3", "all"] = choice("all", "1", "3")
     nudge_after: int = within(3, 0, 100)
+    phrase_scenes: int = within(20, 0, 200)
+    phrase_times: int = within(4, 2, 200)
     presets: tuple[Path, ...] = ()

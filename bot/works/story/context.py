@@ -42,7 +42,7 @@ class Frame:
     `system` and `task` are wordings of prompts.yml, filled in; `begins` stands before all. `tokens` are those that the
     story may take, and `answer` those of the answer. `recalled` is what the writer gets to remember of long ago, filled
     in by recall; `pacing` is a nudge of the chapter's; both are "" for nothing. `lore` are the entries of the lorebook
-    that come up.
+    that come up, `overused` phrases that have come too often.
     """
 
     system: str
@@ -55,6 +55,7 @@ class Frame:
     lore: tuple[str, ...] = ()
     recalled: str = ""
     pacing: str = ""
+    overused: tuple[str, ...] = ()
 
 
 def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str = "") -> Prompt:
@@ -269,6 +270,9 @@ def _focus(story: Story) -> str:
 
 
 def _tail(frame: Frame, last: str) -> str:
-    """Relevant context, related past scenes, pacing, the task; and what the task is about."""
+    """Relevant context, related past scenes, overused phrases, pacing, the task; and what the task is about."""
     lore = ["<lore>", *map(fence.data, frame.lore), "</lore>"] if frame.lore else []
-    return "\n".join([*lore, *(part for part in (frame.recalled, frame.pacing, frame.task, last) if part)])
+    phrases = "; ".join(map(fence.data, frame.overused))
+    overused = f"<overused>{phrases}</overused>" if phrases else ""
+    parts = (frame.recalled, overused, frame.pacing, frame.task, last)
+    return "\n".join([*lore, *(part for part in parts if part)])

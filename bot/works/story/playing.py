@@ -43,6 +43,7 @@ from bot.works.story.log import SCENE, Excerpt, Mode, Story, Turn
 from bot.works.story.logs import Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.lorebook import LoreEntry, triggered
 from bot.works.story.order import mode_of, whose
+from bot.works.story.phrases import overused
 from bot.works.story.recalling import as_prompt, excerpts, knows, query_of
 from bot.works.story.state import guidance, idle
 
@@ -107,6 +108,8 @@ class Taken:
     choices: int = 0
     check: str = "all"
     nudge_after: int = 3
+    phrase_scenes: int = 0
+    phrase_times: int = 4
     seconds: float = 20.0
     votes: bool = False
     rolls: list[str] = field(default_factory=list)
@@ -371,6 +374,8 @@ class Playing:
             choices=limits.choices,
             check=str(story.settings.get("plot_check_mode") or limits.plot_check_mode),
             nudge_after=limits.nudge_after,
+            phrase_scenes=limits.phrase_scenes,
+            phrase_times=limits.phrase_times,
             seconds=limits.choices_seconds,
             votes=mode_of(story, limits) == "vote",
         )
@@ -641,6 +646,10 @@ def prompt(story: Story, taken: Taken, lore: Sequence[str] = ()) -> Prompt:
     told = before_turns(story, turn.id)
     pacing = "" if turn.act.speaker else nudge(story, told, taken.check, taken.nudge_after)
     frame = replace(frame, lore=tuple(lore), recalled=as_prompt(story, taken.recalled or ()), pacing=pacing)
+    scenes = (
+        [one.scene.text for one in told[-taken.phrase_scenes :] if one.scene] if taken.phrase_scenes else []
+    )
+    frame = replace(frame, overused=tuple(overused(scenes, story.cast, taken.phrase_times)))
     return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
 
 

@@ -1,0 +1,50 @@
+"""Phrases that come too often: counted over the last scenes, without names, and told to the writer alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bot.works.story.phrases import MOST, overused
+from tests.fakes.reply import Reply
+from tests.works.story.tale import prose
+from tests.works.story.test_playing import START, Writer, last, playing
+
+BREATH = "She let out a breath she had not known she was holding."
+
+
+def test_a_phrase_of_several_scenes_is_told_once_and_whole() -> None:
+    scenes = [f"{BREATH} {prose(n)}" for n in range(3)]
+    assert "a breath she had not known she was" in overused(scenes, (), 3)
+    assert str(overused(scenes, (), 3)).count("known") == 1
+    assert not [one for one in overused(scenes, (), 4) if "breath" in one]
+    assert not overused([BREATH * 9], (), 2), "often in one scene is not often in the story"
+
+
+def test_names_and_small_words_are_no_phrases() -> None:
+    scenes = [
+        f"In the end of it all he was there. Old Mira Vance walked on {word}." for word in ("a", "b", "c")
+    ]
+    assert overused(scenes, ["Mira Vance"], 3) == []
+    assert overused(["They reach the Gilded Heron now."] * 3, (), 3) == []
+
+
+def test_no_more_than_so_many_the_most_frequent_first() -> None:
+    lines = [f"{letter * 3} {letter * 4} {letter * 5}" for letter in "bcdefghijk"]
+    scenes = [". ".join(lines)] * 3 + [lines[3]]
+    told = overused(scenes, (), 3)
+    assert len(told) == MOST
+    assert told[0] == lines[3]
+
+
+async def test_the_writer_is_told_behind_what_stays_the_same(tmp_path: Path) -> None:
+    writer = Writer()
+    async with playing(tmp_path, writer) as talk:
+        writer.next.append(Reply(f"{BREATH} The door is shut."))
+        await talk.say(START)
+        for number in range(4):
+            writer.next.append(Reply(f"{BREATH} {prose(number, 30)}"))
+            await talk.say(f"I do thing {number}.")
+    *before, now = writer.scenes
+    assert "<overused>" not in last(before[0])
+    assert "a breath she had not known" in last(now).partition("<overused>")[2].partition("</overused>")[0]
+    assert "<overused>" not in str(now["messages"][:-1])
