@@ -32,6 +32,7 @@ CATALOGUE = Catalogue(1, COURSES)
         ("RAG", "Retrieval Augmented Generation from Scratch"),
         ("sourdoguh", "Sourdough from Scratch"),
         ("retrieval augmented generation", "Retrieval Augmented Generation from Scratch"),
+        ("model context protocol", "MCP: Build Rich-Context Apps"),
         ("Massive Open Courses", None),
         ("mcp servers", "MCP: Servers in Production"),
         ("curso de aquarela", "Aquarela para Quem Nunca Pintou"),
@@ -53,7 +54,7 @@ def test_a_part_of_a_title_means_its_course_and_what_is_near_to_none_means_none(
     assert title or len(meant.nearest) == 3
 
 
-@pytest.mark.parametrize("name", ["MCP", "Model Context Protocol"])
+@pytest.mark.parametrize("name", ["MCP", "Multi-Channel Platform"])
 def test_what_means_several_courses_alike_means_none_of_them(name: str) -> None:
     meant = chosen(COURSES, by_words(name, COURSES))
     assert (meant.course, meant.several) == (None, True)
