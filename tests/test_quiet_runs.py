@@ -282,7 +282,7 @@ async def test_a_platform_says_where_an_answer_to_nobody_goes(tmp_path: Path, re
 async def test_a_question_whose_conversation_could_not_be_opened_holds_up_nobody(
     tmp_path: Path, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def full(*_: object) -> None:
+    async def full(*_: object, **__: object) -> None:
         raise StorageFault("full")
 
     async with running(tmp_path, recorder, hello=hello) as app:
