@@ -73,7 +73,9 @@ HOMES = {
     "tokenizers": ("bot.retrieval",),
     "xllamacpp": ("bot.llm.demo_process",),
     "lxml": (
+        "bot.readers.xml",
         "bot.readers.archive",
+        "bot.readers.screenplay.final_draft",
         "bot.readers.web.markup",
         "bot.readers.docx.xml",
         "bot.readers.web.epub",

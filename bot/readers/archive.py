@@ -12,6 +12,7 @@ import zlib
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Sorry
+from bot.readers.xml import parsed
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -96,14 +97,4 @@ class Archive:
 
     def xml(self, member: str) -> Element:
         """A member's root element; entities stay unresolved, nothing is loaded from elsewhere. Raises Sorry."""
-        from lxml import etree
-
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
-        try:
-            return etree.fromstring(self.read(member), parser)
-        except etree.XMLSyntaxError as fault:
-            if fault.code == etree.ErrorTypes.ERR_NO_MEMORY:
-                raise MemoryError from fault
-            # Entities of entities, or elements in elements in elements (256 deep).
-            limit = fault.code == etree.ErrorTypes.ERR_RESOURCE_LIMIT
-            raise Sorry(f"library.file_{'bomb' if limit else 'damaged'}", name=self._name) from fault
+        return parsed(self._name, self.read(member))

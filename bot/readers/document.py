@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bot.readers.screenplay.elements import Screenplay
+
 Progress = Callable[[int, int], None]
 """Told how many of how many pages, or parts, have been read."""
 
@@ -71,7 +73,7 @@ class Document:
     """A file as read. `language` is ISO 639-1; a parsed file's is judged last, "" until then.
 
     `text` is a text file's own, only its newlines made alike; of other formats, their words as Markdown. `pages` are
-    the offsets of the pages' first characters, where the format has pages.
+    the offsets of the pages' first characters, where the format has pages. `screenplay` has what a script is made of.
     """
 
     title: str
@@ -80,6 +82,7 @@ class Document:
     sections: tuple[Section, ...]
     links: tuple[Link, ...] = ()
     pages: tuple[int, ...] = ()
+    screenplay: Screenplay | None = None
 
 
 def sectioned(

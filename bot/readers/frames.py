@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from bot.events import Sorry
 from bot.readers.document import Document, Link, Section, one_line
+from bot.readers.screenplay.elements import KINDS, MOST_EIGHTHS, RIGHT, Element, Screenplay
 
 HEAD: Final = struct.Struct(">cI")
 PROGRESS, DOCUMENT, SORRY = b"p", b"d", b"s"
@@ -49,6 +50,26 @@ def told(document: Document) -> dict[str, Any]:
         ],
         "links": [[one.section, _fit(one.target)] for one in document.links],
         "pages": document.pages,
+        "screenplay": document.screenplay and _told(document.screenplay),
+    }
+
+
+def _told(screenplay: Screenplay) -> dict[str, Any]:
+    return {
+        "elements": [
+            [
+                KINDS.index(one.kind),
+                _fit(one.text),
+                _fit(one.number),
+                one.eighths,
+                one.dual,
+                one.level,
+                one.revision,
+            ]
+            for one in screenplay.elements
+        ],
+        "title_page": [[_fit(key), _fit(said)] for key, said in screenplay.title_page],
+        "guessed": screenplay.guessed,
     }
 
 
@@ -61,7 +82,32 @@ def heard(body: bytes) -> Document:
     pages = tuple(_within(one, len(text)) for one in said["pages"])
     if not sections or not _ascending([one.start for one in sections]) or not _ascending(pages):
         raise ValueError("sections or pages out of order")
-    return Document(_text(said["title"]), text, _text(said["language"])[:8], sections, links, pages)
+    screenplay = _screenplay(said["screenplay"]) if said.get("screenplay") else None
+    return Document(
+        _text(said["title"]), text, _text(said["language"])[:8], sections, links, pages, screenplay
+    )
+
+
+def _screenplay(said: Any) -> Screenplay:
+    return Screenplay(
+        tuple(_element(*one) for one in said["elements"]),
+        tuple((_text(key), _text(words)) for key, words in said["title_page"]),
+        bool(said["guessed"]),
+    )
+
+
+def _element(
+    kind: Any, text: Any, number: Any, eighths: Any, dual: Any, level: Any, revision: Any
+) -> Element:
+    return Element(
+        KINDS[_within(kind, len(KINDS) - 1)],
+        _text(text),
+        _text(number),
+        None if eighths is None else _within(eighths, MOST_EIGHTHS),
+        _within(dual, RIGHT),
+        _within(level, 6),
+        _within(revision, 10**9),
+    )
 
 
 def sorry(body: bytes, name: str) -> tuple[Sorry, str]:

@@ -17,6 +17,8 @@ PARSED: Final = {
     ".pdf": "bot.readers.pdf.reader",
     ".docx": "bot.readers.docx.reader",
     ".epub": "bot.readers.web.epub",
+    ".fdx": "bot.readers.screenplay.final_draft",
+    ".fountain": "bot.readers.screenplay.fountain",
 }
 """Parsed in a process of its own (see `guarded`), by the `read` of this module."""
 

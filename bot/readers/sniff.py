@@ -27,6 +27,7 @@ PDF: Final = Kind("PDF", ".pdf", read=True)
 WORD: Final = Kind("Word", ".docx", read=True)
 EPUB: Final = Kind("EPUB", ".epub", read=True)
 HTML: Final = Kind("HTML", ".html", read=True)
+FINAL_DRAFT: Final = Kind("Final Draft", ".fdx", read=True)
 TEXT: Final = Kind("TXT", ".txt", read=True)
 OLD_WORD: Final = Kind("Word 97 (.doc)", ".docx")
 MHTML: Final = Kind("", "", key="library.file_mhtml")
@@ -101,6 +102,9 @@ _MARKUP: Final = re.compile(
     rb"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_SCREENPLAY: Final = re.compile(
+    rb"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!DOCTYPE.{0,2000}?>\s*)?<FinalDraft\b", re.DOTALL
+)
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
@@ -117,7 +121,7 @@ def check(name: str, data: bytes) -> None:
         return
     if suffix == ".pdf" and _PDF in data[:_NEAR]:
         return  # behind somebody's greeting, and perhaps cut off
-    if kind in (HTML, TEXT) and suffix in (*PLAIN, ".html", ".htm"):
+    if kind in (HTML, TEXT) and suffix in (*PLAIN, ".html", ".htm", ".fountain"):
         return  # either is text, and may be about the other
     if kind.key:
         raise Sorry(kind.key, name=name)
@@ -148,6 +152,8 @@ def kind_of(data: bytes) -> Kind | None:
         return MHTML
     if _MARKUP.match(head):
         return HTML
+    if _SCREENPLAY.match(head):
+        return FINAL_DRAFT
     return TEXT if _is_text(head) else None
 
 

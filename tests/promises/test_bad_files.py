@@ -94,7 +94,7 @@ async def test_what_will_not_do_when_it_is_named_itself(tmp_path: Path) -> None:
     wanted = {
         "dice.xlsx": (
             "dice.xlsx: I can't read this kind of file. "
-            "I read .md, .markdown, .txt, .html, .htm, .pdf, .docx, .epub."
+            "I read .md, .markdown, .txt, .html, .htm, .pdf, .docx, .epub, .fdx, .fountain."
         ),
         "gone.md": "gone.md: there is no such file.",
     }

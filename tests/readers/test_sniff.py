@@ -102,8 +102,8 @@ RIGHT = {
     "a PDF": {".pdf"},
     "Word": {".docx"},
     "EPUB": {".epub"},
-    "HTML": {".html", ".htm", ".md", ".markdown", ".txt"},
-    "text": {".html", ".htm", ".md", ".markdown", ".txt"},
+    "HTML": {".html", ".htm", ".md", ".markdown", ".txt", ".fountain"},
+    "text": {".html", ".htm", ".md", ".markdown", ".txt", ".fountain"},
 }
 
 

@@ -1,0 +1,111 @@
+"""What a screenplay is made of, whichever file it was in, and the Document that shows it.
+
+Words keep Fountain's marks of emphasis (`*slanted*`, `**bold**`, `_underlined_`; a mark that is meant as such has a
+backslash before it); `plain` takes them off. Knows no file format and no work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+Kind = Literal[
+    "heading", "action", "cue", "parenthetical", "dialogue", "lyric", "transition", "shot", "centered", "general",
+    "page_break", "section", "synopsis", "note",
+]  # fmt: skip
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+SPOKEN: Final = frozenset({"parenthetical", "dialogue", "lyric"})
+"""What stands below a cue."""
+UNPRINTED: Final = frozenset({"section", "synopsis", "note"})
+"""What is not on the page."""
+
+MOST_EIGHTHS: Final = 80_000
+"""Of a scene: 10,000 pages."""
+
+LEFT: Final = 1
+RIGHT: Final = 2
+
+_MARK: Final = re.compile(r"\\[*_]|\*{1,3}|_")
+_UNSAFE: Final = re.compile(r"[*_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A paragraph of the page, or what stands unprinted beside it. No line of `text` has blanks at its ends.
+
+    `number` is the scene number that a heading bears ("12A"), `eighths` the length in eighths of a page that the file
+    gives its scene. `dual`: a cue stands LEFT or RIGHT beside another's. `level`: of a section, from 1. `revision`: the
+    number of the last set of revisions that touched it, 0 for none.
+    """
+
+    kind: Kind
+    text: str
+    number: str = ""
+    eighths: int | None = None
+    dual: int = 0
+    level: int = 0
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Screenplay:
+    """`title_page` has pairs of a key ("Title", "Author" …) and what stands there. `guessed`: the kinds of elements are
+    not the file's, but told from where they stand on its pages."""
+
+    elements: tuple[Element, ...]
+    title_page: tuple[tuple[str, str], ...] = ()
+    guessed: bool = False
+
+    @property
+    def title(self) -> str:
+        """In one line; "" where there is none."""
+        words = next((text for key, text in self.title_page if key.casefold() == "title"), "")
+        return " ".join(plain(words).split())
+
+
+def plain(text: str) -> str:
+    """The words without the marks of emphasis; takes time in proportion to their length.
+
+    A mark opens before a word and closes behind one, on the same line (fountain.io/syntax, "Emphasis").
+    """
+    if "*" not in text and "_" not in text:
+        return text
+    return "\n".join(map(_plain_line, text.split("\n")))
+
+
+def _plain_line(line: str) -> str:
+    open_at: dict[str, int] = {}
+    marks = [(found.start(), found[0]) for found in _MARK.finditer(line)]
+    gone: set[int] = set()
+    for place, (at, mark) in enumerate(marks):
+        if mark[0] == "\\":
+            continue
+        end = at + len(mark)
+        if mark in open_at and not line[at - 1].isspace():
+            gone |= {open_at.pop(mark), place}
+        elif end < len(line) and not line[end].isspace():
+            open_at[mark] = place
+    made, last = [], 0
+    for place, (at, mark) in enumerate(marks):
+        if mark[0] == "\\" or place in gone:
+            made.append(line[last:at])
+            last = at + (1 if mark[0] == "\\" else len(mark))
+    return "".join([*made, line[last:]])
+
+
+def literal(text: str) -> str:
+    """Words that hold no emphasis, so that `plain` gives them back."""
+    return _UNSAFE.sub(r"\\\g<0>", text)
+
+
+def lines(text: str) -> str:
+    """The text without the blanks at the ends of its lines, and without empty lines."""
+    return "\n".join(line for one in text.split("\n") if (line := one.strip()))
+
+
+def numbered(elements: Sequence[Element]) -> list[str]:
+    """The number of each scene heading, in order: its own, else its place among them from 1."""
+    headings = [one for one in elements if one.kind == "heading"]
+    return [one.number or str(place) for place, one in enumerate(headings, 1)]

@@ -1,0 +1,176 @@
+"""Final Draft's .fdx into a screenplay: scenes with the lengths that the file states, dual dialogue, notes, revisions.
+
+The format has no published description: what is read here is what Final Draft 8 to 13 and those who write for it put
+there. Beats, tags, alternates, omitted scenes and settings are no words of the script and are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from bot.events import Sorry
+from bot.readers.document import Document, Progress
+from bot.readers.markdown import title_from_name
+from bot.readers.screenplay.elements import (
+    LEFT,
+    MOST_EIGHTHS,
+    RIGHT,
+    Element,
+    Kind,
+    Screenplay,
+    lines,
+    literal,
+)
+from bot.readers.screenplay.page import document
+from bot.readers.xml import parsed
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Node
+
+_KINDS: Final[dict[str, Kind]] = {
+    "scene heading": "heading",
+    "action": "action",
+    "character": "cue",
+    "parenthetical": "parenthetical",
+    "dialogue": "dialogue",
+    "singing": "lyric",
+    "lyrics": "lyric",
+    "transition": "transition",
+    "shot": "shot",
+    "new act": "section",
+    "cold opening": "section",
+    "outline 1": "section",
+    "outline 2": "section",
+    "outline 3": "section",
+    "outline body": "synopsis",
+}
+"""By a paragraph's Type; any other is "general"."""
+_LENGTH: Final = re.compile(r"(?:(\d{1,4})\s+)?(\d{1,4})\s*/\s*([1248])|(\d{1,4})")
+_STYLES: Final = (("Underline", "_"), ("Bold", "**"), ("Italic", "*"))
+_CREDIT: Final = re.compile(
+    r"(?:\w+ ){0,3}by|(?:escrito|roteiro|argumento|história)?(?: \w+){0,2} ?(?:por|de)", re.I
+)
+
+
+def read(name: str, data: bytes, progress: Progress) -> Document:
+    """The script in `data`; blocking.
+
+    Raises Sorry: "library.file_damaged", "library.file_bomb" also for any document type declaration, and
+    "library.file_template" for a template without a script.
+    """
+    root = parsed(name, data)
+    if root.getroottree().docinfo.doctype:
+        raise Sorry("library.file_bomb", name=name)
+    if _tag(root) != "FinalDraft":
+        raise Sorry("library.file_damaged", name=name)
+    elements = tuple(element for part in root if _tag(part) == "Content" for element in _elements(part, [0]))
+    if not any(one.text for one in elements) and root.get("Template", "").casefold() == "yes":
+        raise Sorry("library.file_template", name=name)
+    screenplay = Screenplay(elements, tuple(_title_page(root)))
+    progress(1, 1)
+    return document(screenplay.title or title_from_name(name), screenplay)
+
+
+def _tag(node: Node) -> str:
+    """Its local name; "" for comments and entities."""
+    return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+
+
+def _elements(node: Node, side: list[int]) -> Iterator[Element]:
+    """What the paragraphs in a node say. `side` holds where the next cue stands: LEFT first in a dual dialogue, then
+    RIGHT; 0 outside."""
+    for part in node:
+        if _tag(part) == "DualDialogue":
+            yield from _elements(part, [LEFT])
+        elif _tag(part) == "Paragraph":
+            yield from _paragraph(part, side)
+            yield from _elements(part, side)
+
+
+def _paragraph(node: Node, side: list[int]) -> Iterator[Element]:
+    """Its own words, then its synopsis and notes; without words there is no paragraph, whatever else it has."""
+    named = node.get("Type", "General").strip().casefold()
+    kind = _KINDS.get(named, "general")
+    texts = [part for part in node if _tag(part) == "Text"]
+    words = lines("".join(map(_styled, texts)))
+    if words and kind == "parenthetical":
+        words = " ".join(words.split())
+    if words:
+        scene = next((part for part in node if _tag(part) == "SceneProperties"), None)
+        heading = kind == "heading"
+        yield Element(
+            kind,
+            " ".join(words.split()) if heading or kind in ("cue", "section") else words,
+            number=" ".join(node.get("Number", "").split()) if heading else "",
+            eighths=eighths(scene.get("Length", "")) if heading and scene is not None else None,
+            dual=side[0] if kind == "cue" else 0,
+            level=(int(named[-1]) if named[-1:].isdigit() else 1) if kind == "section" else 0,
+            revision=max((_whole(text.get("RevisionID", "")) for text in texts), default=0),
+        )
+        if kind == "cue" and side[0]:
+            side[0] = RIGHT
+    for part in node:
+        if _tag(part) == "ScriptNote" and (note := _said(part)):
+            yield Element("note", note)
+        elif _tag(part) == "SceneProperties":
+            for summary in part:
+                if _tag(summary) == "Summary" and (said := _said(summary)):
+                    yield Element("synopsis", " ".join(said.split()))
+
+
+def eighths(stated: str) -> int | None:
+    """A scene's length: "2/8", "1 5/8" and "2" are 2, 13 and 16; None for anything else."""
+    found = _LENGTH.fullmatch(stated.strip())
+    if found is None:
+        return None
+    if found[4]:
+        return min(int(found[4]) * 8, MOST_EIGHTHS)
+    return min(int(found[1] or 0) * 8 + int(found[2]) * 8 // int(found[3]), MOST_EIGHTHS)
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+def _styled(node: Node) -> str:
+    """The words of a run, with marks for how they are set."""
+    words = literal("".join(node.itertext()))
+    bare = words.strip()
+    if not bare or "\n" in bare:
+        return words
+    styles = node.get("Style", "").split("+")
+    marks = "".join(mark for style, mark in _STYLES if style in styles)
+    if not marks:
+        return words
+    start = len(words) - len(words.lstrip())
+    return f"{words[:start]}{marks}{bare}{marks[::-1]}{words[start + len(bare) :]}"
+
+
+def _said(node: Node) -> str:
+    """The words of all paragraphs in a node."""
+    return lines("\n".join("".join(text.itertext()) for text in node.iter() if _tag(text) == "Text"))
+
+
+def _title_page(root: Node) -> Iterator[tuple[str, str]]:
+    """The first words are the title; who wrote it follows "written by"; the rest are notes."""
+    said = [
+        one
+        for page in root
+        if _tag(page) == "TitlePage"
+        for content in page
+        if _tag(content) == "Content"
+        for paragraph in content
+        if _tag(paragraph) == "Paragraph" and (one := " ".join(_said(paragraph).split()))
+    ]
+    if said:
+        yield "Title", literal(said.pop(0))
+    for place, one in enumerate(said[:-1]):
+        if _CREDIT.fullmatch(one):
+            yield "Credit", one
+            yield "Author", literal(said[place + 1])
+            del said[place : place + 2]
+            break
+    if said:
+        yield "Notes", literal("\n".join(said))
