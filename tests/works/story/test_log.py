@@ -1,4 +1,4 @@
-"""Whatever is played in whatever order: what a log folds to is what a small model says must be seen."""
+"""Whatever is played in whatever order: what is seen, and what is remembered, is what a small model says."""
 
 from __future__ import annotations
 
@@ -15,13 +15,26 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from bot.config import Config
+from bot.config.settings import EmbeddingConfig
 from bot.events import Place
+from bot.retrieval.embedding import Embedding
 from bot.works.story.log import Story
 from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.memory.config import RecallConfig
+from bot.works.story.memory.memory import Memory, Recalled
+from bot.works.story.memory.ranking import Query
 from storage.db import Database
 from storage.stories import Stories
+from storage.story_vectors import StoryVectors
+from tests.fakes.embedder import Letters
 
 HERE = Place("terminal", "local", "terminal", "t")
+ONE = "openai:one"
+PREMISE = (
+    "The keeper of a lighthouse finds a door in the sea, and whoever walks through it comes back changed. "
+    * 9
+)
 TEXTS = st.text("abc é\n", min_size=1, max_size=8)
 
 
@@ -78,8 +91,17 @@ class Table(RuleBasedStateMachine):
         self.logs = Logs(self.stories)
         self.numbers = count(1)
         self.words: dict[str, str] = {}
+        self.said: list[str] = []
         self.lines: dict[str, Line] = {}
         self.branch = ""
+        self.vectors, self.letters = StoryVectors(self.db), Letters(ONE)
+        self.embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
+        self.embedding.load = self.letters.load
+        self.memory = self.remembering()
+
+    def remembering(self) -> Memory:
+        """A memory in which nothing is indexed yet."""
+        return Memory(self.vectors, self.embedding, RecallConfig())
 
     @property
     def line(self) -> Line:
@@ -100,11 +122,18 @@ class Table(RuleBasedStateMachine):
         self.loop.run_until_complete(self.stories.create(spot(self.here), self.story, "A story", "ana"))
         self.branch = self.story
         self.lines[self.story] = Line()
+        self.append("set", {"premise": PREMISE})  # long enough to tell the story's language, whatever follows
+
+    def told(self, text: str) -> str:
+        """A text that no other one is like: by its last word it is found."""
+        self.said.append(f"{text} word{next(self.numbers)}")
+        return self.said[-1]
 
     @rule(text=TEXTS, mode=st.sampled_from(["act", "say", "continue"]))
     def act(self, text: str, mode: str) -> None:
-        id = self.append("act", {"mode": mode, "text": text})
-        self.words[id] = text
+        told = self.told(text)
+        id = self.append("act", {"mode": mode, "text": told})
+        self.words[id] = told
         line = self.line
         del line.path[line.length :]
         line.path.append(Told(id, [id], note_before=line.note))
@@ -114,7 +143,7 @@ class Table(RuleBasedStateMachine):
     @precondition(lambda self: self.branch and self.line.length)
     @rule(text=TEXTS)
     def scene(self, text: str) -> None:
-        turn = self.line.path[self.line.length - 1]
+        text, turn = self.told(text), self.line.path[self.line.length - 1]
         id = self.append("scene", {"text": text}, turn=turn.id, author="")
         self.words[id] = text
         turn.scenes.append(id)
@@ -124,6 +153,7 @@ class Table(RuleBasedStateMachine):
     @rule(text=TEXTS, data=st.data())
     def edit(self, text: str, data: st.DataObject) -> None:
         turn = data.draw(st.sampled_from(self.line.path[: self.line.length]))
+        text = self.told(text)
         id = self.append("act", {"mode": "act", "text": text}, turn=turn.id)
         self.words[id] = text
         turn.acts.append(id)
@@ -181,6 +211,37 @@ class Table(RuleBasedStateMachine):
     def kill(self) -> None:
         """Nothing but the database is left."""
         self.logs = Logs(self.stories)
+        self.memory = self.remembering()
+
+    @precondition(lambda self: self.branch)
+    @rule()
+    def learn(self) -> None:
+        learnt = self.memory.learn(self.here.space, self.story, self.branch, self.played().story)
+        self.loop.run_until_complete(learnt)
+
+    def recalled(self, memory: Memory, query: str, by: RecallConfig) -> list[Recalled]:
+        story = self.played().story
+        return self.loop.run_until_complete(
+            memory.recall(self.here.space, self.story, self.branch, story, Query(query), 1_000, by=by)
+        )
+
+    @precondition(lambda self: self.branch)
+    @rule(data=st.data())
+    def remembered(self, data: st.DataObject) -> None:
+        """All that the branch shows is found, and nothing else, just as if no other branch had ever been indexed."""
+        nodes = [node for turn in self.line.path[: self.line.length] for node in self._nodes(turn)]
+        shown = {node: self.words[node] for node in nodes if node and self.words[node]}
+        every = " ".join(self.said)
+        by = RecallConfig(meaning=data.draw(st.sampled_from([0.0, 0.8])))
+        found = self.recalled(self.memory, every, by)
+        assert {one.node for one in found} <= shown.keys()
+        assert [(one.node, one.score) for one in found] == [
+            (one.node, one.score) for one in self.recalled(self.remembering(), every, by)
+        ]
+        asked = data.draw(st.sampled_from([*self.words])) if self.words else ""
+        if text := self.words.get(asked):
+            first = self.recalled(self.memory, text.split()[-1], RecallConfig().without(["meaning"]))[:1]
+            assert [one.node for one in first] == ([asked] if asked in shown else [])
 
     @invariant()
     def seen(self) -> None:
@@ -190,11 +251,16 @@ class Table(RuleBasedStateMachine):
             assert story.settings.get("note", "") == self.line.note
 
     def _turn(self, turn: Told) -> tuple[str, str]:
+        act, scene = self._nodes(turn)
+        return self.words[act], self.words.get(scene, "")
+
+    def _nodes(self, turn: Told) -> tuple[str, str]:
+        """The wording and the version that count, "" for none."""
         act = next((id for id in reversed(turn.acts) if self.words[id]), turn.acts[0])
         left = [id for id in turn.scenes if self.words[id]]
         pointed = next((id for id, flipped in reversed(turn.pointed) if flipped or self.words[id]), "")
         scene = pointed if pointed in left else left[-1] if left else ""
-        return self.words[act], self.words.get(scene, "")
+        return act, scene
 
 
 def shown(story: Story) -> list[tuple[str, str]]:

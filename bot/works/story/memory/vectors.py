@@ -1,8 +1,8 @@
 """The vectors of a story's pieces, held small: a query finds its nearest among hundreds of thousands in milliseconds.
 
-The database has a vector as bytes, 1 per dimension. In memory it is 4 bits per dimension: what sets it apart from the
-mean of those that came first, in 16 steps. The first of the bits, its signs, choose candidates, and all four rank them.
-docs/retrieval.md has how many of the nearest are found so. Knows no model and no database. Synchronous.
+The database has a vector as bytes, 1 per dimension; in memory it is the upper 6 bits of each. The first of these, its
+signs, choose candidates, and all of them rank these. docs/retrieval.md has how many of the nearest are found so. Knows
+no model and no database. Synchronous.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 CANDIDATES = 20
 """So many times the vectors wanted are chosen by their signs."""
 
-_REACH = 3.2
-"""Standard deviations to either side that the 16 steps cover; of 2.4 to 4.0 this found most of the nearest."""
+_BITS = 6
+_HALF = 2 ** (_BITS - 1) - 0.5
+"""What stands for 0 among the numbers of so many bits."""
 
-_BITS = 4
 _AT_ONCE = 1_024
-"""Vectors that are brought into bits at a time: as floats they take eight times as much."""
+"""Vectors that are brought into bits at a time: on the way they take ten times as much."""
 
 
 def packed(vectors: Floats) -> NDArray[np.int8]:
@@ -44,11 +44,10 @@ class PieceVectors:
 
         self.dimensions = dimensions
         width = (dimensions + 63) // 64 * 8  # in bytes, of one bit of each dimension
-        self._centre: Floats | None = None
         self._signs = np.zeros((width // 8, 0), dtype=np.uint64)
         self._rest = np.zeros((0, (_BITS - 1) * width), dtype=np.uint8)
-        self._scale = np.zeros((2, 0), dtype=np.float32)
-        """What the centre and one step are worth in it, brought to length 1; 0 for a piece without a vector."""
+        self._scale = np.zeros(0, dtype=np.float32)
+        """What brings it to length 1; 0 for a piece without a vector."""
 
     def add(self, numbers: Sequence[int] | NDArray[np.int64], vectors: NDArray[np.int8]) -> None:
         """The packed vectors (n, dimensions) of these pieces."""
@@ -57,54 +56,37 @@ class PieceVectors:
         places = np.asarray(numbers, dtype=np.int64)
         if not len(places):
             return
-        if (needed := int(places.max()) + 1) > self._size:
-            self.reserve(max(needed, self._size * 5 // 4))
+        if (needed := int(places.max()) + 1) > len(self._scale):
+            self.reserve(max(needed, len(self._scale) * 5 // 4))
         for first in range(0, len(places), _AT_ONCE):
-            unit = vectors[first : first + _AT_ONCE].astype(np.float32)
-            unit /= np.maximum(np.sqrt(np.einsum("ij,ij->i", unit, unit)), 1e-9)[:, None]
-            if self._centre is None:
-                self._centre = unit.mean(axis=0)
-            self._set(places[first : first + _AT_ONCE], unit - self._centre)
-
-    @property
-    def _size(self) -> int:
-        return self._scale.shape[1]
-
-    def _set(self, places: NDArray[np.int64], apart: Floats) -> None:
-        import numpy as np
-
-        half = 2 ** (_BITS - 1)
-        spread = np.sqrt(np.einsum("ij,ij->i", apart, apart) / self.dimensions)
-        step = np.maximum(spread * (_REACH / half), 1e-9)
-        steps = np.clip(np.floor(apart / step[:, None]), -half, half - 1) + 0.5
-        made = self._centre + step[:, None] * steps
-        # An outlier is cut, which shortens the vector: brought to length 1 it errs by a third as much at most.
-        length = np.sqrt(np.einsum("ij,ij->i", made, made))
-        codes = (steps + (half - 0.5)).astype(np.uint8)
-        planes = [_bits(codes >> bit & 1) for bit in reversed(range(_BITS))]
-        self._signs[:, places] = planes[0].view(np.uint64).T
-        self._rest[places] = np.concatenate(planes[1:], axis=1)
-        self._scale[:, places] = 1 / length, step / length
+            some = places[first : first + _AT_ONCE]
+            from_zero = vectors[first : first + _AT_ONCE].view(np.uint8) + np.uint8(128)
+            steps = from_zero >> np.uint8(8 - _BITS)
+            planes = [_bits(steps & np.uint8(1 << bit)) for bit in reversed(range(_BITS))]
+            self._signs[:, some] = planes[0].view(np.uint64).T
+            self._rest[some] = np.concatenate(planes[1:], axis=1)
+            around_zero = steps - np.float32(_HALF)
+            self._scale[some] = 1 / np.sqrt(np.einsum("ij,ij->i", around_zero, around_zero))
 
     def reserve(self, count: int) -> None:
         """Make room for the pieces of the numbers below `count`, at once instead of by and by."""
         import numpy as np
 
-        if (more := count - self._size) > 0:
+        if (more := count - len(self._scale)) > 0:
             self._signs = np.concatenate([self._signs, np.zeros((len(self._signs), more), np.uint64)], axis=1)
             self._rest = np.concatenate([self._rest, np.zeros((more, self._rest.shape[1]), np.uint8)])
-            self._scale = np.concatenate([self._scale, np.zeros((2, more), np.float32)], axis=1)
+            self._scale = np.concatenate([self._scale, np.zeros(more, np.float32)])
 
     def nearest(self, query: Floats, pieces: NDArray[np.int32], k: int) -> dict[int, float]:
         """At most `k` of these pieces that are nearest to a unit vector, each with its cosine similarity, nearly."""
         import numpy as np
 
-        pieces = pieces[pieces < self._size]
-        pieces = pieces[self._scale[0][pieces] > 0]
-        if not len(pieces) or self._centre is None:
+        pieces = pieces[pieces < len(self._scale)]
+        pieces = pieces[self._scale[pieces] > 0]
+        if not len(pieces):
             return {}
         if len(pieces) > CANDIDATES * k:
-            signs = _bits((query >= self._centre)[None].astype(np.uint8)).view(np.uint64)[0]
+            signs = _bits((query >= 0).astype(np.uint8)[None]).view(np.uint64)[0]
             apart = np.zeros(len(pieces), dtype=np.uint16)
             for word, bits in enumerate(signs):
                 apart += np.bitwise_count(self._signs[word][pieces] ^ bits)
@@ -117,7 +99,6 @@ class PieceVectors:
         """By tables of what each byte of bits adds to the product, so that no vector is made of them."""
         import numpy as np
 
-        assert self._centre is not None, "there are vectors"
         signs = np.ascontiguousarray(self._signs[:, pieces].T).view(np.uint8)
         planes = np.concatenate([signs, self._rest[pieces]], axis=1)
         width = signs.shape[1]
@@ -128,14 +109,13 @@ class PieceVectors:
         weights = 2.0 ** np.arange(_BITS - 1, -1, -1, dtype=np.float32)
         table = (weights[:, None, None] * of_bytes).reshape(-1)
         rows = np.arange(planes.shape[1], dtype=np.int32) * 256
-        products = table[planes + rows].sum(axis=1) - (2 ** (_BITS - 1) - 0.5) * query.sum()
-        centre, step = self._scale[:, pieces]
-        cosines: Floats = (centre * (query @ self._centre) + step * products).astype(np.float32)
+        products = table[planes + rows].sum(axis=1) - np.float32(_HALF) * query.sum()
+        cosines: Floats = self._scale[pieces] * products
         return cosines
 
 
 def _bits(flags: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """0s and 1s (n, dimensions) → (n, bytes), filled up to words of 64 bits."""
+    """What is 0 and what is not (n, dimensions) → (n, bytes), filled up to words of 64 bits."""
     import numpy as np
 
     bits = np.packbits(flags, axis=1)

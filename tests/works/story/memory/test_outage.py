@@ -1,0 +1,138 @@
+"""An embedder that fails for a while, over HTTP: words do meanwhile, and later the vectors are caught up with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.config import Config
+from bot.config.settings import EmbeddingConfig
+from bot.events import Sorry
+from bot.retrieval.embed_openai import OpenAIEmbedder
+from bot.retrieval.embedding import Embedding
+from bot.works.story.log import Story
+from bot.works.story.memory.config import RecallConfig
+from bot.works.story.memory.memory import Memory, Recalled
+from bot.works.story.memory.ranking import Query
+from storage.db import Database
+from storage.stories import Spot, Stories
+from storage.story_vectors import StoryVectors
+from tests.fakes.embeddings import EmbeddingService, Fault
+from tests.works.story.tale import Tale, prose
+
+KEY = "sk-memory"
+MODEL = "openai:text-embedding-3-small"
+REFUSED = Fault(400)
+"""The SDK does not try it again."""
+
+
+class Table:
+    """A story that goes on, what it remembers, and the service that embeds it."""
+
+    def __init__(self, service: EmbeddingService, db: Database) -> None:
+        self.service, self.tale = service, Tale()
+        self._vectors = StoryVectors(db)
+        self._service = service
+        self.memory = self.anew()
+
+    def anew(self, waits: float = 60.0) -> Memory:
+        """As after a start."""
+        embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(MODEL)))
+        made = OpenAIEmbedder(MODEL.partition(":")[2], api_key=KEY, base_url=self._service.base_url)
+        embedding.load = lambda _: made
+        return Memory(self._vectors, embedding, RecallConfig(), waits=waits)
+
+    @property
+    def story(self) -> Story:
+        return self.tale.story
+
+    async def learn(self) -> int:
+        return await self.memory.learn("local", "story", "story", self.story)
+
+    async def recall(self, memory: Memory | None = None) -> list[Recalled]:
+        asked = Query("the lanterns of the harbour")
+        return await (memory or self.memory).recall("local", "story", "story", self.story, asked, 3)
+
+    @property
+    def embedded(self) -> int:
+        return sum(len(request["input"]) for request in self.service.requests)
+
+
+@pytest.fixture
+async def table() -> AsyncIterator[Table]:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
+    async with EmbeddingService(key=KEY) as service:
+        yield Table(service, db)
+    await db.close()
+
+
+def by_meaning(found: list[Recalled]) -> bool:
+    return any("meaning" in one.reasons for one in found)
+
+
+async def test_a_story_goes_on_by_words_and_its_vectors_are_made_later(table: Table) -> None:
+    table.tale.turn("We light the lanterns of the harbour.", prose(1, 20))
+    assert await table.learn() == 2
+    assert by_meaning(await table.recall())
+    before = table.embedded
+    table.service.faults += [REFUSED] * 3
+    for number in range(2, 4):
+        table.tale.turn(f"I go down to step {number}.", prose(number, 20))
+        with pytest.raises(Sorry, match="failed"):
+            await table.learn()
+    found = await table.recall()
+    assert found[0].number == 1, "by its words"
+    assert not by_meaning(found)
+    assert not table.service.faults
+    asked = len(table.service.requests)
+    assert not by_meaning(await table.recall())
+    assert len(table.service.requests) == asked, "it is left alone for a while"
+
+    table.tale.turn("I come back.", prose(4, 20))
+    before = table.embedded
+    assert await table.learn() == 6, "those of three turns, and none twice"
+    assert table.embedded == before + 6
+    assert by_meaning(await table.recall())
+    assert await table.learn() == 0
+
+
+async def test_what_was_embedded_before_an_end_is_not_embedded_again(table: Table) -> None:
+    for number in range(20):
+        table.tale.turn(f"I go down to step {number}.", prose(number, 20))
+    await table.recall()  # the service's first answer is the query's
+    asked = table.embedded
+    table.service.faults += [Fault(400)]
+    with pytest.raises(Sorry):
+        await table.learn()
+    assert await table.learn() == 40
+    table.tale.turn("I come back.", prose(21, 20))
+    table.memory = table.anew()
+    assert await table.learn() == 2
+    assert table.embedded == asked + 16 + 42, "besides the 16 that were refused each once"
+
+
+async def test_a_service_that_hangs_holds_no_search_up_and_no_lock(table: Table) -> None:
+    table.tale.turn("We light the lanterns of the harbour.", prose(1, 20))
+    await table.learn()
+    hasty = table.anew(waits=0.01)
+    table.service.held = asyncio.Event()
+    table.tale.turn("I wait.", prose(2, 20))
+    learning = asyncio.create_task(table.learn())
+    async with asyncio.timeout(60):
+        found = await table.recall(hasty)
+        assert found[0].number == 1
+        assert not by_meaning(found)
+        assert await table.learn() == 0, "somebody is at it"
+        table.service.held.set()
+        assert await learning == 2
+
+
+async def test_vectors_are_read_before_a_services_model_has_told_its_dimensions(table: Table) -> None:
+    table.tale.turn("We light the lanterns of the harbour.", prose(1, 20))
+    await table.learn()
+    table.memory = table.anew()
+    assert by_meaning(await table.recall())
