@@ -135,6 +135,10 @@ def parser(say: Words, argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     export.add_argument("--out", metavar="FILE", required=True, help=say("cli.story_out"))
     story_import = add(story, "import", "cli.story_import", space, as_json)
     story_import.add_argument("file", metavar="FILE", help=say("cli.story_file"))
+    script = add(commands, "script", "cli.script").add_subparsers(dest="verb", metavar="VERB", required=True)
+    report = add(script, "report", "cli.script_report")
+    report.add_argument("file", metavar="FILE", help=say("cli.script_file"))
+    report.add_argument("--json", action="store_true", help=say("cli.script_json"))
     models = add(commands, "models", "cli.models").add_subparsers(dest="verb", metavar="VERB", required=True)
     add(models, "list", "cli.models_list")
     for verb in ("pull", "path"):
@@ -201,6 +205,8 @@ def _run(asked: dict[str, Any], locale: str) -> int:
             return _perform(config, locale, asked)
         case "story":
             return _story(config, words(locale), asked)
+        case "script":
+            return _script_report(config, words(locale), asked)
         case "eval" if asked["verb"] == "memory":
             return _eval_memory(config, asked)
         case "eval" if asked["verb"] == "course":
@@ -270,6 +276,26 @@ def _story(config: Config, say: Words, asked: dict[str, Any]) -> int:
         out.close()
     else:
         print(clean(say("story.imported", title=found.story.title, n=found.turns, code=found.story.alias)))
+    return OK
+
+
+def _script_report(config: Config, say: Words, asked: dict[str, Any]) -> int:
+    """The figures of a script in a file: a line for each scene, then their sums."""
+    from json import dumps
+    from pathlib import Path
+
+    from bot.adapters import leaving
+    from bot.adapters.markdown import clean
+    from bot.works.script.command_line import report_of
+
+    made = leaving.run(report_of(config, Path(asked["file"])))
+    if asked.get("json"):
+        print(dumps(made, ensure_ascii=False))
+        return OK
+    for scene in made["scenes"]:
+        speaking = ", ".join(scene["characters"])
+        print(clean(f"{scene['number']:>4} {scene['eighths']:>4}/8  {scene['heading']}  {speaking}".rstrip()))
+    print(clean(say("cli.script_totals", title=made["title"], **made["totals"])))
     return OK
 
 

@@ -236,6 +236,7 @@ NAMED = {
         "course",
         "from bot.works.story.command_line",
         "from bot.works.course.command_line",
+        "from bot.works.script.command_line",
     },
     # Tables and columns of that name.
     "storage/tables.py": {"sessions", "settings"},
