@@ -1,0 +1,112 @@
+"""Two spaces, in each a story of the same title, cast and words, on two branches of the same names: nothing crosses."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from bot.config import Config
+from bot.config.settings import EmbeddingConfig
+from bot.events import Place
+from bot.retrieval.embedding import Embedding
+from bot.works.story.log import Kind
+from bot.works.story.logs import Logs, Played, node, spot
+from bot.works.story.memory.config import RecallConfig
+from bot.works.story.memory.memory import Memory
+from bot.works.story.memory.ranking import Query
+from storage.db import Database
+from storage.stories import Stories
+from storage.story_vectors import StoryVectors
+from tests.fakes.embedder import Letters
+
+ONE = "openai:one"
+TURNS = 12
+
+
+class Hammered:
+    """One house with one memory, in which each space has a story "The lighthouse" with a branch "aside"."""
+
+    def __init__(self, db: Database) -> None:
+        self.logs, self.vectors = Logs(Stories(db)), StoryVectors(db)
+        embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
+        embedding.load = Letters(ONE).load
+        self.memory = Memory(self.vectors, embedding, RecallConfig())
+
+    def place(self, space: str, thread: str) -> Place:
+        return Place("terminal", space, "terminal", thread)
+
+    async def played(self, space: str, thread: str) -> Played:
+        played = await self.logs.here(self.place(space, thread))
+        assert played is not None
+        return played
+
+    async def append(self, space: str, thread: str, run: str, kind: Kind, text: str, turn: str = "") -> str:
+        body = {"mode": "say", "text": text, "name": "Ana"} if kind == "act" else {"text": text}
+        made = node(f"{space}/{thread}/{run}", kind, kind, body, turn=turn, author="ana")
+        await self.logs.append(await self.played(space, thread), made)
+        return made.id
+
+    async def turn(self, space: str, thread: str, number: int, secret: str) -> None:
+        act = await self.append(
+            space, thread, f"{number}", "act", f"I ask number {number} for the word of the lighthouse."
+        )
+        scene = f"Mira whispers at the lighthouse: the word number {number} is {secret}."
+        await self.append(space, thread, f"{number}", "scene", scene, act)
+
+    async def begin(self, space: str) -> None:
+        stories = self.logs.stories
+        await stories.create(spot(self.place(space, "main")), f"{space} story", "The lighthouse", "ana")
+        await self.turn(space, "main", 0, f"trunk-{space}")
+        played = await self.played(space, "main")
+        await self.logs.fork(played, f"{space} aside", "aside", played.story.path[-1], "ana")
+        await stories.play(spot(self.place(space, "aside")), f"{space} story", f"{space} aside", "run")
+
+    async def hammer(self, space: str, thread: str) -> None:
+        """Turns, vectors and searches at once; whatever is found is this branch's."""
+        own = f"own-{space}-{thread}"
+        for number in range(1, TURNS + 1):
+            await self.turn(space, thread, number, own)
+            found, learnt = await asyncio.gather(self.found(space, thread), self.learn(space, thread))
+            assert learnt >= 0
+            for text in found:
+                assert own in text or f"trunk-{space}" in text or "I ask number" in text
+            assert any(own in text for text in found)
+        assert any(f"trunk-{space}" in text for text in await self.found(space, thread)), (
+            "a fork finds the trunk"
+        )
+
+    async def learn(self, space: str, thread: str) -> int:
+        played = await self.played(space, thread)
+        return await self.memory.learn(space, played.row.id, played.branch, played.story)
+
+    async def found(self, space: str, thread: str) -> list[str]:
+        played = await self.played(space, thread)
+        story, known = played.story, {}
+        query = Query(f"own-{space} own-one own-two trunk-one trunk-two word lighthouse whispers Mira")
+        pieces = await self.memory.recall(space, played.row.id, played.branch, story, query, 1_000)
+        for turn in story.turns.values():
+            known.update(
+                {act.id: act.text for act in turn.acts} | {scene.id: scene.text for scene in turn.scenes}
+            )
+        assert {piece.node for piece in pieces} <= known.keys(), "all of this story, and of this branch"
+        return [known[piece.node] for piece in pieces]
+
+
+async def test_the_same_names_everywhere_at_once_and_nothing_crosses() -> None:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    try:
+        house = Hammered(db)
+        for space in ("one", "two"):
+            await house.begin(space)
+        tables = [(space, thread) for space in ("one", "two") for thread in ("main", "aside")]
+        async with asyncio.TaskGroup() as group:
+            for space, thread in tables:
+                group.create_task(house.hammer(space, thread))
+        for space, other in (("one", "two"), ("two", "one")):
+            await house.learn(space, "main")
+            nodes = [turn.act.id for turn in (await house.played(space, "main")).story.told]
+            assert len(await house.vectors.of(space, f"{space} story", ONE, nodes)) == len(nodes)
+            assert await house.vectors.of(other, f"{space} story", ONE, nodes) == {}
+            assert await house.vectors.of(other, f"{other} story", ONE, nodes) == {}
+    finally:
+        await db.close()
