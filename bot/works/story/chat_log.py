@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import PurePath
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 from bot.events import Sorry
 from bot.works.story.importing import LARGEST_MB, NAME_CHARS, BadLine, Imported
-from storage.db import new_id
 from storage.stories import BranchRow, NodeRow, StoryRow
 
 TURNS = 200_000
@@ -20,15 +21,21 @@ TURNS = 200_000
 
 LINE_CHARS = 100_000
 
+BEGINNING = 1_000_000
+"""Bytes by which a log is told from a story: more than its first line may take."""
+
 
 def is_chat_log(data: bytes) -> bool:
     """Whether the first line is one of a chat log, and not the beginning of a whole story."""
-    first, _, rest = data.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
+    first, _, rest = data[:BEGINNING].lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
     return first.startswith(b"{") and first.rstrip().endswith(b"}") and b'"speaker"' in first + rest[:10_000]
 
 
 def read_chat_log(data: bytes, file: str, space: str) -> Imported:
-    """The story of a log's lines. Raises Sorry ("story.import_…"), which names `file`, where none can be taken in."""
+    """The story of a log's lines; the same log is the same story, so that an import that was killed goes on.
+
+    Raises Sorry ("story.import_…"), which names `file`, where none can be taken in.
+    """
     if len(data) > LARGEST_MB * 1_000_000:
         raise Sorry("story.import_large", file=file, limit=LARGEST_MB)
     try:
@@ -37,7 +44,7 @@ def read_chat_log(data: bytes, file: str, space: str) -> Imported:
         text = data.decode("cp1252", errors="replace")  # what older programs write
     if text.count("\n") > TURNS:
         raise Sorry("story.import_long", file=file, limit=TURNS)
-    id, now = new_id(), datetime.now(UTC)
+    id, now = str(uuid5(NAMESPACE_OID, f"{space}/{sha256(data).hexdigest()}")), datetime.now(UTC)
     nodes, bad, labels = list[NodeRow](), list[BadLine](), set[str]()
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():

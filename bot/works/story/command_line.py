@@ -49,7 +49,8 @@ async def take_in(
 ) -> Imported:
     """Take the story of a file, or a chat log as a new story, into the space, and remember it: `progress` is told.
 
-    All is taken in or, with a Sorry, nothing; but of a chat log bad lines are left out.
+    All is taken in or, with a Sorry, nothing; but of a chat log bad lines are left out. A log that is there already is
+    not taken in once more: what its memory lacks is made.
     """
     try:
         data = await asyncio.to_thread(_beginning, file)
@@ -58,8 +59,9 @@ async def take_in(
     read = read_chat_log if is_chat_log(data) else imported
     found = await asyncio.to_thread(read, data, file.name, space)
     async with _house(config) as house:
-        await house.stories.take_in(found.story, found.branches, found.nodes, found.bodies)
         id = found.story.id
+        if await house.stories.story(space, id) is None:
+            await house.stories.take_in(found.story, found.branches, found.nodes, found.bodies)
         story = await Logs(house.stories).story(space, id, id)
         memory = Memory(house.story_vectors, house.embedding, config.section(RecallConfig))
         with suppress(Sorry, StorageFault):  # words do; the next turn catches up

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from bot.cli import main
+from bot.config import Config
 from bot.events import Sorry
 from bot.works.story import chat_log
 from bot.works.story.chat_log import is_chat_log, read_chat_log
+from bot.works.story.command_line import take_in
 from bot.works.story.log import Part, Story, folded
 
 LINES = [
@@ -71,6 +76,32 @@ def test_more_turns_than_can_be_remembered_are_refused() -> None:
     with pytest.raises(Sorry) as caught:
         read_chat_log(log(LINES[0]) + b"\n{}" * (chat_log.TURNS + 1), "log.jsonl", "local")
     assert caught.value.key == "story.import_long"
+
+
+def test_the_same_log_is_the_same_story_of_its_space() -> None:
+    ids = [
+        read_chat_log(log(*LINES), file, space).story.id
+        for file, space in (("a", "x"), ("b", "x"), ("a", "y"))
+    ]
+    assert ids[0] == ids[1] != ids[2]
+    assert read_chat_log(log(*LINES[:2]), "a", "x").story.id != ids[0]
+
+
+def test_a_file_of_200_mb_is_refused_in_little_time_and_memory(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    with file.open("wb") as opened:
+        opened.write(log(LINES[0]) + b"\n")
+        opened.truncate(200_000_000)
+    tracemalloc.start()
+    try:
+        began = time.process_time()
+        with pytest.raises(Sorry, match="import_large"):
+            asyncio.run(take_in(Config(tmp_path, tmp_path), "local", file))
+        assert time.process_time() - began < 5
+        assert tracemalloc.get_traced_memory()[1] < 120_000_000, "no more than what is read of it"
+    finally:
+        tracemalloc.stop()
+    assert not (tmp_path / "sutradhar.db").exists()
 
 
 def test_a_whole_story_is_no_log() -> None:

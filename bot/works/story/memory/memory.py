@@ -12,7 +12,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from threading import Lock
@@ -57,6 +57,9 @@ BATCH = 16
 
 LOADED = 1_000
 """Nodes whose vectors are read at a time: all of a long story at once would take twice the memory."""
+
+QUERY_CHARS = 8_000
+"""Of a query: as much as says what is asked for. Each of its words is looked up."""
 
 PAUSE = 60.0
 """Seconds for which a model that failed is asked for no query: until it makes vectors again, words do."""
@@ -201,6 +204,7 @@ class Memory:
         `story` is the branch as it stands: what it does not tell is not found. `by` stands in for the configuration.
         """
         by, apart = by or self._by, frozenset(without)
+        query = replace(query, text=query.text[:QUERY_CHARS], context=query.context[:QUERY_CHARS])
         indexed = await self._index_of(space, id, story)
         lived = await _live(indexed, branch, story)
         vector: NDArray[np.float32] | None = None
