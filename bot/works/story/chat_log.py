@@ -17,7 +17,7 @@ from bot.works.story.importing import LARGEST_MB, NAME_CHARS, BadLine, Imported
 from storage.stories import BranchRow, NodeRow, StoryRow
 
 TURNS = 200_000
-"""Of a log: what is remembered of so many takes some 100 MB of memory."""
+"""Of a log: what is remembered of so many takes some 125 MB of memory."""
 
 LINE_CHARS = 100_000
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEPT, KEPT_PIECES = 16, 400_000
-"""Stories whose pieces stay in memory, and the pieces of all these: 200,000 take some 100 MB (docs/retrieval.md)."""
+"""Stories whose pieces stay in memory, and the pieces of all these: 200,000 take some 125 MB (docs/retrieval.md)."""
 
 BRANCHES = 8
 """Of a story, whose pieces stay in order: of 200,000 pieces that takes 5 MB a branch."""

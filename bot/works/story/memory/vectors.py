@@ -1,6 +1,6 @@
 """The vectors of a story's pieces, held small: a query finds its nearest among hundreds of thousands in milliseconds.
 
-The database has a vector as bytes, 1 per dimension; in memory it is the upper 6 bits of each. The first of these, its
+The database has a vector as bytes, 1 per dimension; in memory it is the upper 7 bits of each. The first of these, its
 signs, choose candidates, and all of them rank these. docs/retrieval.md has how many of the nearest are found so. Knows
 no model and no database. Synchronous.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CANDIDATES = 20
 """So many times the vectors wanted are chosen by their signs."""
 
-_BITS = 6
+_BITS = 7
 _HALF = 2 ** (_BITS - 1) - 0.5
 """What stands for 0 among the numbers of so many bits."""
 
