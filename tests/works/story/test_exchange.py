@@ -143,6 +143,9 @@ class Exchanged(Table):
         turn.pointed.append((id, False))
         self.append("choices", {"scene": id, "choices": [text]}, turn=turn.id, author="")
 
+    def remembered(self, data: st.DataObject) -> None:
+        """No rule here: it needs words that stand in one text alone, and nothing that is recalled no more."""
+
     def teardown(self) -> None:
         if self.branch:
             self.loop.run_until_complete(self._there_and_back(elsewhere()))
