@@ -83,8 +83,7 @@ class Vectors:
         """The `k` nearest chunks, nearest first, each with its cosine similarity (-1 … 1).
 
         None of the documents `without` takes a place among them, nor one that is not `among` those named, if any are.
-        Raises StorageFault, "missing" if there is no
-        such collection at all.
+        Raises StorageFault, "missing" if there is no such collection at all.
         """
         return await self._chroma.run(
             lambda: self._search((space, shelf, embedder), vector, k, without, among)

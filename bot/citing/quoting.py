@@ -13,6 +13,7 @@ from bot.retrieval.lexical import content_terms
 
 if TYPE_CHECKING:
     from bot.retrieval.found import Passage
+    from bot.words import Words
 
 QUOTE_CHARS = 600
 """The most that is quoted of one passage."""
@@ -25,6 +26,17 @@ _LABEL = re.compile(r"\s*(?:\*\*|__)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
 _GOES_ON = re.compile(r"[\w,;–—-]$")
 _BEGINS = re.compile(r"\s*[^\w\s]*[A-ZÀ-Þ0-9]")
+
+
+def why_quoted(say: Words, answerer: str | None, *, demo: bool, introduced: bool, cites: bool) -> str:
+    """Why passages are quoted in place of an answer by `answerer` (None: nobody's part)."""
+    if answerer is None:
+        return say("rules.extractive")
+    if demo and not introduced:
+        return say("rules.demo")
+    if not cites and not demo:
+        return say("rules.uncertain_model", model=answerer)
+    return say("rules.extractive_instead")
 
 
 def flowing(text: str) -> str:

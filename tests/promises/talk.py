@@ -126,8 +126,8 @@ async def talking(
 
 def settings(data: Path, *services: ModelService, toml: str = "") -> Config:
     """Settings over `data`. A service plays the answerer, whichever wire it speaks; of several each stands in
-    for the one before. No vectors unless `toml` asks for them, and no
-    scene is looked into unless it has a table for stories.
+    for the one before. No vectors unless `toml` asks for them, and no scene is looked into unless it has a
+    table for stories.
     """
     text = toml or '[embedding]\nmodel = "none"\n'
     text += "" if "[story]" in text else "[story]\nextract = false\n"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot import fence
 from bot.citing.gate import CitationGate
-from bot.citing.quoting import excerpt, flowing, quoted
+from bot.citing.quoting import excerpt, flowing, quoted, why_quoted
 from bot.commands import FOLLOW_UP
 from bot.events import (
     Choice,
@@ -368,9 +368,11 @@ class Answer:
         for key in found.notices:
             yield Notice(say(key))
         wanted = set(self._terms(query))
-        sharing = [one for one in found.passages if wanted.intersection(self._terms(one.text))]
+        sharing = [
+            one for one in found.passages if wanted.intersection(self._terms(f"{one.heading}\n{one.text}"))
+        ]
         # Who has named where to look gets what comes nearest there.
-        near_enough = found.confident or (course is not None and bool(sharing))
+        near_enough = found.confident or ((course is not None or lesson is not None) and bool(sharing))
         if not found.passages or not near_enough:
             key = "nothing"
             if found.refused and lesson is not None:
@@ -399,13 +401,7 @@ class Answer:
 
     def _why_quoted(self) -> str:
         one = self._snapshot
-        if one.answerer is None:
-            return self._say("rules.extractive")
-        if one.demo and not one.introduced:
-            return self._say("rules.demo")
-        if not one.reads and not one.demo:
-            return self._say("rules.uncertain_model", model=one.answerer)
-        return self._say("rules.extractive_instead")
+        return why_quoted(self._say, one.answerer, demo=one.demo, introduced=one.introduced, cites=one.reads)
 
 
 def citation_of(n: int, passage: Passage, quote: str) -> Citation:

@@ -5,7 +5,6 @@ A title is a course's identity: a second file of one title takes the first one's
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from functools import partial
@@ -13,14 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from bot.events import Event, Failed, Run, Sorry, Stage, Status, Text
 from bot.readers.kinds import SUFFIXES
-from bot.retrieval.files import Candidate, Refused, gather
+from bot.retrieval.files import Refused
 from bot.retrieval.intake import Item, Shape, Shaped, Taken
 from bot.words import Words, words
 from bot.works.course.catalogue import BOOK, COURSE, SHELF
 from bot.works.course.config import OVERLAP, CourseConfig
 from bot.works.course.reading import read_book, read_course
-from bot.works.library.intake_job import IntakeJob, failures
-from bot.works.library.work import named_paths, only_due
+from bot.works.library.intake_job import IntakeJob, failures, files_of, named_paths
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming
@@ -64,16 +62,9 @@ class CourseIntake:
         named = named_paths(request)
         if not named and not request.files:
             raise Sorry("course.no_files", kinds=", ".join(SUFFIXES))
-
-        async def gathered() -> tuple[list[Candidate], list[Refused]]:
-            found = await asyncio.to_thread(gather, named, self._max_bytes)
-            return only_due(request, *found)
-
-        files, refused = await run.step("files", gathered, tuple[list[Candidate], list[Refused]])
         if request.files:
             yield Status(say("library.fetching"))
-            brought, not_brought = await self._incoming.bring(run, SUFFIXES, self._max_bytes)
-            files, refused = [*files, *brought], [*refused, *not_brought]
+        files, refused = await files_of(run, self._incoming, named, self._max_bytes)
         yield Stage("job", say("course.adding", n=len(files) + len(refused)))
         if not files and not refused:
             kinds = ", ".join(SUFFIXES)

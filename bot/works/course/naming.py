@@ -10,7 +10,7 @@ import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Sorry
@@ -33,7 +33,7 @@ NEAREST: Final = 3
 NAME_CHARS: Final = 300
 """Of a name, as of a title."""
 VECTORS: Final = 4_000
-"""Titles whose vectors stay in memory."""
+"""Titles whose vectors, and whose words, stay in memory."""
 
 SAID: Final = 0.8
 """From so much on a title's words alone decide."""
@@ -207,12 +207,12 @@ def _match(word: str, words: Sequence[str], initials: str) -> tuple[float, set[i
     return (best / 100, {at}) if best >= _SLIP else (0.0, set())
 
 
-@cache
+@lru_cache(maxsize=VECTORS)
 def _title_words(title: str, language: str) -> tuple[str, ...]:
     return tuple(content_terms(title, language)) or tuple(terms(title, language))
 
 
-@cache
+@lru_cache(maxsize=VECTORS)
 def _initials(title: str) -> str:
     """The first letters of a title's words, those that only bind left out."""
     words = [word for word in normal(title).split() if word not in IDLE]

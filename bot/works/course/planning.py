@@ -28,9 +28,9 @@ _NUMBERS: Final = {
 }
 _ABOUT: Final = frozenset({
     "lesson", "course", "cover", "covers", "covered", "teach", "teaches", "taught", "say", "says", "said", "discuss",
-    "explain", "learn", "talk", "talks", "tell", "summary", "summarise", "summarize", "describe", "content",
-    "aula", "curso", "diz", "ensina", "fala", "trata", "aborda", "resumo", "resuma", "explica", "aprende", "aprendo",
-    "conteudo",
+    "explain", "happen", "happens", "happened", "learn", "talk", "talks", "tell", "summary", "summarise", "summarize",
+    "describe", "content", "aula", "curso", "diz", "ensina", "fala", "trata", "aborda", "resumo", "resuma", "explica",
+    "acontece", "aconteceu", "aprende", "aprendo", "conteudo",
 })  # fmt: skip
 """Words that ask what something is about, whatever it is."""
 
@@ -75,9 +75,11 @@ def planned(question: str, catalogue: Catalogue) -> Plan:
     course, without = _course(without, catalogue, bound=lesson is not None)
     outline = course is not None and lesson is None and _OUTLINE.search(fold(question)) is not None
     query = re.sub(r"\s+(?=[?!.,;:])", "", " ".join(without.split())).strip(" ,;:")
-    if course is not None and not _says_something(query):
-        titles = [one.title for one in course.lessons if one.number == lesson]
-        query, outline = " ".join(titles) or course.title, outline or lesson is None
+    if (course is not None or lesson is not None) and not _says_something(query):
+        courses = catalogue.courses if course is None else (course,)
+        titles = [] if lesson is None else [one.title for each in courses for one in each.numbered(lesson)]
+        query = " ".join(titles) or (course.title if course is not None else query)
+        outline = outline or (course is not None and lesson is None)
     return Plan(query or question, course.title if course is not None else None, lesson, outline)
 
 

@@ -15,14 +15,16 @@ from dataclasses import replace as changed
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from bot.events import Ended, Event, Failed, Notice, Run, Sorry, Status, Text
-from bot.readers.kinds import suffix_of
-from bot.retrieval.files import Refused
+from bot.events import Ended, Event, Failed, Notice, Request, Run, Sorry, Status, Text
+from bot.readers.kinds import SUFFIXES, suffix_of
+from bot.retrieval.files import Candidate, Refused, gather
 from bot.retrieval.intake import Item, Taken
+from bot.runs.requests import ONLY, WATCH
 from bot.words import Words, words
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.incoming import Incoming
     from bot.readers.document import Progress
     from bot.retrieval.intake import Intake, Shape
     from storage.jobs import Jobs
@@ -48,6 +50,36 @@ News = TypeVar("News")
 Value = TypeVar("Value")
 PAUSE_S = 0.25
 """Between two pieces of news; what comes faster can't be read, and would be sent for nothing."""
+
+
+def named_paths(request: Request) -> list[str]:
+    """Files and folders that were named; in the terminal and the configuration only.
+
+    Anywhere else a path would be one of the server's, and whoever types it is not its owner.
+    """
+    paths = request.options.get("paths")
+    named = isinstance(paths, list) and request.place.platform in ("terminal", WATCH)
+    return [str(one) for one in paths] if named and isinstance(paths, list) else []
+
+
+async def files_of(
+    run: Run, incoming: Incoming, named: Sequence[str], max_bytes: int
+) -> tuple[list[Candidate], list[Refused]]:
+    """The files that were named or attached, and why some cannot be had; of a watched folder, what is due in it."""
+    due = run.request.options.get(ONLY)
+
+    async def gathered() -> tuple[list[Candidate], list[Refused]]:
+        files, refused = await asyncio.to_thread(gather, named, max_bytes)
+        if not isinstance(due, list):
+            return files, refused
+        wanted = set(due)
+        return [one for one in files if one.name in wanted], [one for one in refused if one.name in wanted]
+
+    files, refused = await run.step("files", gathered, tuple[list[Candidate], list[Refused]])
+    if not run.request.files:
+        return files, refused
+    brought, not_brought = await incoming.bring(run, SUFFIXES, max_bytes)
+    return [*files, *brought], [*refused, *not_brought]
 
 
 class IntakeJob:

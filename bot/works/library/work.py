@@ -5,19 +5,16 @@ Words first, vectors afterwards: what was added can be found by its words within
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from bot.events import Event, Failed, Request, Run, Sorry, Stage, Status, Text
+from bot.events import Event, Failed, Run, Sorry, Stage, Status, Text
 from bot.readers.kinds import SUFFIXES
-from bot.retrieval.files import Candidate, Refused, gather
 from bot.retrieval.found import Book
 from bot.retrieval.intake import Item
-from bot.runs.requests import ONLY, WATCH
 from bot.words import words
-from bot.works.library.intake_job import IntakeJob
+from bot.works.library.intake_job import IntakeJob, files_of, named_paths
 from bot.works.library.jobs import JobBoard, Stop
 from bot.works.rules.work import book_table
 
@@ -70,16 +67,9 @@ class LibraryWork:
         if not named and not request.files:
             raise Sorry("library.no_files", kinds=", ".join(SUFFIXES))
         replace = bool(request.options.get("replace"))
-
-        async def gathered() -> tuple[list[Candidate], list[Refused]]:
-            found = await asyncio.to_thread(gather, named, self._max_bytes)
-            return only_due(request, *found)
-
-        files, refused = await run.step("files", gathered, tuple[list[Candidate], list[Refused]])
         if request.files:
             yield Status(say("library.fetching"))
-            brought, not_brought = await self._incoming.bring(run, SUFFIXES, self._max_bytes)
-            files, refused = [*files, *brought], [*refused, *not_brought]
+        files, refused = await files_of(run, self._incoming, named, self._max_bytes)
         yield Stage("job", say("library.adding", n=len(files) + len(refused), shelf=shelf))
         if not files and not refused:
             kinds = ", ".join(SUFFIXES)
@@ -153,27 +143,6 @@ class LibraryWork:
         await run.step("remove", removed, bool)
         yield Stage("remove", "")
         yield Text(say("library.removed", name=name, shelf=shelf))
-
-
-def named_paths(request: Request) -> list[str]:
-    """Files and folders that were named; in the terminal and the configuration only.
-
-    Anywhere else a path would be one of the server's, and whoever types it is not its owner.
-    """
-    paths = request.options.get("paths")
-    named = isinstance(paths, list) and request.place.platform in ("terminal", WATCH)
-    return [str(one) for one in paths] if named and isinstance(paths, list) else []
-
-
-def only_due(
-    request: Request, files: list[Candidate], refused: list[Refused]
-) -> tuple[list[Candidate], list[Refused]]:
-    """Of a watched folder, what is due in it."""
-    due = request.options.get(ONLY)
-    if not isinstance(due, list):
-        return files, refused
-    wanted = set(due)
-    return [one for one in files if one.name in wanted], [one for one in refused if one.name in wanted]
 
 
 def _shelf(value: object) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bot import fence
 from bot.citing.gate import CitationGate
-from bot.citing.quoting import excerpt, flowing, quoted
+from bot.citing.quoting import excerpt, flowing, quoted, why_quoted
 from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Sorry, Status, Text
 from bot.llm.base import Message, Prompt
 from bot.retrieval.chunk import SEPARATOR
@@ -127,13 +127,7 @@ class Answer:
 
     def _why_quoted(self) -> str:
         one = self._snapshot
-        if one.answerer is None:
-            return self._say("rules.extractive")
-        if one.demo and not one.introduced:
-            return self._say("rules.demo")
-        if not one.cites and not one.demo:
-            return self._say("rules.uncertain_model", model=one.answerer)
-        return self._say("rules.extractive_instead")
+        return why_quoted(self._say, one.answerer, demo=one.demo, introduced=one.introduced, cites=one.cites)
 
     def _by_quoting(self) -> list[Text]:
         wanted = set(self._terms(self._snapshot.question))

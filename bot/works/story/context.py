@@ -73,7 +73,8 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
     fixed = sum(map(text_tokens, (frame.system, foundation, styles, focus)))
     fixed += len(story.presets) * DEALINGS * DEALING_TOKENS
     settled = told[: max(0, len(told) - frame.recent) // frame.batch * frame.batch]
-    standing = state.as_prompt(state.characters(story, settled))
+    before_recent = state.characters(story, settled)
+    standing = state.as_prompt(before_recent)
     # The same for the state, which changes with the batches, too.
     fixed += min(state.STATE_TOKENS, frame.tokens // 8) if standing else 0
     focus = "\n".join(part for part in (_interactions(story, settled), standing, focus) if part)
@@ -87,9 +88,8 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
         messages += [_user(focus), _assistant(READ)]
     # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it then.
     messages += _marked(later, 2)
-    frame = replace(
-        frame, recalled="\n".join(filter(None, (frame.recalled, state.since(story, told, len(settled)))))
-    )
+    changed = state.since(story, told, len(settled), before_recent)
+    frame = replace(frame, recalled="\n".join(filter(None, (frame.recalled, changed))))
     messages.append(_user(_tail(frame, last), cache=True))
     return Prompt(frame.system, tuple(messages), max_tokens=frame.answer, cache=False)
 

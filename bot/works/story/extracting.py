@@ -17,7 +17,7 @@ from bot.llm.base import Message, Prompt, room
 from bot.words import words
 from bot.works.story import state
 from bot.works.story.choices import ways
-from bot.works.story.log import KINDS, KeyEvent, Scene, Story, Turn
+from bot.works.story.log import KINDS, CharacterMemory, KeyEvent, Scene, Story, Turn
 from bot.works.story.logs import node
 
 if TYPE_CHECKING:
@@ -63,13 +63,6 @@ class CharacterState:
 
 
 @dataclass(frozen=True, slots=True)
-class CharacterMemory:
-    character: str
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Check:
     """Whether the event of this number in the list has happened."""
 
@@ -105,6 +98,14 @@ class Look:
 
     there: bool
     events: list[KeyEvent]
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What counted before a turn: its turns, and the characters as they stood."""
+
+    told: list[Turn]
+    characters: dict[str, state.Character]
 
 
 class Extracting:
@@ -228,14 +229,6 @@ def before_turns(story: Story, turn: str) -> list[Turn]:
 def before(story: Story, turn: str) -> Before:
     told = before_turns(story, turn)
     return Before(told, state.characters(story, told))
-
-
-@dataclass(frozen=True, slots=True)
-class Before:
-    """What counted before a turn: its turns, and the characters as they stood."""
-
-    told: list[Turn]
-    characters: dict[str, state.Character]
 
 
 def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:

@@ -6,21 +6,21 @@ Pure.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Final
 
 from bot.retrieval.language import FUNCTION_WORDS
 
-LENGTHS: Final = range(8, 2, -1)
-"""Words of a phrase, the longest first."""
+SHORTEST, LONGEST = 3, 8
+"""Words of a phrase."""
 CONTENT_WORDS: Final = 2
 """Words of a phrase that say something: "out of the" is no manner of writing."""
 MOST: Final = 6
 """Phrases that the writer is told."""
 
-_SENTENCE = re.compile(r"[.!?…;:,“”\"«»\n()—–]+")
+_CLAUSE = re.compile(r"[.!?…;:,“”\"«»\n()—–]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _BINDING = frozenset().union(*FUNCTION_WORDS.values())
 
@@ -28,32 +28,42 @@ _BINDING = frozenset().union(*FUNCTION_WORDS.values())
 def overused(scenes: Sequence[str], names: Collection[str], least: int) -> list[str]:
     """Phrases that stand in at least `least` of these scenes, the most frequent first, at most MOST.
 
-    What holds a word of a name is passed over: who and where a story is about comes in each scene.
+    What holds a word of a name is passed over: who and where a story is about comes in each scene. Of phrases that
+    share a word that says something only the longest is told.
     """
     if not least or len(scenes) < least:
         return []
     named = {word for name in names for word in _WORD.findall(name.casefold())}
-    counts = Counter(phrase for scene in scenes for phrase in _phrases(scene))
-    often = [phrase for phrase, count in counts.items() if count >= least and not named.intersection(phrase)]
+    clauses = [(n, clause) for n, scene in enumerate(scenes) for clause in _clauses(scene)]
+    places = [(n, clause, at) for n, clause in clauses for at in range(len(clause) - SHORTEST + 1)]
+    often: dict[tuple[str, ...], int] = {}
+    for length in range(SHORTEST, LONGEST + 1):
+        # What stands in few scenes stands in no more of them with a word behind it.
+        found = defaultdict[tuple[str, ...], set[int]](set)
+        for n, clause, at in places:
+            if at + length <= len(clause):
+                found[clause[at : at + length]].add(n)
+        frequent = {phrase: len(held) for phrase, held in found.items() if len(held) >= least}
+        places = [(n, clause, at) for n, clause, at in places if clause[at : at + length] in frequent]
+        often |= frequent
+    telling = [phrase for phrase in often if _telling(phrase) and not named.intersection(phrase)]
     chosen: list[tuple[str, ...]] = []
-    for phrase in sorted(often, key=lambda phrase: (-len(phrase), -counts[phrase], phrase)):
-        # One phrase of a turn of words: its other parts, longer and shorter, say the same.
+    for phrase in sorted(telling, key=lambda phrase: (-len(phrase), -often[phrase], phrase)):
         if not any(set(phrase) & set(longer) - _BINDING for longer in chosen):
             chosen.append(phrase)
-    return [" ".join(phrase) for phrase in sorted(chosen, key=lambda phrase: -counts[phrase])[:MOST]]
+    return [" ".join(phrase) for phrase in sorted(chosen, key=lambda phrase: -often[phrase])[:MOST]]
 
 
-@lru_cache(maxsize=2_000)
-def _phrases(scene: str) -> frozenset[tuple[str, ...]]:
-    """Those of a scene, each once; none crosses a mark of punctuation, and none holds a word in capitals within it."""
-    found = set()
-    for clause in _SENTENCE.split(scene):
-        words = _WORD.findall(clause)
-        # A word with a capital that does not begin its clause is a name.
-        known = [word.casefold() if n == 0 or word[0].islower() else "" for n, word in enumerate(words)]
-        for length in LENGTHS:
-            for at in range(len(known) - length + 1):
-                phrase = tuple(known[at : at + length])
-                if all(phrase) and sum(word not in _BINDING for word in phrase) >= CONTENT_WORDS:
-                    found.add(phrase)
-    return frozenset(found)
+def _telling(phrase: tuple[str, ...]) -> bool:
+    return all(phrase) and sum(word not in _BINDING for word in phrase) >= CONTENT_WORDS
+
+
+@lru_cache(maxsize=256)
+def _clauses(scene: str) -> tuple[tuple[str, ...], ...]:
+    """The words of a scene between its marks of punctuation; "" for one with a capital within a clause, a name."""
+    clauses = (_WORD.findall(clause) for clause in _CLAUSE.split(scene))
+    return tuple(
+        tuple(word.casefold() if n == 0 or word[0].islower() else "" for n, word in enumerate(words))
+        for words in clauses
+        if len(words) >= SHORTEST
+    )

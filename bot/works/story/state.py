@@ -5,8 +5,8 @@ Pure, and nothing is kept: undo, a flip or a branch changes the turns, and with 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bot import fence
@@ -34,10 +34,20 @@ class Character:
     scenes: int = 0
 
 
-def characters(story: Story, told: Sequence[Turn] | None = None) -> dict[str, Character]:
-    """By casefolded name, after these turns of the story (all that count by default)."""
+def characters(
+    story: Story, told: Sequence[Turn] | None = None, begun: Mapping[str, Character] | None = None
+) -> dict[str, Character]:
+    """By casefolded name, after these turns of the story (all that count by default); `begun` is how they stood
+    before the first of these.
+    """
     found: dict[str, Character] = {}
-    _correct(found, story.corrections.get("", ()))
+    if begun is None:
+        _correct(found, story.corrections.get("", ()))
+    else:
+        found |= {
+            key: replace(one, fields={**one.fields}, relations={**one.relations})
+            for key, one in begun.items()
+        }
     for turn in story.told if told is None else told:
         scene, corrections = turn.scene, story.corrections.get(turn.id, ())
         at = next((n for n, version in enumerate(turn.scenes) if version is scene), 0)
@@ -88,9 +98,11 @@ def as_prompt(found: dict[str, Character]) -> str:
     return "\n".join(["<state>", *reversed(lines), "</state>"]) if lines else ""
 
 
-def since(story: Story, told: Sequence[Turn], settled: int) -> str:
-    """Who has died, and what people have corrected, in the turns that the prompt's beginning does not know yet."""
-    before, now = characters(story, told[:settled]), characters(story, told)
+def since(story: Story, told: Sequence[Turn], settled: int, before: Mapping[str, Character]) -> str:
+    """Who has died, and what people have corrected, in the turns that the prompt's beginning does not know yet: those
+    from number `settled` on, `before` which the characters stood so.
+    """
+    now = characters(story, told[settled:], before)
     died = [one.name for name, one in now.items() if one.dead and not (name in before and before[name].dead)]
     lines = [f"{name} is dead, and stays so." for name in died]
     turns = [turn.id for turn in told[settled:]] + ([""] if not settled else [])

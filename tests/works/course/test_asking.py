@@ -136,6 +136,8 @@ async def test_without_a_model_code_finds_course_lesson_and_outline(tmp_path: Pa
         assert "no lesson “9” in “Sour" in await desk.said(
             "course", "ask", "What is in lesson 9 of the sourdough course?"
         )
+        events = await ask("course", "ask", "What happens in lesson 6?", thread="f")
+        assert {one.heading.split(" › ")[1][:2] for one in cited(events)} == {"6."}
         assert "found nothing" in await desk.said("course", "ask", "Who won the world cup in 1994?")
         events = await ask("course", "ask", "How hot is it inside?", course="sourdo", lesson="5", thread="d")
         assert {one.heading for one in cited(events)} == {"Sourdough from Scratch › 5. Baking"}

@@ -93,6 +93,7 @@ def test_what_means_several_courses_alike_means_none_of_them(name: str) -> None:
             "O que ensina a aula 1 do curso de aquarela?",
             Plan("Part 1", "Aquarela para Quem Nunca Pintou", 1),
         ),
+        ("What happens in lesson 99?", Plan("What happens?", None, 99)),
         ("In the third lesson, who is the queen?", Plan("who is the queen?", None, 3)),
         ("How wide is the bee space?", Plan("How wide is the bee space?")),
         ("What is the course of the river?", Plan("What is the course of the river?")),
