@@ -222,7 +222,8 @@ class App:
         Sorry when the request is not allowed or could not be persisted: then nothing was begun.
         """
         verb = commands.verb(request.work, request.verb)
-        if verb.inner and not request.answers:  # nobody's to type; its work may offer it
+        # Nobody's to type: its work may offer it, and a run's child that a crash cut off is waited for.
+        if verb.inner and not (request.answers or request.parent):
             raise Sorry("commands.unknown_verb_only", name=verb.path)
         if verb.admin and not request.author.admin:
             raise Sorry("app.admins", verb=verb.path)

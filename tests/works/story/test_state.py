@@ -40,11 +40,17 @@ class Service(Writer):
         super().__init__()
         self.found: list[str] = []
         self.extracted: list[Body] = []
+        self.begun = asyncio.Event()
+        self.gate: asyncio.Event | None = None
+        """No extractor's answer goes on before it is set."""
 
     def __call__(self, asked: Body) -> Reply:
         if asked["model"] != "tiny":
             return super().__call__(asked)
         self.extracted.append(asked)
+        self.begun.set()
+        if self.gate is not None:
+            return Reply(pieces=["{", "}"], gates={1: self.gate})
         return Reply(pieces=[self.found.pop(0) if self.found else json.dumps(found())])
 
     def finds(self, **said: Any) -> None:
@@ -99,6 +105,24 @@ async def test_state_is_read_out_of_scenes_and_corrected(tmp_path: Path, service
         assert "holding: a bell" in texts(await talk.say("/story state"))
         assert "The door opens." in texts(await talk.say("/story plot"))
         assert "last seen in scene 1" in texts(await talk.say("/story characters"))
+
+
+async def test_a_scene_that_was_not_looked_into_before_the_end_is_after_the_next_start(
+    tmp_path: Path, service: Service
+) -> None:
+    service.gate = asyncio.Event()
+    async with playing(tmp_path / "data", service) as talk:
+        await talk.say(START)
+        async with asyncio.timeout(60):
+            await service.begun.wait()
+    service.gate = None
+    service.finds(characters=[standing("Mira", holding="a bell")])
+    async with playing(tmp_path / "data", service) as talk:
+        await talk.say("/story show")
+        await looked_into(talk, 1)
+        assert "holding: a bell" in texts(await talk.say("/story state"))
+    assert talk.code == 0
+    assert len(service.extracted) == 2
 
 
 @pytest.mark.parametrize(
