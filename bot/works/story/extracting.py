@@ -173,7 +173,9 @@ class Extracting:
                 found = Findings()
             now = await self._logs.story(space, story, branch)
             body = read(found, before(now, one.turn), looked.events) | {"scene": one.scene}
-            kept = node(run.id, f"extracted-{number}", "extracted", body, turn=one.turn)
+            scene = scene_of(now, one)
+            author = scene.author if scene is not None else ""  # whose words it is made of
+            kept = node(run.id, f"extracted-{number}", "extracted", body, turn=one.turn, author=author)
             await self._logs.stories.append(space, story, branch, [kept])
             now = await self._logs.story(space, story, branch)
             head, flags = now.head, body["flags"]

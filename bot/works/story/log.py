@@ -216,7 +216,8 @@ class Chapter:
 
 @dataclass(slots=True)
 class Scene:
-    """One version. `at` is the node up to which the story was told to its writer, None of one that a person wrote.
+    """One version. `at` is the node up to which the story was told to its writer, None of one that a person wrote: the
+    `author`, "" where the writer did.
 
     `run` is the run whose message shows it, as its `stage`. `recalled` is what its writer was told of long
     ago, None where nobody has looked for anything.
@@ -225,6 +226,7 @@ class Scene:
     id: str
     text: str
     run: str
+    author: str = ""
     at: int | None = None
     stage: str = SCENE
     stopped: bool = False
@@ -416,6 +418,7 @@ class Story:
                 node.id,
                 str(body.get("text", "")),
                 str(body.get("run", node.run_id)),
+                node.author_id,
                 body.get("at"),
                 str(body.get("stage", SCENE)),
                 bool(body.get("stopped")),

@@ -274,7 +274,8 @@ class Memory:
         for node, turn in zip(nodes, turns, strict=True):
             name = indexed.pieces.nodes[node]
             texts = [piece.prefixed for piece in _pieces(turn).get(name, ())]
-            author = turn.act.author if name == turn.act.id else ""
+            # What was found in an edited scene is made of its author's words, too.
+            author = turn.act.author if name == turn.act.id or turn.scene is None else turn.scene.author
             rows.append((name, author, texts))
         every = [text for _, _, texts in rows for text in texts]
         parts = [every[first : first + BATCH] for first in range(0, len(every), BATCH)]
