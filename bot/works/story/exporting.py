@@ -111,6 +111,7 @@ WITHIN: Final[Mapping[str, Mapping[str, str]]] = {
         "mood": "text?",
         "relations": "pairs?",
         "dead": "flag?",
+        "present": "flag?",
     },
     "memory": {"character": "text", "kind": "sort", "text": "text"},
     "event": {"id": "key", "text": "text"},

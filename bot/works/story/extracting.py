@@ -60,6 +60,7 @@ class CharacterState:
     mood: str = ""
     relations: list[Relation] = field(default_factory=list)
     dead: bool = False
+    present: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +255,12 @@ def read(found: Findings, before: Before, events: Sequence[KeyEvent]) -> dict[st
             flags.insert(0, f"{known.name} †")
         fields = {part: _line(getattr(one, part)) for part in state.FIELDS}
         relations = [[_line(to.other)[:NAME_CHARS], _line(to.feeling)] for to in one.relations[:FOUND]]
-        made = {"name": known.name if known is not None else name, **fields, "dead": one.dead}
+        made = {
+            "name": known.name if known is not None else name,
+            **fields,
+            "dead": one.dead,
+            "present": one.present,
+        }
         standing.append(made | {"relations": [pair for pair in relations if all(pair)]})
     memories = [
         {"character": _line(one.character)[:NAME_CHARS], "kind": one.kind, "text": _line(one.text)}

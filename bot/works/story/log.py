@@ -61,7 +61,8 @@ preset    how two characters deal with each other, "" for nothing said: {pair, p
 intent    what somebody wants to do, until the game master's next turn: {text, name}
 forgotten a node whose words are recalled no more: {node}
 extracted what a small model has found in a version of the turn's scene, or in an act that has none: {scene, summary,
-          place, time, state: [{name, where, holding, wearing, mood, relations: [[other, text]], dead}], memories:
+          place, time, state: [{name, where, holding, wearing, mood, relations: [[other, text]], dead,
+          present?}], memories:
           [{character, kind, text}], events, done, flags}
 corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
@@ -145,12 +146,16 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A character as a scene leaves it: where, holding, wearing, mood, "" where the scene does not say."""
+    """A character as a scene leaves it: where, holding, wearing, mood, "" where the scene does not say.
+
+    `present`: it was in the scene itself and took it in, and was not only spoken of.
+    """
 
     name: str
     values: tuple[str, str, str, str]
     relations: tuple[tuple[str, str], ...] = ()
     dead: bool = False
+    present: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -487,6 +492,7 @@ def _extracted(body: Mapping[str, Any], id: str) -> Extracted:
             (one.get("where", ""), one.get("holding", ""), one.get("wearing", ""), one.get("mood", "")),
             tuple((other, text) for other, text in one.get("relations", ())),
             bool(one.get("dead")),
+            bool(one.get("present")),
         )
         for one in body.get("state", ())
     )

@@ -44,7 +44,8 @@ from bot.works.story.logs import Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.lorebook import LoreEntry, triggered
 from bot.works.story.order import mode_of, whose
 from bot.works.story.phrases import overused
-from bot.works.story.recalling import as_prompt, excerpts, knows, query_of
+from bot.works.story.presence import unknown_to
+from bot.works.story.recalling import as_prompt, excerpts, query_of
 from bot.works.story.state import guidance, idle
 
 if TYPE_CHECKING:
@@ -458,7 +459,7 @@ class Playing:
         turn = story.turns[taken.turn]
         without = {turn.id, *context.told_in(story, asked)}
         if turn.act.speaker:  # who replies knows no more than what it was there for
-            without |= {one.id for one in story.told if not knows(one, turn.act.speaker)}
+            without |= unknown_to(story, turn.act.speaker)
         query = query_of(story, turn, self._recall)
         query = replace(query, parts=await self._parts(run, taken, query.text))
         return await excerpts(

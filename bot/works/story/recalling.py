@@ -91,12 +91,6 @@ def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
     return Query(turn.act.text or last, context)
 
 
-def knows(turn: Turn, character: str) -> bool:
-    """Whether the character was there: played it, or replied."""
-    name = character.casefold()
-    return name in (turn.act.character.casefold(), turn.act.speaker.casefold())
-
-
 def _beside(story: Story, path: list[str], at: int, told: Collection[str]) -> tuple[str, ...]:
     """The turn; of a chat log with some before and after it in the same scene."""
     group = story.turns[path[at]].act.group

@@ -22,7 +22,7 @@ from bot.works.story.memory.memory import Recalled
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
 from bot.works.story.playing import Taken
-from bot.works.story.recalling import knows
+from bot.works.story.presence import known_as, unknown_to
 
 if TYPE_CHECKING:
     from bot.works.story.log import Story
@@ -144,9 +144,9 @@ class Remembering:
         who = str(request.options.get("character") or "")
         unknown: set[str] = set()
         if who:
-            if not (known := cast.called(story, who)):
-                raise Sorry("story.no_character", name=who)
-            unknown = {turn.id for turn in story.told if not knows(turn, known)}
+            if not (known := known_as(story, who)):
+                raise Sorry("story.no_character", name=who[: cast.NAME_CHARS])
+            unknown = unknown_to(story, known)
         found = await self._memory.recall(
             space, played.row.id, played.branch, story, query, LOOKED_AT, unknown
         )

@@ -22,7 +22,7 @@ SUMMARY_CHARS: Final = 200
 
 @dataclass(slots=True)
 class Character:
-    """`fields` are FIELDS by name; `relations` are texts by the other's name. It was last seen in the turn `turn`,
+    """`fields` are FIELDS by name; `relations` are texts by the other's name. It was last there in the turn `turn`,
     and in so many `scenes`.
     """
 
@@ -67,7 +67,8 @@ def _take(found: dict[str, Character], turn: str, scene: Scene) -> None:
         one.fields |= {name: value for name, value in zip(FIELDS, seen.values, strict=True) if value}
         one.relations |= dict(seen.relations)
         one.dead = one.dead or seen.dead
-        one.turn, one.scenes = turn, one.scenes + 1
+        if seen.present:
+            one.turn, one.scenes = turn, one.scenes + 1
 
 
 def _correct(found: dict[str, Character], corrections: Sequence[Correction]) -> None:

@@ -90,6 +90,13 @@ async def test_the_scene_that_a_turn_speaks_of_is_remembered(tmp_path: Path, wri
         assert writer.scenes[-1]["messages"] == first, "another version is written from the same bytes"
         prompt = await talk.say("/story prompt")
         assert any(event["event"] == "attachment" for event in prompt), prompt
+        await talk.say("/story cast Bo: a thief")
+        writer.next.append(Reply("They speak of the red sundress, and of the rooftop party."))
+        await talk.say("I ask Bo about the sundress of the party.")
+        assert DRESS in related(writer), "of whom the narrator tells"
+        await talk.say("/story cast speak Bo")
+        assert "Write the reply" in last(writer.asked[-1])
+        assert DRESS not in str(writer.asked[-1]["messages"]), "he was not there"
 
 
 async def test_what_a_prompt_tells_anyway_is_not_told_twice(tmp_path: Path, writer: Writer) -> None:

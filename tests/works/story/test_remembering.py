@@ -55,22 +55,6 @@ async def test_a_moment_is_pinned_or_recalled_no_more_by_a_press(tmp_path: Path,
         assert DRESS in str(writer.scenes[-1]["messages"]), "the story itself is as it was"
 
 
-async def test_who_was_not_there_recalls_nothing_of_it(tmp_path: Path, writer: Writer) -> None:
-    async with playing(tmp_path, writer) as talk:
-        await talk.say(f"{START} --cast 'Mira: a diver; Bo: a thief'")
-        writer.next.append(Reply("The secret of the vault is whispered to Mira alone. Bo sleeps."))
-        await talk.say("/story cast speak Mira")
-        writer.next.append(Reply("Bo dreams of a vault, and says nothing of any secret."))
-        await talk.say("/story cast speak Bo")
-        hers = texts(await talk.say("/story recall the secret of the vault --character mira"))
-        assert "whispered" in hers
-        assert "dreams" not in hers
-        his = texts(await talk.say("/story recall the secret of the vault --character Bo"))
-        assert "dreams" in his
-        assert "whispered" not in his
-        assert "Ada" in failed(await talk.say("/story recall it --character Ada"))
-
-
 async def test_a_recap_is_told_of_the_scenes_asked_for(tmp_path: Path, writer: Writer) -> None:
     async with playing(tmp_path, writer) as talk:
         await talk.say(START)

@@ -29,7 +29,15 @@ def found(**said: Any) -> dict[str, Any]:
 
 
 def standing(name: str, **fields: Any) -> dict[str, Any]:
-    empty = {"where": "", "holding": "", "wearing": "", "mood": "", "relations": [], "dead": False}
+    empty = {
+        "where": "",
+        "holding": "",
+        "wearing": "",
+        "mood": "",
+        "relations": [],
+        "dead": False,
+        "present": True,
+    }
     return {"character": name, **empty, **fields}
 
 

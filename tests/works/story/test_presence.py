@@ -1,0 +1,159 @@
+"""Who was there, and that nobody recalls a scene without having been in it: by words and by meaning, on any branch."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bot.config import Config
+from bot.config.settings import EmbeddingConfig
+from bot.retrieval.embedding import Embedding
+from bot.works.story.log import Part, Story, folded
+from bot.works.story.memory.config import RecallConfig
+from bot.works.story.memory.memory import Memory
+from bot.works.story.memory.ranking import Query
+from bot.works.story.presence import known_as, unknown_to
+from bot.works.story.recalling import as_prompt, excerpts
+from storage.db import Database
+from storage.stories import Spot, Stories
+from storage.story_vectors import StoryVectors
+from tests.fakes.embedder import Letters
+from tests.fakes.reply import Reply
+from tests.works.story.tale import Tale
+from tests.works.story.test_playing import START, choices, texts
+from tests.works.story.test_remembering import failed
+from tests.works.story.test_state import Service, looked_into, playing, standing
+
+CAST = ("Mira", "Bo", "Zoe")
+ONE = "openai:one"
+
+
+class Told(Tale):
+    """Scenes with a secret each, and by the secret who was there as the test has it."""
+
+    def __init__(self, random: Random, first: int = 2) -> None:
+        super().__init__()
+        self._numbers = count(first)
+        self._random = random
+        self.there: dict[str, set[str]] = {}
+
+    def scene(self, text: str, there: set[str], turn: str, *, looked_into: bool = True) -> None:
+        node = self.add("scene", {"text": text, "at": 1}, turn)
+        if looked_into:
+            state = [{"name": name, "where": "here", "present": name in there} for name in CAST]
+            self.add("extracted", {"scene": node, "summary": text, "state": state}, turn)
+
+    def secret_turn(self, number: int) -> None:
+        secret = f"secret{number}{self._random.randrange(10**6)}"
+        there = {name for name in CAST if self._random.random() < 0.4}
+        player = self._random.choice(["", *CAST])
+        speaker = self._random.choice(CAST) if self._random.random() < 0.2 else ""
+        body = {"mode": "act", "text": f"I ask {number}.", "name": "Ana", "character": player}
+        turn = self.add("act", body | ({"speaker": speaker} if speaker else {}))
+        named = ", ".join(CAST)
+        seen = self._random.random() < 0.8
+        text = f"The word of the vault is {secret}: {named} are spoken of."
+        if self._random.random() < 0.3:  # a version that counts no more, in which everybody was
+            self.scene(f"The word of the vault is gone{number}.", set(CAST), turn)
+        self.scene(text, there, turn, looked_into=seen)
+        self.there[secret] = (there if seen else set()) | ({player, speaker} - {""})
+
+
+@pytest.fixture
+async def memory() -> AsyncIterator[Memory]:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
+    embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
+    embedding.load = Letters(ONE).load
+    yield Memory(StoryVectors(db), embedding, RecallConfig())
+    await db.close()
+
+
+async def recalled(memory: Memory, branch: str, story: Story, character: str) -> str:
+    """All that the character can be told by any search, as the writer reads it and as a player does."""
+    by, unknown = RecallConfig(scenes=100), unknown_to(story, character)
+    query = Query("the word of the vault secret " + " ".join(CAST))
+    found = await excerpts(memory, "local", "story", branch, story, query, by, 100_000, unknown)
+    pieces = await memory.recall("local", "story", branch, story, query, 1_000, unknown)
+    assert not unknown & {piece.turn for piece in pieces}
+    return as_prompt(story, found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_nobody_recalls_a_secret_without_having_been_there(memory: Memory, seed: int) -> None:
+    tale = Told(Random(seed))
+    for number in range(12):
+        tale.secret_turn(number)
+    trunk = tale.story.path[7]
+    cut = tale.story.turns[tale.story.path[8]].first - 1
+    shared = list(tale.there)[:8]
+    aside = Told(Random(seed + 100), first=1_000)
+    for number in range(20, 26):
+        aside.secret_turn(number)
+    on_aside = [replace(one, branch_id="aside") for one in aside.nodes[1:]]
+    fork = folded([Part("main", len(tale.nodes), cut, trunk), Part("aside")], [*tale.nodes, *on_aside])
+    there = tale.there | aside.there
+    of_fork = {*shared, *aside.there}
+    for branch, story, secrets in (("main", tale.story, set(tale.there)), ("aside", fork, of_fork)):
+        await memory.learn("local", "story", branch, story)
+        for name in CAST:
+            told = await recalled(memory, branch, story, name)
+            mine = {secret for secret in secrets if name in there[secret]}
+            assert {secret for secret in there if secret in told} == mine, (branch, name)
+            assert "gone" not in told
+
+
+def test_of_a_chat_log_who_speaks_in_a_scene_was_in_it_and_nobody_by_a_players_name() -> None:
+    tale = Tale()
+    for group, name in (("1", "Gina"), ("1", "Jon"), ("2", "Jon"), ("3", "Ana")):
+        body = {"mode": "say", "text": "Hello.", "name": name, "label": f"{group}{name}", "group": group}
+        tale.add("act", body)
+    tale.turn("I, Ana, say nothing to Gina.", "Gina is spoken of.")
+    first, second, third, fourth, fifth = tale.story.path
+    assert unknown_to(tale.story, "gina") == {third, fourth, fifth}
+    assert unknown_to(tale.story, "JON") == {fourth, fifth}
+    assert unknown_to(tale.story, "Ana") == {first, second, third, fifth}
+    assert known_as(tale.story, "  gina ") == "Gina"
+    assert known_as(tale.story, "Mira") == ""
+
+
+def test_another_version_has_nobody_in_it_until_it_is_looked_into() -> None:
+    tale = Told(Random(1))
+    turn = tale.add("act", {"mode": "act", "text": "I wait.", "name": "Ana"})
+    tale.scene("Zoe is there.", {"Zoe"}, turn)
+    assert unknown_to(tale.story, "Zoe") == set()
+    assert known_as(tale.story, "zoe") == "Zoe", "of no cast"
+    tale.scene("Bo is there.", {"Bo"}, turn, looked_into=False)
+    assert unknown_to(tale.story, "Zoe") == {turn}
+    first = next(one.id for one in tale.nodes if one.kind == "scene")
+    tale.add("flip", {"scene": first}, turn)
+    assert unknown_to(tale.story, "Zoe") == set()
+
+
+async def test_players_recall_for_a_character_what_the_extractor_has_seen_it_in(tmp_path: Path) -> None:
+    service = Service()
+    async with playing(tmp_path / "data", service) as talk:
+        secrets = ("The vault opens at dawn.", "The vault opens at dusk.")
+        there = [standing("Mira"), standing("Bo", where="at sea", present=False)]
+        service.finds(characters=there)
+        service.next.append(Reply(secrets[0]))
+        await talk.say(f"{START} --cast 'Mira; Bo'")
+        await looked_into(talk, 1)
+        service.finds(characters=[standing("Bo"), standing("Mira", present=False)])
+        service.next.append(Reply(secrets[1]))
+        await talk.say("I wait.")
+        await looked_into(talk, 2)
+        for name, knows, not_this in (("Mira", *secrets), ("bo", *reversed(secrets))):
+            found = await talk.say(f"/story recall when does the vault open? --character {name}")
+            assert knows in texts(found)
+            assert not_this not in str(found)
+            assert not_this not in str(choices(found))
+        assert "Ada" in failed(await talk.say("/story recall it --character Ada"))
+        told = texts(await talk.say("/story characters"))
+        assert "**Bo**: last seen in scene 2, in 1 scene" in told
+        assert "**Mira**: last seen in scene 1, in 1 scene" in told
