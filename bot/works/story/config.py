@@ -24,6 +24,8 @@ class StoryConfig:
     for: the next, the next three, or more as the chapter proceeds; after `nudge_after` scenes without one the writer is
     nudged. Phrases that stand in `phrase_times` of the last `phrase_scenes` scenes are told to the writer as overused.
     `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window.
+    Where these leave room, at most `lore_near` more come up whose meaning is near the turn's, by a cosine of at least
+    `lore_likeness`, which differs from model to model (docs/decisions.md); 0 does without.
     """
 
     length: Literal["short", "medium", "long"] = choice("medium", "short", "long")
@@ -41,6 +43,8 @@ class StoryConfig:
     premise_chars: int = within(8_000, 100, 100_000)
     lore_depth: int = within(4, 0, 100)
     lore_share: float = within(0.25, 0.0, 1.0)
+    lore_near: int = within(3, 0, 50)
+    lore_likeness: float = within(0.5, 0.0, 1.0)
     extract: bool = True
     extract_every: int = within(1, 1, 100)
     plot_check_mode: Literal["1", "3", "all"] = choice("all", "1", "3")

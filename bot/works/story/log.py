@@ -48,7 +48,7 @@ Kind: TypeAlias = Literal[
 
 act       a turn begins, or is worded anew (its `turn` is then another's): {mode, text, name, character?, speaker?,
           rolls?}
-scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?, run?, stage?}
+scene     a version of the turn's scene: {text, at?, model?, stopped?, edited?, run?, stage?, recalled?, lore?}
 choices   what is offered under a scene: {scene, choices}
 flip      the version of the turn that counts: {scene} or {act}; {run} shows it from now on
 head      undo and redo: the story now ends with the node's `turn`, "" for before the first
@@ -225,7 +225,7 @@ class Scene:
     `author`, "" where the writer did.
 
     `run` is the run whose message shows it, as its `stage`. `recalled` is what its writer was told of long
-    ago, None where nobody has looked for anything.
+    ago, and `lore` the entries of the lorebook that were near in meaning; None where nobody has looked for anything.
     """
 
     id: str
@@ -239,6 +239,7 @@ class Scene:
     withdrawn: bool = False
     choices: tuple[str, ...] = ()
     recalled: tuple[Excerpt, ...] | None = None
+    lore: tuple[str, ...] | None = None
     extracted: Extracted | None = None
 
 
@@ -301,6 +302,8 @@ class Story:
     settings: dict[str, Any] = field(default_factory=dict)
     cast: dict[str, dict[str, Any]] = field(default_factory=dict)
     lore: dict[str, dict[str, Any]] = field(default_factory=dict)
+    lore_nodes: dict[str, str] = field(default_factory=dict)
+    """The nodes that hold the entries of the lorebook, by these."""
     memories: dict[str, str] = field(default_factory=dict)
     ideas: dict[str, str] = field(default_factory=dict)
     presets: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -432,6 +435,7 @@ class Story:
                 recalled=tuple(Excerpt(tuple(turns), start, chars) for turns, start, chars in recalled)
                 if recalled is not None
                 else None,
+                lore=tuple(body["lore"]) if "lore" in body else None,
             )
         )
         turn.moved = ""
@@ -456,6 +460,7 @@ class Story:
                 _put(self.cast, body["name"], body["sheet"])
             case "lore":
                 _put(self.lore, body["id"], body["entry"])
+                _put(self.lore_nodes, body["id"], id if body["entry"] is not None else None)
             case "memory":
                 _put(self.memories, body["id"], body["text"])
             case "idea":

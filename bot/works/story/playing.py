@@ -81,6 +81,8 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What a turn's run decided at first. `at` is the node up to which the writer is told, `n` the scene's number.
+    `lore` are the entries of the lorebook that are near the turn in meaning, at most `lore_near`; None while nobody has
+    looked for any.
 
     `stale` is the turn of a scene that is not the last one any more, on whose button somebody pressed: nothing is
     written then. `recalled` is what the writer is told of long ago, None while nobody has looked for anything, in at
@@ -106,6 +108,8 @@ class Taken:
     batch: int = 5
     lore_depth: int = 4
     lore_tokens: int = 0
+    lore_near: int = 0
+    lore: list[str] | None = None
     choices: int = 0
     check: str = "all"
     nudge_after: int = 3
@@ -319,6 +323,8 @@ class Playing:
         scene = head.scene
         if at is not None and scene is not None and scene.recalled is not None:
             taken = replace(taken, recalled=list(scene.recalled))
+        if at is not None and scene is not None:
+            taken = replace(taken, lore=list(scene.lore or ()))
         if scene is None or head.shown_by == request.id:
             return taken
         title = words(request.locale)("story.scene", n=taken.n)
@@ -372,6 +378,7 @@ class Playing:
             batch=limits.batch,
             lore_depth=limits.lore_depth,
             lore_tokens=int(window * limits.lore_share),
+            lore_near=limits.lore_near if story.lore and not demo else 0,
             choices=limits.choices,
             check=str(story.settings.get("plot_check_mode") or limits.plot_check_mode),
             nudge_after=limits.nudge_after,
@@ -384,6 +391,9 @@ class Playing:
     async def scene(self, run: Run, taken: Taken, say: Words) -> AsyncGenerator[Event, None]:
         """The scene as it is written, and what can be done after it."""
         space = run.request.place.space
+        if taken.lore is None and taken.lore_near:
+            lore = await run.step(f"lore-{taken.turn}", lambda: self._near(space, taken), list[str])
+            taken = replace(taken, lore=lore)
         if taken.recalled is None and taken.recall_tokens and taken.n > taken.recent + taken.batch:
             recalled = await run.step(
                 f"recalled-{taken.turn}", lambda: self._recalled(run, taken), list[Excerpt]
@@ -451,6 +461,14 @@ class Playing:
             story = await self._logs.story(space, taken.story, taken.branch, taken.at)
         return prompt(story, taken, lore)
 
+    async def _near(self, space: str, taken: Taken) -> list[str]:
+        """The entries of the lorebook that are near the turn in meaning."""
+        story = await self._logs.story(space, taken.story, taken.branch, taken.at)
+        text = query_of(story, story.turns[taken.turn], self._recall).text
+        return await self._memory.lore(
+            space, taken.story, story, text, taken.lore_near, self.settings.lore_likeness
+        )
+
     async def _recalled(self, run: Run, taken: Taken) -> list[Excerpt]:
         """The past that bears on the turn and that its prompt does not tell."""
         space = run.request.place.space
@@ -495,6 +513,8 @@ class Playing:
         body: dict[str, Any] = {"text": text, "at": taken.at}
         if taken.recalled is not None:
             body["recalled"] = [[part.turns, part.start, part.chars] for part in taken.recalled]
+        if taken.lore is not None:
+            body["lore"] = taken.lore
         if taken.stage != SCENE:
             body["stage"] = taken.stage
         if stopped:
@@ -604,7 +624,7 @@ class Playing:
             if head is None or head.scene is None:
                 raise Sorry("story.nothing_yet")
             taken = await self.taken(request, played, head.id, head.scene.at or played.story.seq)
-            return replace(taken, recalled=list(head.scene.recalled or ()))
+            return replace(taken, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
 
         taken = await run.step("turn", last, Taken)
         asked = await self._asked(request.place.space, taken)
@@ -687,7 +707,7 @@ def searched(story: Story, taken: Taken) -> tuple[list[LoreEntry], list[str]]:
 
 
 def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], taken: Taken) -> list[str]:
-    """What the lorebook says about these texts."""
+    """What the lorebook says about these texts, by its keywords, and by its meaning where these leave room."""
     found = triggered(
         entries,
         texts,
@@ -696,7 +716,14 @@ def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], taken: Taken) 
         recursive=True,
         tokens=text_tokens,
     )
-    return [entry.content for entry in found]
+    left = taken.lore_tokens - sum(text_tokens(entry.content) for entry in found)
+    by_id = {entry.id: entry for entry in entries}
+    chosen = {entry.id for entry in found}
+    for entry in (by_id[id] for id in taken.lore or () if id in by_id and id not in chosen):
+        if (cost := text_tokens(entry.content)) <= left:
+            found.append(entry)
+            left -= cost
+    return [entry.content for entry in sorted(found, key=lambda entry: entry.order)]
 
 
 def people(given: str) -> list[tuple[str, dict[str, str]]]:

@@ -90,13 +90,19 @@ class Stories:
             yield Answered()
             await self._extracting.begin(run)
             await self._learn(run.request)
+        elif verb == "lore":
+            yield Answered()
+            await self._learn(run.request)
 
     async def _learn(self, request: Request) -> None:
         """Remember what was told, and what earlier turns have left out. A crash leaves it to the next turn."""
-        played = await self._logs.here(request.place)
-        if played is None or played.story.length <= SHORT:
+        if (played := await self._logs.here(request.place)) is None:
             return
+        space, row, story = request.place.space, played.row, played.story
         try:
-            await self._memory.learn(request.place.space, played.row.id, played.branch, played.story)
+            if self._playing.settings.lore_near:
+                await self._memory.learn_lore(space, row.id, story)
+            if story.length > SHORT:
+                await self._memory.learn(space, row.id, played.branch, story)
         except (Sorry, StorageFault) as fault:
             _log.warning("a story has no vectors of its last turns yet: %s", fault)

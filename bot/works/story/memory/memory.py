@@ -25,6 +25,7 @@ from bot.retrieval.language import detect, may_vote
 from bot.retrieval.lexical import terms
 from bot.works.story.memory.components import too_old
 from bot.works.story.memory.index import Piece, Pieces, Reason, Told
+from bot.works.story.memory.lore import CONTENT_CHARS, LoreVectors, by_meaning
 from bot.works.story.memory.pieces import nodes_of, noted, pieces_of
 from bot.works.story.memory.ranking import Query, scored, speaking_for
 from bot.works.story.memory.vectors import PieceVectors, packed
@@ -121,6 +122,7 @@ class _Indexed:
     vectors: PieceVectors | None = None
     embedder: str = ""
     state: bytearray = field(default_factory=bytearray)
+    lore: LoreVectors = field(default_factory=LoreVectors)
 
     async def alone(self, call: Callable[[], T]) -> T:
         """Call it in a thread, after those that are at work: also those whose callers were cancelled meanwhile."""
@@ -260,6 +262,55 @@ class Memory:
                     if progress is not None:
                         progress(learnt, most)
 
+    async def lore(self, space: str, id: str, story: Story, text: str, count: int, least: float) -> list[str]:
+        """The ids of at most so many entries of the lorebook that are nearest to the text in meaning, nearest first.
+
+        Each has a cosine of at least `least`. None without a model, and of entries that nobody has learnt yet.
+        """
+        entries = by_meaning(story)
+        indexed = await self._index_of(space, id, story)
+        try:
+            if not entries or (embedder := await self._embedder(indexed)) is None:
+                return []
+            if (vector := await self._vector(embedder, text[:QUERY_CHARS])) is None:
+                return []
+            await self._load_lore(space, id, indexed, embedder.name, list(entries))
+        except (Sorry, StorageFault) as fault:
+            _log.warning("a lorebook is searched by its keywords alone: %s", fault)
+            return []
+        nearest = await indexed.alone(partial(indexed.lore.nearest, vector, list(entries), count, least))
+        return [entries[node] for node in nearest]
+
+    async def learn_lore(self, space: str, id: str, story: Story) -> int:
+        """Make the vectors that the entries of the lorebook lack: of so many. Raises Sorry, StorageFault."""
+        entries = by_meaning(story)
+        indexed = await self._index_of(space, id, story)
+        embedder = await self._embedder(indexed) if entries else None
+        if embedder is None or indexed.learning.locked():
+            return 0
+        async with indexed.learning:
+            await self._load_lore(space, id, indexed, embedder.name, list(entries))
+            missing = [node for node in entries if node not in indexed.lore.numbers]
+            contents = {node: str(story.lore[entries[node]]["content"])[:CONTENT_CHARS] for node in missing}
+            for first in range(0, len(missing), BATCH):
+                some = missing[first : first + BATCH]
+                made = packed(await asyncio.to_thread(embedder.passages, [contents[node] for node in some]))
+                kept = {node: bytes(row) for node, row in zip(some, made, strict=True)}
+                # Whose words an entry is made of its run says.
+                rows = [NodeVectors(node, node.rpartition("/")[0], "", row) for node, row in kept.items()]
+                await self._vectors.put(space, id, embedder.name, rows)
+                await indexed.alone(partial(indexed.lore.take, some, kept))
+        return len(missing)
+
+    async def _load_lore(
+        self, space: str, id: str, indexed: _Indexed, embedder: str, nodes: Sequence[str]
+    ) -> None:
+        """Have those of the entries' vectors in memory that are kept. Raises StorageFault."""
+        wanted = [node for node in nodes if node not in indexed.lore.asked]
+        if wanted:
+            kept = await self._vectors.of(space, id, embedder, wanted)
+            await indexed.alone(partial(indexed.lore.take, wanted, kept))
+
     async def _embed(
         self,
         space: str,
@@ -313,7 +364,7 @@ class Memory:
         if embedder is None or not may_vote(embedder.languages, None, indexed.pieces.language):
             return None
         if indexed.embedder != embedder.name:
-            indexed.embedder, indexed.vectors = embedder.name, None
+            indexed.embedder, indexed.vectors, indexed.lore = embedder.name, None, LoreVectors()
             indexed.state.clear()
         return embedder
 

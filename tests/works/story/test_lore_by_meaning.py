@@ -1,0 +1,134 @@
+"""The lorebook by meaning, beside its keywords: within one budget, kept with the scene, and gone with an entry."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.budget import text_tokens
+from bot.config import Config
+from bot.config.settings import EmbeddingConfig
+from bot.retrieval.embedding import Embedding
+from bot.works.story.config import StoryConfig
+from bot.works.story.lorebook import LoreEntry
+from bot.works.story.memory.config import RecallConfig
+from bot.works.story.memory.memory import Memory
+from bot.works.story.playing import Taken, called_up
+from storage.db import Database
+from storage.stories import Spot, Stories
+from storage.story_vectors import StoryVectors
+from tests.fakes.embedder import Letters
+from tests.fakes.wires import WIRES
+from tests.promises.talk import Events, Talk, settings, talking
+from tests.works.story.tale import Tale
+from tests.works.story.test_playing import START, Writer, last
+
+ONE = "openai:one"
+SALT = "The cathedral of salt stands in the drowned harbour."
+
+
+@pytest.fixture
+async def memory() -> AsyncIterator[Memory]:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
+    embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
+    embedding.load = Letters(ONE).load
+    yield Memory(StoryVectors(db), embedding, RecallConfig())
+    await db.close()
+
+
+async def test_the_nearest_entries_are_found_and_some_never(memory: Memory) -> None:
+    tale = Tale()
+    entries = {
+        "salt": {"keys": ["zz"], "content": SALT},
+        "gull": {"keys": ["zz"], "content": "Gulls know each way."},
+        "always": {"keys": [], "content": SALT, "constant": True},
+        "off": {"keys": ["zz"], "content": SALT, "enabled": False},
+        "if": {"keys": ["zz"], "content": SALT, "secondary_keys": ["yy"]},
+        "gone": {"keys": ["zz"], "content": SALT},
+    }
+    for id, entry in entries.items():
+        tale.add("lore", {"id": id, "entry": entry})
+    tale.add("lore", {"id": "gone", "entry": None})
+
+    async def near(count: int = 3, least: float = 0.5) -> list[str]:
+        asked = "I row to the drowned cathedral in the harbour."
+        return await memory.lore("local", "story", tale.story, asked, count, least)
+
+    assert await near() == [], "nobody has learnt it yet"
+    assert await memory.learn_lore("local", "story", tale.story) == 2
+    assert await near() == ["salt"]
+    assert await near(least=0.0) == ["salt", "gull"]
+    assert await near(1, 0.0) == ["salt"]
+    assert await memory.learn_lore("local", "story", tale.story) == 0
+    tale.add("lore", {"id": "salt", "entry": {"keys": ["zz"], "content": "Bells ring twice."}})
+    assert await near() == [], "the entry says something else now"
+    assert await memory.learn_lore("local", "story", tale.story) == 1
+    assert await near() == []
+
+
+def test_both_share_one_budget_and_keywords_come_first() -> None:
+    def entry(id: str, order: int = 100) -> LoreEntry:
+        return LoreEntry(id, (f"key{id}",), f"Entry {id} is told at some length, as they are.", order=order)
+
+    entries = [entry("a"), entry("b"), entry("c", order=50), entry("d")]
+    cost = text_tokens(entries[0].content)
+
+    def told(room: int, *near: str) -> list[str]:
+        found = called_up(entries, ["Of keya and keyb."], Taken(lore_tokens=room, lore=list(near)))
+        assert sum(map(text_tokens, found)) <= room
+        return [content[6] for content in found]
+
+    assert told(4 * cost, "d", "c", "a") == ["c", "a", "b", "d"], "by their order, each once"
+    assert told(3 * cost, "d", "c") == ["a", "b", "d"], "the nearest first"
+    assert told(2 * cost, "d", "c") == ["a", "b"]
+    assert told(cost, "d") == ["a"]
+    assert told(4 * cost, "gone") == ["a", "b"]
+
+
+async def learnt(talk: Talk, run: str) -> None:
+    """Wait for the vectors of the entry; they go with the run that gave it."""
+    from storage.tables import story_vectors
+
+    assert talk.app is not None
+    async with asyncio.timeout(60):
+        while True:  # each look lets the run go on
+            async with talk.app.house.records.database.read() as connection:
+                if rows := list(await connection.execute(story_vectors.select())):
+                    assert [row.run_id for row in rows] == [run]
+                    return
+
+
+def files(events: Events) -> str:
+    return "".join(base64.b64decode(one["data"]).decode() for one in events if one["event"] == "attachment")
+
+
+@pytest.mark.parametrize("near", [3, 0])
+async def test_an_entry_comes_up_without_its_keyword_and_stays_with_the_scene(
+    tmp_path: Path, near: int
+) -> None:
+    writer = Writer()
+    async with WIRES["chat"].service(writer) as service:
+        config = settings(tmp_path / "data", service, toml=f'[embedding]\nmodel = "{ONE}"\n')
+        stories = StoryConfig(lore_near=near, extract=False, choices=0)
+        async with talking(replace(config, sections={StoryConfig: stories})) as talk:
+            await talk.say(START)
+            assert talk.app is not None
+            talk.app.house.embedding.load = Letters(ONE).load
+            given = await talk.say(f"/story lore basilica: {SALT}")
+            if near:
+                await learnt(talk, given[-1]["run"])
+            await talk.say("I row to the drowned cathedral in the harbour.")
+            asked = writer.scenes[-1]["messages"]
+            assert (SALT in last(writer.scenes[-1])) == bool(near)
+            await talk.say("/story lore --remove 1")
+            await talk.say("/story retry")
+            assert writer.scenes[-1]["messages"] == asked, "another version is written from the same words"
+            assert (SALT in files(await talk.say("/story prompt"))) == bool(near)
+            await talk.say("I row on to the drowned cathedral.")
+            assert SALT not in last(writer.scenes[-1])
