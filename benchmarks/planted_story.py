@@ -12,6 +12,7 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from benchmarks.scripted_extractor import tells
@@ -248,6 +249,7 @@ class Line:
     body: str
     run_id: str = "run"
     author_id: str = ""
+    created_at: datetime = datetime(2026, 3, 4, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)

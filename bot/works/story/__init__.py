@@ -212,7 +212,7 @@ VERBS: tuple[Verb, ...] = (
         "story",
         "recap",
         "verbs.story_recap",
-        "/story recap 12 --words 100",
+        "/story recap 3 days --words 100",
         argument=Argument("since", "verbs.arg_since", required=False),
         options=(Option("words", "verbs.option_recap_words", "number", most=2_000), PRIVATE),
         group="memory",
@@ -310,7 +310,7 @@ def make(house: House, runs: Runs) -> Work:
     if settings.presets:
         presets.read()  # a bot should not start with a broken file
     table = Table(logs, house.records.sessions, presets, own_names, settings, runs)
-    remembering = Remembering(logs, memory, playing)
+    remembering = Remembering(logs, memory, playing, house.settings.zone)
     extracting = Extracting(logs, house.models, house.prompts, house.settings.roles, settings)
     return Stories(
         playing,

@@ -10,7 +10,10 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 LENGTHS: Final = ("short", "medium", "long")
 VIEWS: Final = ("first", "second", "third")
@@ -94,6 +97,8 @@ class Node(Protocol):
     def author_id(self) -> str: ...
     @property
     def body(self) -> str: ...
+    @property
+    def created_at(self) -> datetime: ...
 
 
 class Branch(Protocol):
@@ -249,7 +254,8 @@ class Turn:
 
     id: str
     first: int
-    """The number of the node that began it."""
+    """The number of the node that began it, at the time `made`."""
+    made: datetime
     acts: list[Act] = field(default_factory=list)
     scenes: list[Scene] = field(default_factory=list)
     intents: tuple[tuple[str, str], ...] = ()
@@ -406,7 +412,7 @@ class Story:
         if (turn := self.turns.get(node.turn)) is None:
             # What others want to do is taken up by a player's turn, and not by the reply of a character.
             intents = () if act.speaker else tuple(self.intents)
-            turn = self.turns[node.turn] = Turn(node.turn, node.seq, intents=intents)
+            turn = self.turns[node.turn] = Turn(node.turn, node.seq, node.created_at, intents=intents)
             del self.path[self.length :]
             self.path.append(node.turn)
             self.length += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from bot import fence
@@ -23,9 +24,12 @@ from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
 from bot.works.story.playing import Taken
 from bot.works.story.presence import known_as, unknown_to
+from bot.works.story.since import point_in_time
 
 if TYPE_CHECKING:
-    from bot.works.story.log import Story
+    from collections.abc import Awaitable, Callable
+
+    from bot.works.story.log import Story, Turn
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
@@ -35,6 +39,21 @@ SHOWN = 5
 LOOKED_AT = 60
 QUOTED_CHARS = 300
 QUERY_CHARS = 2_000
+SHOWN_TIME = "%Y-%m-%d %H:%M"
+OWN_TURN = frozenset(
+    (
+        "me",
+        "mine",
+        "my turn",
+        "my last turn",
+        "mim",
+        "eu",
+        "meu turno",
+        "meu último turno",
+        "meu ultimo turno",
+    )
+)
+BEFORE_A_NUMBER = frozenset(("since", "from", "scene", "desde", "cena", "a", "da"))
 RECAP_WORDS = 200
 LONGEST_RECAP = 2_000
 
@@ -60,7 +79,14 @@ class Since:
 
 
 class Remembering:
-    def __init__(self, logs: Logs, memory: Memory, playing: Playing) -> None:
+    def __init__(
+        self,
+        logs: Logs,
+        memory: Memory,
+        playing: Playing,
+        zone: Callable[[Request], Awaitable[tzinfo]],
+    ) -> None:
+        self._zone = zone
         self._logs = logs
         self._memory = memory
         self._playing = playing
@@ -163,16 +189,35 @@ class Remembering:
             raise Sorry("story.nothing_yet")
         taken = await self._playing.taken(request, played, story.head.id, story.seq)
         given = " ".join(request.text.casefold().split())
-        number = next((int(part) for part in given.split() if part.isdecimal()), None)
-        if number is not None:
-            if not 1 <= number <= story.length:
-                raise Sorry("story.no_scene", n=number, count=story.length)
-            return Since(taken, number)
-        if given in ("me", "mine", "my turn", "mim", "eu", "meu turno"):
+        match [part for part in given.replace("#", " ").split() if part not in BEFORE_A_NUMBER]:
+            case [digits] if digits.isdecimal():
+                number = int(digits[:9])
+                if not 1 <= number <= story.length:
+                    raise Sorry("story.no_scene", n=number, count=story.length)
+                return Since(taken, number)
+        if given in OWN_TURN:
             own = [at for at, turn in enumerate(story.told, 1) if turn.act.author == request.author.id]
             # Of who has just taken the last turn, all that there is to tell came before.
             return Since(taken, min(own[-1] + 1, story.length) if own else 1)
-        return Since(taken)
+        if not given:
+            return Since(taken)
+        zone = await self._zone(request)
+        if (since := point_in_time(given[:QUOTED_CHARS], datetime.now(zone), request.locale)) is None:
+            raise Sorry("story.recap_since")
+        turns = enumerate(story.told, 1)
+        if (first := next((n for n, turn in turns if _played_at(turn, zone) >= since), 0)) == 0:
+            last = _played_at(story.head, zone)
+            raise Sorry("story.nothing_since", when=f"{since:{SHOWN_TIME}}", last=f"{last:{SHOWN_TIME}}")
+        return Since(taken, first)
+
+
+def _played_at(turn: Turn, zone: tzinfo) -> datetime:
+    """When it was played; of a chat log's line when that was written, where the log says it as a machine does."""
+    try:
+        made = datetime.fromisoformat(turn.act.when)
+    except ValueError:
+        made = turn.made
+    return made.astimezone(zone) if made.tzinfo else made.replace(tzinfo=zone)
 
 
 def _moment(story: Story, piece: Recalled) -> Moment:

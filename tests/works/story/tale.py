@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
@@ -24,6 +25,7 @@ class Line:
     branch_id: str = "main"
     run_id: str = "run"
     author_id: str = "ana"
+    created_at: datetime = datetime(2026, 3, 4, tzinfo=UTC)
 
 
 class Tale:
