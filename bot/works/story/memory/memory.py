@@ -69,7 +69,7 @@ TELLING = 0.1
 """A reason that adds less to a piece's score is not told."""
 
 _SAMPLE = 20
-"""Turns by which a story's language is told."""
+"""Turns by which a story's language is told: once more whenever the story has twice as many as the last time."""
 
 _log = logging.getLogger(__name__)
 
@@ -109,12 +109,13 @@ _ASKED, _THERE = 1, 2
 
 @dataclass(slots=True)
 class _Indexed:
-    """A story's pieces, which one thread at a time works on: see `alone`.
+    """A story's pieces, which one thread at a time works on: see `alone`. Its language was told by `sampled` turns.
 
     `state` says of each node of `pieces` whether its vectors were asked for, and are in `vectors`.
     """
 
     pieces: Pieces
+    sampled: int = 1
     waiting: asyncio.Lock = field(default_factory=asyncio.Lock)
     working: Lock = field(default_factory=Lock)
     learning: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -344,14 +345,14 @@ class Memory:
         await indexed.alone(partial(indexed.take, nodes, by_node, _THERE))
 
     async def _index_of(self, space: str, id: str, story: Story) -> _Indexed:
-        if (space, id) not in self._stories:
-            beginning = story.told[:_SAMPLE]
-            texts = [str(story.settings.get("premise", "")), *(turn.act.text for turn in beginning)]
-            texts += [turn.scene.text for turn in beginning if turn.scene is not None]
-            language = await asyncio.to_thread(detect, "\n".join(texts))
-            self._stories.setdefault((space, id), _Indexed(Pieces(language)))
+        indexed = self._stories.get((space, id))
+        if indexed is None or story.length >= 2 * indexed.sampled:
+            language = await asyncio.to_thread(detect, "\n".join(_sample(story)))
+            indexed = self._stories.get((space, id))
+            if indexed is None or indexed.pieces.language != language:
+                indexed = self._stories[space, id] = _Indexed(Pieces(language))
+            indexed.sampled = max(indexed.sampled, story.length)
         self._stories.move_to_end((space, id))
-        indexed = self._stories[space, id]
         while len(self._stories) > 1 and (
             len(self._stories) > KEPT or sum(len(one.pieces) for one in self._stories.values()) > KEPT_PIECES
         ):
@@ -389,6 +390,13 @@ class Memory:
             names = [indexed.pieces.nodes[node] for node in nodes]
             kept = await self._vectors.of(space, id, embedder, names)
             await indexed.alone(partial(indexed.take, nodes, kept, _ASKED))
+
+
+def _sample(story: Story) -> list[str]:
+    """Texts from all over the story."""
+    turns = story.told[:: -(-story.length // _SAMPLE) or 1]
+    scenes = [turn.scene.text for turn in turns if turn.scene is not None]
+    return [str(story.settings.get("premise", "")), *(turn.act.text for turn in turns), *scenes]
 
 
 async def _live(indexed: _Indexed, branch: str, story: Story) -> _Lived:

@@ -64,3 +64,14 @@ async def test_dates_that_jump_back_change_no_order(memory: Memory) -> None:
     pieces = await found(memory, tale, "the boat of May 1923")
     assert {piece.number for piece in pieces[:2]} == {2, 5}
     assert [turn.act.text[16:17] for turn in tale.story.told] == list("12345")
+
+
+async def test_the_language_of_a_story_follows_it(memory: Memory) -> None:
+    tale = Tale()
+    tale.turn("I wait.", "The sea is flat.")
+    assert await found(memory, tale, "navegamos") == []
+    for number in range(8):
+        tale.turn("Eu subo a escada.", f"Ninguém quer navegar hoje, e o farol número {number} fica escuro.")
+    pieces = await found(memory, tale, "navegamos")
+    assert {piece.number for piece in pieces} <= set(range(2, 10)), "by the stem that both words have"
+    assert pieces
