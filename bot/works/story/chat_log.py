@@ -6,6 +6,7 @@ A line is {"id", "speaker", "text", "time"?, "scene"?}; ids and scenes may be nu
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import PurePath
@@ -38,15 +39,12 @@ def read_chat_log(data: bytes, file: str, space: str) -> Imported:
     """
     if len(data) > LARGEST_MB * 1_000_000:
         raise Sorry("story.import_large", file=file, limit=LARGEST_MB)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("cp1252", errors="replace")  # what older programs write
-    if text.count("\n") > TURNS:
+    lines = data.removeprefix(BOM_UTF8).split(b"\n")
+    if len(lines) > TURNS + 1:
         raise Sorry("story.import_long", file=file, limit=TURNS)
     id, now = str(uuid5(NAMESPACE_OID, f"{space}/{sha256(data).hexdigest()}")), datetime.now(UTC)
     nodes, bad, labels = list[NodeRow](), list[BadLine](), set[str]()
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(map(_decoded, lines), 1):
         if not line.strip():
             continue
         body, key = _body(line)
@@ -65,6 +63,14 @@ def read_chat_log(data: bytes, file: str, space: str) -> Imported:
     story = StoryRow(id, space, title, "", now, now, offered=True)
     branch = BranchRow(id, space, id, "", "", "", 0, 0, "", now)
     return Imported(story, [branch], nodes, {}, len(nodes), bad)
+
+
+def _decoded(line: bytes) -> str:
+    """Each by itself: where a file is cut in the middle of a character, the lines before are what they were."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp1252", errors="replace")  # what older programs write
 
 
 def _body(line: str) -> tuple[dict[str, Any] | None, str]:

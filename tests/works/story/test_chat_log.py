@@ -65,6 +65,16 @@ def test_older_encodings_are_read() -> None:
     assert story(b"\xef\xbb\xbf" + line.encode()).told[0].act.name == "João"
 
 
+def test_a_file_that_is_cut_within_a_character_keeps_its_other_lines() -> None:
+    lines = [
+        json.dumps({"id": n, "speaker": "João", "text": "Não há água."}, ensure_ascii=False) for n in (1, 2)
+    ]
+    data = "\n".join(lines).encode()
+    read = read_chat_log(data[: data.rindex("água".encode()) + 1], "log.jsonl", "local")
+    assert [json.loads(node.body)["text"] for node in read.nodes] == ["Não há água."]
+    assert [line.number for line in read.left_out] == [2]
+
+
 @pytest.mark.parametrize("data", [b"{}", b'{"speaker": 1}\n', b""])
 def test_a_file_without_a_line_is_refused(data: bytes) -> None:
     with pytest.raises(Sorry) as caught:
