@@ -146,6 +146,11 @@ class App:
         if platform.earlier is not None:
             self.house.earlier.attach(platform.name, platform.earlier)
 
+    @property
+    def platforms(self) -> Collection[str]:
+        """Those that are attached."""
+        return self._platforms.keys()
+
     def origin(self, place: Place) -> str | None:
         """The origin of a request in a place where nobody has written; None where its platform has none."""
         platform = self._platforms.get(place.platform)

@@ -92,12 +92,14 @@ class Speaker:
 class Stage:
     """Opens a new threaded message. `key` is unique within the run and the same on replay.
 
-    With the key of the open stage it only gives that one another title.
+    With the key of the open stage it only gives that one another title. `calls` are the ids of people who have asked to
+    be called by name when it is posted: nobody else ever is.
     """
 
     key: str
     title: str
     speaker: Speaker | None = None
+    calls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,13 @@ class Runs(Protocol):
 
     async def perform(self, request: Request) -> object: ...
 
+    @property
+    def platforms(self) -> Collection[str]:
+        """Those whose runs this process shows."""
+        ...
+
+    def origin(self, place: Place) -> str | None: ...
+
     def live(self, space: str, run: str) -> bool: ...
 
     async def settled(self, place: Place, work: str, verbs: Collection[str]) -> None:

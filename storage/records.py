@@ -12,6 +12,7 @@ from storage.marks import Marks
 from storage.offers import Offers
 from storage.outbox import Outbox
 from storage.owned import OwnedSessions
+from storage.schedules import Schedules
 from storage.sessions import Sessions
 from storage.threads import Threads
 from storage.votes import Votes
@@ -29,6 +30,7 @@ class Records:
     offers: Offers
     outbox: Outbox
     owned: OwnedSessions
+    schedules: Schedules
     sessions: Sessions
     threads: Threads
     votes: Votes
@@ -44,6 +46,7 @@ class Records:
             Offers(database),
             Outbox(database),
             OwnedSessions(database),
+            Schedules(database),
             Sessions(database),
             Threads(database),
             Votes(database),

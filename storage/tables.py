@@ -39,6 +39,7 @@ from storage.tables_library import (
     shelves,
     texts,
 )
+from storage.tables_schedule import schedule_followers, schedules
 from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
 from storage.tables_story import stories, story_branches, story_nodes, story_places, story_vectors
 
@@ -64,6 +65,8 @@ __all__ = [
     "outlines",
     "pages",
     "query_vectors",
+    "schedule_followers",
+    "schedules",
     "sections",
     "segments",
     "sessions",

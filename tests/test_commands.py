@@ -221,7 +221,7 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
 def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
     personal = {row.path for row in TABLE if row.personal}
     own = {row.path for row in TABLE if row.work in ("sessions", "settings", "privacy")}
-    assert personal == own | {"usage", "story flip"}
+    assert personal == own | {"usage", "story flip", "schedule follow", "schedule unfollow"}
     assert not any(row.ordered or row.option("private") for row in TABLE if row.personal)
 
 

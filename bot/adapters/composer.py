@@ -185,7 +185,9 @@ class Composer(Generic[AnyPage]):
             key, number = f"{stage.key}~{number}", number + 1
         self._keys.add(key)
         row = await self._outbox.claim(self._space, self._run, key)
-        content = StageContent(key, stage.title, first_choice=len(self._choices), speaker=stage.speaker)
+        content = StageContent(
+            key, stage.title, first_choice=len(self._choices), speaker=stage.speaker, calls=stage.calls
+        )
         # A stage that had come to its end is shown as it was; one that a crash cut off is made anew.
         content.replaces = not row.fresh and row.shown is None
         if last is None or not waited:

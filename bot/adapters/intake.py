@@ -296,6 +296,8 @@ class Intake:
             if session := await records.sessions.active(*at):
                 await records.owned.archive(place.space, session.author_id, session.id)
             await records.threads.forget(place.space, real)
+            coming = await records.schedules.here(*at)
+            await records.schedules.remove(place.space, *(row.id for row in coming))
 
     async def meant(self, parsed: Parsed, files: tuple[File, ...], place: Place) -> Asked:
         """What a message asks for: plain text goes to the work of the place's session. Raises Sorry."""

@@ -18,6 +18,7 @@ class StageContent:
     `growing` is True until the next stage opens or the run ends. `replaces`: a crash cut this stage off and
     it is being made anew. `links` are lines of the platform's own Markdown that its adapter has written itself,
     such as where a conversation goes on: they are shown as they are. `speaker` is who says all of it, None for the bot.
+    `calls` are the ids of people who are called by name.
     """
 
     key: str
@@ -36,6 +37,7 @@ class StageContent:
     growing: bool = True
     replaces: bool = False
     speaker: Speaker | None = None
+    calls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ ALL = (
     "council",
     "story",
     "course",
+    "schedule",
     "library",
     "prompts",
     "sessions",

@@ -187,7 +187,15 @@ async def test_a_person_is_deleted_and_nothing_else_is_touched(db: Database) -> 
 async def test_what_goes_with_a_run_is_withdrawn_with_it(db: Database) -> None:
     await filled(db)
     goes = {table.name for table in metadata.sorted_tables if belonging(table).goes_with == "run"}
-    assert goes == {"councils", "exchanges", "offers", "story_vectors", "votes"}
+    assert goes == {
+        "councils",
+        "exchanges",
+        "offers",
+        "schedule_followers",
+        "schedules",
+        "story_vectors",
+        "votes",
+    }
     assert await Withdrawals(db).withdraw("local", "ana-alone", "{}")
     kept = await People(db).kept("local", "ana", "delete")
     left = {name for name, rows in kept.items() for row in rows if row.get("run_id") == "ana-alone"}

@@ -225,6 +225,7 @@ VERBS: tuple[Verb, ...] = (
         inner=True,
         argument=Argument("node", "verbs.arg_query"),
     ),
+    Verb("story", "nudge", "verbs.story_recap", "/story nudge", inner=True),
     Verb("story", "extracted", "verbs.story_state", "/story extracted", inner=True),
     Verb(
         "story",

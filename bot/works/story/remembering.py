@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from bot import fence
@@ -22,6 +22,7 @@ from bot.works.story.logs import node
 from bot.works.story.memory.memory import Recalled
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
+from bot.works.story.order import whose
 from bot.works.story.playing import Taken
 from bot.works.story.presence import known_as, unknown_to
 from bot.works.story.since import point_in_time
@@ -55,6 +56,8 @@ OWN_TURN = frozenset(
 )
 BEFORE_A_NUMBER = frozenset(("since", "from", "scene", "desde", "cena", "a", "da"))
 RECAP_WORDS = 200
+IDLE_DAYS = 2
+"""Without a turn, after which a party is nudged."""
 LONGEST_RECAP = 2_000
 
 
@@ -159,6 +162,34 @@ class Remembering:
             async for piece in pieces:
                 if isinstance(piece, str):
                     yield Text(piece)
+
+    async def nudge(self, run: Run) -> AsyncGenerator[Event, None]:
+        """A word to a party that has not played for so many days, on that day alone."""
+        request, say = run.request, words(run.request.locale)
+        days = int(str(request.options.get("idle") or IDLE_DAYS))
+
+        async def idle() -> list[str]:
+            played = await self._logs.here(request.place)
+            if played is None or (datetime.now(UTC) - played.row.updated_at).days != days:
+                return []
+            head, following = played.story.head, whose(played.story)
+            last = head.scene.text if head is not None and head.scene is not None else ""
+            return [played.row.title, last[-QUOTED_CHARS:], following[1] if following is not None else ""]
+
+        if not (found := await run.step("idle", idle, list[str])):
+            return
+        title, last, name = found
+        yield Stage("nudge", say("story.nudge", title=title))
+        yield Text(say("story.nudged", n=days))
+        if last:
+            yield Text("\n\n> … " + " ".join(last.split()))
+        if name:
+            yield Text("\n\n" + say("story.nudge_whose", name=name))
+        how = (
+            Choice(say("story.button_continue"), "/story continue"),
+            Choice(say("story.button_recap"), "/story recap"),
+        )
+        yield Choices("", how)
 
     async def _moments(self, request: Request) -> list[Moment]:
         """Raises Sorry."""

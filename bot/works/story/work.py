@@ -72,6 +72,7 @@ class Stories:
             "recall": self._remembering.recall,
             "recap": self._remembering.recap,
             "forget": self._remembering.forget,
+            "nudge": self._remembering.nudge,
             **dict.fromkeys(("state", "correct", "characters", "plot", "chapter"), self._world.show),
             "extracted": self._extracting.run,
             "edited": self._rewording.edited,

@@ -172,7 +172,9 @@ class Channel:
             **said,
             # For `enforce_nonce`: within minutes, the same message is not posted twice (at most 25 characters).
             nonce=_digest(ref)[:24],
-            allowed_mentions=discord.AllowedMentions.none(),
+            allowed_mentions=discord.AllowedMentions(
+                everyone=False, roles=False, users=[*map(discord.Object, page.calls)], replied_user=False
+            ),
         )
         self._reply_to = None
         return str(message.id)

@@ -72,13 +72,15 @@ class Card:
 class Page:
     """`plain` says the same without layout, at most 2,000 characters; quotations may have to stay out.
 
-    `speaker` says it; `name` is the line of the text that tells so, "" where it stands on a page before.
+    `speaker` says it; `name` is the line of the text that tells so, "" where it stands on a page before. `calls` are
+    the ids of people whom the text mentions and who are called when it is posted.
     """
 
     cards: tuple[Card, ...]
     plain: str
     speaker: Speaker | None = None
     name: str = ""
+    calls: tuple[int, ...] = ()
     wordless = False
 
     @property

@@ -56,6 +56,8 @@ REQUEST_BYTES = 24 * 1024 * 1024
 
 NAME = 80
 """Of a speaker's name."""
+CALLS = 25
+"""People who are called by name in one message."""
 LINE = 120
 """Characters of an earlier stage's line."""
 SHORT = 400
@@ -83,7 +85,9 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     """
     growing = stage.growing and not context.ended
     body = _body(stage, growing)
-    links = [shortened(one, NOTE, size) for one in stage.links]
+    called = tuple(int(id) for id in stage.calls if id.isdecimal())[:CALLS]
+    mentions = [" ".join(f"<@{id}>" for id in called)] if called else []
+    links = [*mentions, *(shortened(one, NOTE, size) for one in stage.links)]
     notes = FOOTER.notes(stage, context, links, _too_large(stage, context.say))
     failed = FOOTER.failed(stage, context)
     offered = [
@@ -104,7 +108,7 @@ def pages(stage: StageContent, context: PageContext) -> list[Page]:
     for files in batches[:-1]:
         alts = FOOTER.as_fit([f"-# {literal(one.alt, ALT)}" for one in files if one.alt], BODY)
         full_pages.append(Page((Card(tuple(files), ANSWER),), "\n".join(alts)))
-    return _spoken([*full_pages, last], stage)
+    return _spoken([*full_pages, replace(last, calls=called)], stage)
 
 
 def _name(stage: StageContent) -> str:

@@ -43,12 +43,15 @@ SPARE = 12
 TITLE = 200
 NAME = 80
 """Of a speaker's name."""
+CALLS = 25
+"""People who are called by name in one message."""
 SOURCES = 1_900
 PROMPT = 120
 ASKED = 2_400
 ALT = 1_000
 """Of what is said of a picture; Slack takes 1,000 (its documentation, "files.getUploadURLExternal")."""
 FOOTER = Footer(literal, line, size, number="*[{}]*")
+_MEMBER = re.compile(r"[UW][A-Z0-9]+")
 _UNSAFE = re.compile(r"[^\w .()-]+")
 """What in a file's name might call somebody, or not every system takes."""
 
@@ -102,7 +105,9 @@ def _pages(stage: StageContent, context: PageContext) -> list[Page]:
     *full, last = _texts(stage, growing)
     made = [Page(one.closed, plain=_full(one.closed)) for one in full]
     # What failed is told at the end: beside a text that grows, with its passing line, there may be no room for it.
-    notes = FOOTER.notes(stage, context, [one for one in stage.links if size(one) <= NOTE])
+    called = [f"<@{id}>" for id in stage.calls if _MEMBER.fullmatch(id)][:CALLS]
+    links = [*([" ".join(called)] if called else []), *(one for one in stage.links if size(one) <= NOTE)]
+    notes = FOOTER.notes(stage, context, links)
     fixed = [] if growing else FOOTER.failed(stage, context)
     offered = [] if growing else _offered(stage, context.run)
     room = TEXT - SPARE - _length([*fixed, *(one.prompt for one in offered)])

@@ -1,0 +1,88 @@
+"""What comes by the calendar: reminders, recaps, a nudge for an idle party, the lesson of the day."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.kind import Kind, Runs, Typed
+from bot.verb import Argument, Option, Verb
+
+if TYPE_CHECKING:
+    from bot.events import Request, Work
+    from bot.house import House
+    from bot.kind import Service
+
+WHEN = Option("when", "verbs.option_when", required=True)
+EVERY = Option("every", "verbs.option_every", choices=("day", "weekday", "week", "fortnight", "month"))
+MISSED = Option("missed", "verbs.option_missed", choices=("once", "drop"))
+_CODE = Argument("code", "verbs.arg_schedule", completes="schedule")
+
+VERBS: tuple[Verb, ...] = (
+    Verb(
+        "schedule",
+        "reminder",
+        "verbs.schedule_reminder",
+        '/schedule reminder "Session in an hour: bring your sheets" --when "fri 19:00" --every week',
+        argument=Argument("text", "verbs.arg_reminder", most=1_500),
+        options=(WHEN, EVERY, MISSED),
+    ),
+    Verb(
+        "schedule",
+        "recap",
+        "verbs.schedule_recap",
+        '/schedule recap --when "fri 18:30" --every week',
+        options=(WHEN, EVERY, MISSED),
+    ),
+    Verb(
+        "schedule",
+        "nudge",
+        "verbs.schedule_nudge",
+        '/schedule nudge --when "19:00" --idle 3',
+        options=(WHEN, Option("idle", "verbs.option_idle", "number", most=365)),
+    ),
+    Verb("schedule", "list", "verbs.schedule_list", "/schedule list"),
+    Verb("schedule", "remove", "verbs.schedule_remove", "/schedule remove 4f09ac", argument=_CODE),
+    Verb(
+        "schedule",
+        "follow",
+        "verbs.schedule_follow",
+        "/schedule follow 4f09ac",
+        personal=True,
+        argument=_CODE,
+    ),
+    Verb(
+        "schedule",
+        "unfollow",
+        "verbs.schedule_unfollow",
+        "/schedule unfollow 4f09ac",
+        personal=True,
+        argument=_CODE,
+    ),
+    Verb("schedule", "remind", "verbs.schedule_reminder", "", inner=True),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.schedule.work import Scheduling
+
+    async def zone(request: Request) -> str:
+        return str(await house.settings.zone(request))
+
+    return Scheduling(house.records.schedules, zone)
+
+
+def _service(house: House, runs: Runs) -> Service:
+    from bot.works.schedule.calendar import Calendar
+
+    return Calendar(house.records.schedules, runs)
+
+
+async def _schedule(house: House, typed: Typed) -> list[str]:
+    """A person's own."""
+    from bot.works.schedule.work import code
+
+    mine = await house.records.schedules.of(typed.space, typed.author)
+    return [code(row) for row in mine if code(row).startswith(typed.prefix.casefold())]
+
+
+KIND = Kind("schedule", VERBS, make, completes={"schedule": _schedule}, service=_service)

@@ -1,0 +1,126 @@
+"""Begins what is due: every few seconds it looks into the table, and asks for a run of what it finds there.
+
+A run's id is made from its schedule and the time that it was due, so that the inbox drops a second one, whatever
+crashed in between and however many processes look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.events import Author, Place, Request, Sorry
+from bot.runs.requests import event_id
+from bot.works.schedule.when import Rule
+
+if TYPE_CHECKING:
+    from bot.kind import Runs
+    from storage.schedules import ScheduleRow, Schedules
+
+ROUND_S: Final = 5.0
+AT_ONCE: Final = 25
+LATE: Final = timedelta(minutes=15)
+"""What comes later than that was missed: the bot was not there, or its platform was not."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What is begun: a verb of a work. `missed` is what becomes of a time at which the bot was not there.
+
+    `silent` ones may have nothing to say, and then show nothing.
+    """
+
+    work: str
+    verb: str
+    missed: str = "once"
+    silent: bool = False
+
+
+KINDS: Final = {
+    "reminder": Kind("schedule", "remind"),
+    "recap": Kind("story", "recap"),
+    "nudge": Kind("story", "nudge", missed="drop", silent=True),
+    "lesson": Kind("course", "lesson"),
+}
+
+
+class Calendar:
+    """A Service: `start`, then a round every few seconds, until `close`."""
+
+    def __init__(
+        self, schedules: Schedules, runs: Runs, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._schedules = schedules
+        self._runs = runs
+        self._now = now
+        self._clock: Any = None
+
+    async def start(self, taken_up: Iterable[Request]) -> list[Request]:
+        from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)
+        self._clock = AsyncIOScheduler(timezone=UTC)
+        # One round at a time; after a suspension one is enough, however many were due.
+        self._clock.add_job(
+            self.round,
+            "interval",
+            seconds=ROUND_S,
+            next_run_time=datetime.now(UTC),
+            coalesce=True,
+            misfire_grace_time=None,
+        )
+        self._clock.start()
+        return []
+
+    async def close(self) -> None:
+        if self._clock is not None:
+            self._clock.shutdown(wait=False)
+
+    async def round(self) -> None:
+        """Begin all that is due now. Raises StorageFault."""
+        now = self._now()
+        while due := await self._schedules.due(now, self._runs.platforms, AT_ONCE):
+            if not all(await asyncio.gather(*(self._fire(row, now) for row in due))):
+                return  # the next round tries it again
+
+    async def _fire(self, row: ScheduleRow, now: datetime) -> bool:
+        """Begin its run and move it on; False where the storage is in trouble."""
+        late, following = now - row.next_at > LATE, Rule(**json.loads(row.rule)).following(now)
+        if late and row.missed == "drop":
+            await self._schedules.move(row, following, fired=False)
+            return True
+        try:
+            await self._runs.perform(self._request(row, late))
+        except Sorry as refusal:
+            _log.warning("schedule %s has not come: %s", row.id, refusal)
+            if refusal.key.startswith("storage."):
+                return False
+        await self._schedules.move(row, following, fired=True)
+        return True
+
+    def _request(self, row: ScheduleRow, late: bool) -> Request:
+        kind = KINDS[row.kind]
+        place = Place(row.platform, row.space, row.channel, row.thread)
+        due = row.next_at.isoformat(timespec="minutes")
+        options = json.loads(row.options) | {"fired": row.fired} | ({"due": due} if late else {})
+        return Request(
+            id=event_id(row.platform, row.space, f"schedule:{row.id}:{due}"),
+            place=place,
+            author=Author(row.author_id, ""),
+            work=kind.work,
+            verb=kind.verb,
+            options=options,
+            text=row.text,
+            locale=row.locale,
+            origin=self._runs.origin(place) or "",
+            # What a run has begun shows nothing before it opens a stage.
+            parent=row.id if kind.silent else "",
+            answers="" if kind.silent else row.id,
+        )

@@ -1,0 +1,98 @@
+"""When a schedule comes: read from what a person typed, and counted on from there in its time zone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from bot.events import Sorry
+from bot.settings import zone_of
+
+LAST_OF_EVERY_MONTH: Final = 28
+"""A later day stands for the last one of each month."""
+TYPED_CHARS: Final = 100
+"""Of a time as it is typed; more is no time."""
+FARTHEST: Final = timedelta(days=5 * 366)
+_WEEKDAYS: Final = "mon-fri"
+_HOURS = re.compile(r"\b(\d{1,2})\s?h\s?(\d{2})?\b", re.IGNORECASE)
+"""Portuguese hours, which dateparser does not know: "19h", "19h30"."""
+_RELATIVE = re.compile(r"\s*(?:in|em|daqui a)\s", re.IGNORECASE)
+_TIME_OF_DAY = re.compile(r"\d[:.]\d\d|\d\s?[ap]\.?m\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`first` is the first time of all, as a clock in `zone` shows it ("2026-11-27T19:00"); `every` is "" for once."""
+
+    zone: str
+    first: str
+    every: str = ""
+
+    def following(self, after: datetime) -> datetime | None:
+        """The first time after this one, None for never.
+
+        An hour that a clock change leaves out comes when the clock has jumped over it; one that it brings twice comes
+        once. The 29th to the 31st are the last day of each month.
+        """
+        zone = zone_of(self.zone)
+        first = datetime.fromisoformat(self.first).replace(tzinfo=zone)
+        if after < first:
+            return first.astimezone(UTC)
+        if not self.every:
+            return None
+        from apscheduler.triggers.cron import CronTrigger
+
+        days: dict[str, int | str] = {}
+        if self.every == "weekday":
+            days["day_of_week"] = _WEEKDAYS
+        elif self.every in ("week", "fortnight"):
+            days["day_of_week"] = first.weekday()
+        elif self.every == "month":
+            days["day"] = first.day if first.day <= LAST_OF_EVERY_MONTH else "last"
+        trigger = CronTrigger(**days, hour=first.hour, minute=first.minute, timezone=zone)
+        at: datetime = after
+        while True:
+            # Counted in its own zone, a second more may be an hour earlier.
+            later = at.astimezone(UTC) + timedelta(seconds=1)
+            at = trigger.get_next_fire_time(None, later.astimezone(zone))
+            weeks = (at.date() - first.date()).days // 7
+            if not at.fold and not (self.every == "fortnight" and weeks % 2):
+                return at.astimezone(UTC)
+
+
+def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
+    """The time that is meant, as a clock in the zone shows it, without a zone of its own; never one that is over.
+
+    Takes tens of milliseconds at first. Raises Sorry.
+    """
+    from dateparser.date import DateDataParser
+
+    text = " ".join(typed[: 2 * TYPED_CHARS].split())
+    relative = _RELATIVE.match(text) is not None
+    if relative:
+        text = re.sub(r"^daqui a\b", "em", text, flags=re.IGNORECASE)
+    else:
+        text = _HOURS.sub(lambda hours: f"{hours[1]}:{hours[2] or '00'}", text)
+    here = now.astimezone(zone_of(zone)).replace(tzinfo=None)
+    portuguese = locale == "pt-BR"
+    settings = {
+        "PREFER_DATES_FROM": "future",
+        "RELATIVE_BASE": here,
+        "DATE_ORDER": "DMY" if portuguese else "MDY",
+    }
+    meant: datetime | None = None
+    if len(text) <= TYPED_CHARS and (relative or _TIME_OF_DAY.search(text)):
+        for language in ("pt", "en") if portuguese else ("en", "pt"):
+            parser = DateDataParser(languages=[language], settings=settings)
+            meant = meant or parser.get_date_data(text).date_obj
+    if meant is None:
+        raise Sorry("schedule.no_time", when=typed[:TYPED_CHARS])
+    if meant.tzinfo is not None:  # somebody has typed one
+        meant = meant.astimezone(zone_of(zone)).replace(tzinfo=None)
+    meant = meant.replace(second=0, microsecond=0)
+    if not here < meant <= here + FARTHEST:
+        key = "schedule.over" if meant <= here else "schedule.too_far"
+        raise Sorry(key, when=f"{meant:%Y-%m-%d %H:%M}")
+    return meant

@@ -1,0 +1,237 @@
+"""The work "schedule": what comes by the calendar is made, listed, followed, taken away. `calendar` begins it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from bot.events import Choice, Choices, Event, Notice, Request, Run, Sorry, Stage, Text
+from bot.words import Words, words
+from bot.works.schedule.calendar import KINDS
+from bot.works.schedule.when import LAST_OF_EVERY_MONTH, Rule, read
+from storage.schedules import ScheduleRow
+
+if TYPE_CHECKING:
+    from storage.schedules import Schedules
+
+MOST: Final = 20
+"""Schedules of one conversation."""
+CODE: Final = 6
+"""Characters of its id by which one is named."""
+QUOTED: Final = 80
+"""Of a reminder's characters in the list."""
+CHARS: Final = 1_500
+"""Of a reminder."""
+RECAP_OF: Final = {
+    "day": "1 day",
+    "weekday": "3 days",
+    "week": "7 days",
+    "fortnight": "14 days",
+    "month": "31 days",
+}
+"""What a recap tells that comes again, as `/story recap` takes it: what has happened since the one before."""
+OPTIONS: Final = ("idle", "course")
+"""Options that the run which is begun gets."""
+
+
+class Scheduling:
+    def __init__(
+        self,
+        schedules: Schedules,
+        zone: Callable[[Request], Awaitable[str]],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._schedules = schedules
+        self._zone = zone
+        self._now = now
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        verbs = {
+            "list": self._list,
+            "remove": self._remove,
+            "follow": self._follow,
+            "unfollow": self._follow,
+            "remind": self._remind,
+        }
+        async with aclosing(verbs.get(run.request.verb, self._add)(run)) as events:
+            async for event in events:
+                yield event
+
+    async def _add(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say, space = run.request, words(run.request.locale), run.request.place.space
+        options = request.options
+        if len(request.text) > CHARS:
+            raise Sorry("schedule.too_long", most=CHARS)
+
+        async def rule() -> Rule:
+            zone, typed = await self._zone(request), str(options.get("when") or "")
+            first = await asyncio.to_thread(read, typed, request.locale, zone, self._now())
+            every = "day" if request.verb == "nudge" else str(options.get("every") or "")
+            return Rule(zone, first.isoformat(timespec="minutes"), every)
+
+        async def added() -> bool:
+            here = await self._here(request)
+            if len(here) >= MOST and run.id not in [row.id for row in here]:
+                return False
+            next_at = kept.following(datetime.min.replace(tzinfo=UTC))
+            assert next_at is not None, "its first time is still to come"
+            place, kind = request.place, request.verb
+            row = ScheduleRow(
+                run.id,
+                space,
+                place.platform,
+                place.channel,
+                place.thread,
+                request.author.id,
+                request.locale,
+                kind,
+                request.text.strip() or RECAP_OF.get(kept.every, "") * (kind == "recap"),
+                json.dumps({name: options[name] for name in OPTIONS if options.get(name) is not None}),
+                json.dumps(asdict(kept)),
+                str(options.get("missed") or KINDS[kind].missed),
+                next_at,
+                self._now(),
+            )
+            await self._schedules.add(row)
+            return True
+
+        kept = await run.step("rule", rule, Rule)
+        if not await run.step("add", added, bool):
+            raise Sorry("schedule.most", most=MOST)
+        first = datetime.fromisoformat(kept.first)
+        yield Stage("schedule", say(f"schedule.is_{request.verb}"))
+        key = "schedule.comes_again" if kept.every else "schedule.comes"
+        yield Text(say(key, when=shown(first, kept.zone, say), again=again(kept, say) if kept.every else ""))
+        way = Choice(say("schedule.button_remove"), f"/schedule remove {run.id[-CODE:]}")
+        ways = (Choice(say("schedule.button_follow"), f"/schedule follow {run.id[-CODE:]}"), way)
+        yield Choices("", ways if request.verb == "reminder" else (way,))
+
+    async def _list(self, run: Run) -> AsyncGenerator[Event, None]:
+        say = words(run.request.locale)
+
+        async def listed() -> list[list[str]]:
+            return [[code(row), self._line(row, say)] for row in await self._here(run.request)]
+
+        here = await run.step("list", listed, list[list[str]])
+        yield Stage("schedules", say("schedule.list", n=len(here)))
+        if not here:
+            yield Text(say("schedule.none"))
+            return
+        yield Text("\n".join(line for _, line in here))
+        removing = [
+            Choice(say("schedule.button_remove_one", code=one), f"/schedule remove {one}") for one, _ in here
+        ]
+        yield Choices("", tuple(removing[:5]))
+
+    def _line(self, row: ScheduleRow, say: Words) -> str:
+        rule = Rule(**json.loads(row.rule))
+        name, text = say(f"schedule.is_{row.kind}"), " ".join(row.text.split())
+        parts = [f"**{name}** ({code(row)})", shown(_clock(row.next_at, rule.zone), rule.zone, say)]
+        parts += [again(rule, say)] if rule.every else []
+        parts += [text if len(text) <= QUOTED else f"{text[:QUOTED]}…"] if text else []
+        return "- " + " · ".join(parts)
+
+    async def _remove(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+
+        async def removable() -> str:
+            mine = await self._schedules.of(request.place.space, request.author.id)
+            found = named([*await self._here(request), *mine], request.text)
+            if found.author_id != request.author.id and not request.author.admin:
+                raise Sorry("schedule.not_yours", code=code(found))
+            return found.id
+
+        async def removed() -> bool:
+            await self._schedules.remove(request.place.space, meant)
+            return True
+
+        meant = await run.step("which", removable, str)
+        await run.step("remove", removed, bool)
+        yield Stage("schedule", "")
+        yield Text(say("schedule.removed", code=meant[-CODE:]))
+
+    async def _follow(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        space, person, follows = request.place.space, request.author.id, request.verb == "follow"
+
+        async def followed() -> str:
+            row = named(await self._here(request), request.text)
+            if row.kind != "reminder":
+                raise Sorry("schedule.no_following")
+            await (self._schedules.follow if follows else self._schedules.unfollow)(space, row.id, person)
+            return code(row)
+
+        name = await run.step("follow", followed, str)
+        yield Stage("schedule", "")
+        yield Text(say(f"schedule.{request.verb}ed", code=name))
+
+    async def _remind(self, run: Run) -> AsyncGenerator[Event, None]:
+        """What the calendar begins when a reminder's time has come."""
+        request, say, space = run.request, words(run.request.locale), run.request.place.space
+        id = request.answers
+
+        async def followers() -> list[str]:
+            return list(await self._schedules.followers(space, id))
+
+        async def goes_on() -> bool:
+            return await self._schedules.get(space, id) is not None
+
+        async def over() -> bool:
+            return await self._schedules.remove(space, id)
+
+        yield Stage(
+            "reminder",
+            f"⏰ {say('schedule.is_reminder')}",
+            calls=tuple(await run.step("followers", followers, list[str])),
+        )
+        yield Text(request.text)
+        if due := str(request.options.get("due") or ""):
+            at, zone = datetime.fromisoformat(due), await run.step("zone", lambda: self._zone(request), str)
+            yield Notice(say("schedule.late", when=shown(_clock(at, zone), zone, say)))
+        if await run.step("goes_on", goes_on, bool):
+            follow = Choice(say("schedule.button_follow"), f"/schedule follow {id[-CODE:]}")
+            unfollow = Choice(say("schedule.button_unfollow"), f"/schedule unfollow {id[-CODE:]}")
+            yield Choices("", (follow, unfollow))
+        else:
+            await run.step("over", over, bool)
+
+    async def _here(self, request: Request) -> Sequence[ScheduleRow]:
+        place = request.place
+        return await self._schedules.here(place.space, place.platform, place.channel, place.thread)
+
+
+def named(rows: Sequence[ScheduleRow], name: str) -> ScheduleRow:
+    """The one that a code means. Raises Sorry."""
+    wanted = name.strip().casefold()
+    for row in rows:
+        if code(row) == wanted:
+            return row
+    raise Sorry("schedule.unknown", name=name.strip()[:40])
+
+
+def code(row: ScheduleRow) -> str:
+    return row.id[-CODE:]
+
+
+def again(rule: Rule, say: Words) -> str:
+    """How often it comes."""
+    first = datetime.fromisoformat(rule.first)
+    if rule.every == "month" and first.day > LAST_OF_EVERY_MONTH:
+        return say("schedule.every_month_end")
+    return say(f"schedule.every_{rule.every}", day=say(f"schedule.day_{first.weekday()}"), n=first.day)
+
+
+def shown(at: datetime, zone: str, say: Words) -> str:
+    """A time as a clock in its zone shows it, with the day of the week."""
+    return f"{say(f'schedule.day_{at.weekday()}')} {at:%Y-%m-%d %H:%M} ({zone})"
+
+
+def _clock(at: datetime, zone: str) -> datetime:
+    from bot.settings import zone_of
+
+    return at.astimezone(zone_of(zone))

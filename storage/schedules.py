@@ -1,0 +1,125 @@
+"""What comes by the calendar: where, what, and when next. When that is, and what is done then, the caller knows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from storage.db import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRow:
+    """`id` is that of the run that made it. `options` and `rule` are the caller's JSON; it has `fired` so often."""
+
+    id: str
+    space: str
+    platform: str
+    channel: str
+    thread: str
+    author_id: str
+    locale: str
+    kind: str
+    text: str
+    options: str
+    rule: str
+    missed: str
+    next_at: datetime
+    created_at: datetime
+    fired: int = 0
+
+
+class Schedules:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def add(self, row: ScheduleRow) -> None:
+        """Keep it; one that is there already stays as it is."""
+        from storage.tables import schedules as t
+
+        new = self._db.insert(t).values(**asdict(row))
+        await self._db.run(new.on_conflict_do_nothing(index_elements=["id"]))
+
+    async def get(self, space: str, id: str) -> ScheduleRow | None:
+        from storage.tables import schedules as t
+
+        return await self._db.row(t.select().where(t.c.space == space, t.c.id == id), ScheduleRow)
+
+    async def here(self, space: str, platform: str, channel: str, thread: str) -> Sequence[ScheduleRow]:
+        """Those of a place, the next one first."""
+        from storage.tables import schedules as t
+
+        query = t.select().where(*_at(space, platform, channel, thread)).order_by(t.c.next_at, t.c.id)
+        return await self._db.rows(query, ScheduleRow)
+
+    async def of(self, space: str, author: str) -> Sequence[ScheduleRow]:
+        """Those that a person has made in the space, the next one first."""
+        from storage.tables import schedules as t
+
+        mine = t.select().where(t.c.space == space, t.c.author_id == author)
+        return await self._db.rows(mine.order_by(t.c.next_at, t.c.id), ScheduleRow)
+
+    async def due(self, now: datetime, platforms: Collection[str], limit: int) -> Sequence[ScheduleRow]:
+        """Those of these platforms whose time has come, the longest due first."""
+        from storage.tables import schedules as t
+
+        query = t.select().where(t.c.platform.in_(list(platforms)), t.c.next_at <= now)
+        return await self._db.rows(query.order_by(t.c.next_at, t.c.id).limit(limit), ScheduleRow)
+
+    async def move(self, row: ScheduleRow, following: datetime | None, *, fired: bool) -> None:
+        """It has come, or was left out, and waits until `following`; None for never again, which deletes it.
+
+        Nothing happens where it was moved on already.
+        """
+        from storage.tables import schedules as t
+
+        this = (t.c.id == row.id, t.c.next_at == row.next_at)
+        if following is None:
+            await self._db.run(t.delete().where(*this))
+        else:
+            await self._db.run(t.update().where(*this).values(next_at=following, fired=row.fired + fired))
+
+    async def remove(self, space: str, *ids: str) -> bool:
+        """Whether there was any of them; nobody follows them any more."""
+        from storage.tables import schedule_followers as f
+        from storage.tables import schedules as t
+
+        async with self._db.write() as connection:
+            await connection.execute(f.delete().where(f.c.space == space, f.c.schedule_id.in_(ids)))
+            removed = await connection.execute(t.delete().where(t.c.space == space, t.c.id.in_(ids)))
+            return bool(removed.rowcount)
+
+    async def follow(self, space: str, id: str, author: str) -> None:
+        from storage.tables import schedule_followers as t
+
+        new = self._db.insert(t).values(
+            schedule_id=id, space=space, author_id=author, created_at=datetime.now(UTC)
+        )
+        await self._db.run(new.on_conflict_do_nothing(index_elements=["schedule_id", "author_id"]))
+
+    async def unfollow(self, space: str, id: str, author: str) -> bool:
+        """Whether the person had followed it."""
+        from storage.tables import schedule_followers as t
+
+        this = (t.c.space == space, t.c.schedule_id == id, t.c.author_id == author)
+        return await self._db.run(t.delete().where(*this)) == 1
+
+    async def followers(self, space: str, id: str) -> Sequence[str]:
+        """Whoever follows it, in the order in which they began to."""
+        from sqlalchemy import select
+
+        from storage.tables import schedule_followers as t
+
+        query = select(t.c.author_id).where(t.c.space == space, t.c.schedule_id == id)
+        return await self._db.column(query.order_by(t.c.created_at, t.c.author_id))
+
+
+def _at(space: str, platform: str, channel: str, thread: str) -> tuple[ColumnElement[bool], ...]:
+    from storage.tables import schedules as t
+
+    return t.c.space == space, t.c.platform == platform, t.c.channel == channel, t.c.thread == thread

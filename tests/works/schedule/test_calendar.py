@@ -1,0 +1,176 @@
+"""The calendar over a real app: what is due comes once, late things as they say, and nothing where nothing is left."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.app import App
+from bot.events import Author, Choices, Failed, Notice, Place, Request, Stage, Text
+from bot.platforms import Platform
+from bot.works.schedule.calendar import Calendar
+from storage.schedules import ScheduleRow
+from tests.fakes.house import Recorder, config
+
+HERE = Place("terminal", "local", "terminal", "t")
+RULE = '{"zone": "Europe/Lisbon", "first": "2026-11-24T19:00", "every": "week"}'
+ONCE = '{"zone": "Europe/Lisbon", "first": "2026-11-24T19:00", "every": ""}'
+DUE = datetime(2126, 11, 24, 19, 0, tzinfo=UTC)
+"""So far away that the bot's own calendar leaves it alone."""
+
+
+def row(id: str, **more: object) -> ScheduleRow:
+    made = ScheduleRow(
+        id,
+        "local",
+        "terminal",
+        "terminal",
+        "t",
+        "ana",
+        "en",
+        "reminder",
+        f"bring {id}",
+        "{}",
+        RULE,
+        "once",
+        DUE,
+        DUE,
+    )
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+@asynccontextmanager
+async def opened(data: Path, recorder: Recorder) -> AsyncIterator[App]:
+    app = await App.open(config(data))
+    app.attach(Platform("terminal", recorder.view, origin=lambda place: ""))
+    try:
+        await app.start()
+        yield app
+    finally:
+        await app.close()
+
+
+def calendar(app: App, now: datetime = DUE) -> Calendar:
+    return Calendar(app.records.schedules, app, lambda: now)
+
+
+async def said(app: App, recorder: Recorder) -> list[str]:
+    """Every text that was shown, once all runs have ended."""
+    for run in list(recorder.events):
+        await app.ended(run)
+    return [event.text for run in recorder.events.values() for event in run if isinstance(event, Text)]
+
+
+async def come(app: App, recorder: Recorder, now: datetime = DUE, rounds: int = 1) -> list[str]:
+    for _ in range(rounds):
+        await calendar(app, now).round()
+    for unfinished in await app.records.inbox.unfinished():
+        await app.ended(unfinished.id)
+    return await said(app, recorder)
+
+
+async def ask(
+    app: App, verb: str, text: str = "", who: str = "ana", admin: bool = False, **options: str
+) -> str:
+    run = f"{verb}-{who}-{text[:8]}-{len(options)}"
+    await app.perform(Request(run, HERE, Author(who, who, admin=admin), "schedule", verb, options, text))
+    await app.ended(run)
+    return run
+
+
+async def test_what_is_due_comes_once_however_often_it_is_looked_for(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    async with opened(tmp_path, recorder) as app:
+        schedules = app.records.schedules
+        await schedules.add(row("a-cloak"))
+        await schedules.add(row("b-rope", rule=ONCE))
+        await schedules.add(row("elsewhere", platform="discord"))
+        assert sorted(await come(app, recorder, rounds=2)) == ["bring a-cloak", "bring b-rope"]
+        # As if the process had been killed before it had noted that they had come.
+        await schedules.remove("local", "a-cloak")
+        await schedules.add(row("a-cloak"))
+        await schedules.add(row("b-rope", rule=ONCE))
+        assert len(await come(app, recorder)) == 2
+        left = {one.id: one for one in await schedules.of("local", "ana")}
+        assert set(left) == {"a-cloak", "elsewhere"}
+        assert left["a-cloak"].next_at > DUE
+        assert left["a-cloak"].fired == 1
+
+
+async def test_a_missed_time_is_made_up_for_once_or_left_out(tmp_path: Path, recorder: Recorder) -> None:
+    async with opened(tmp_path, recorder) as app:
+        await app.records.schedules.add(row("a-cloak"))
+        await app.records.schedules.add(row("b-rope", missed="drop"))
+        three_weeks = DUE + timedelta(days=21, hours=1)
+        assert await come(app, recorder, three_weeks) == ["bring a-cloak"]
+        notices = [
+            event.text for run in recorder.events.values() for event in run if isinstance(event, Notice)
+        ]
+        assert len(notices) == 1
+        assert "2126-11-24 19:00" in notices[0]
+        assert all(one.next_at > three_weeks for one in await app.records.schedules.of("local", "ana"))
+
+
+async def test_only_who_asked_for_it_is_called_by_name(tmp_path: Path, recorder: Recorder) -> None:
+    async with opened(tmp_path, recorder) as app:
+        await app.records.schedules.add(row("the-rope-123456"))
+        await ask(app, "follow", "123456", "bia")
+        await ask(app, "follow", "123456", "cai")
+        await ask(app, "unfollow", "123456", "cai")
+        recorder.events.clear()
+        await come(app, recorder)
+        [shown] = recorder.events.values()
+        assert [event.calls for event in shown if isinstance(event, Stage)] == [("bia",)]
+        assert [event for event in shown if isinstance(event, Choices)]
+
+
+async def test_it_is_made_listed_and_taken_away_by_whoever_made_it(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    async with opened(tmp_path, recorder) as app:
+        run = await ask(app, "reminder", "Bring dice", when="2027-01-08 19:00", every="week")
+        code = run[-6:]
+        [kept] = await app.records.schedules.of("local", "ana")
+        assert (kept.next_at, kept.text) == (datetime(2027, 1, 8, 19, 0, tzinfo=UTC), "Bring dice")
+        listed = await ask(app, "list")
+        assert any(code in event.text for event in recorder.events[listed] if isinstance(event, Text))
+        refused = await ask(app, "remove", code, "bia")
+        assert any(isinstance(event, Failed) for event in recorder.events[refused])
+        await ask(app, "remove", code, "dona", admin=True)
+        assert not await app.records.schedules.of("local", "ana")
+
+
+async def test_a_conversation_has_no_more_of_them_than_it_may(tmp_path: Path, recorder: Recorder) -> None:
+    async with opened(tmp_path, recorder) as app:
+        for n in range(20):
+            await app.records.schedules.add(row(f"n{n}"))
+        refused = await ask(app, "reminder", "one more", when="2027-01-08 19:00")
+        assert any(isinstance(event, Failed) for event in recorder.events[refused])
+        assert len(await app.records.schedules.of("local", "ana")) == 20
+
+
+async def test_a_nudge_says_nothing_where_nobody_plays(tmp_path: Path, recorder: Recorder) -> None:
+    async with opened(tmp_path, recorder) as app:
+        await app.records.schedules.add(row("a-nudge", kind="nudge", text=""))
+        assert await come(app, recorder) == []
+        assert not any(recorder.events.values())
+
+
+async def test_with_what_a_person_asked_goes_what_would_have_come(tmp_path: Path, recorder: Recorder) -> None:
+    async with opened(tmp_path, recorder) as app:
+        run = await ask(app, "reminder", "Bring dice", when="2027-01-08 19:00")
+        await ask(app, "follow", run[-6:], "bia")
+        assert await app.forget("local", run)
+        assert not await app.records.schedules.of("local", "ana")
+        assert not await app.records.schedules.followers("local", run)

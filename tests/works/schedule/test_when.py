@@ -1,0 +1,99 @@
+"""When a schedule comes: as people type it, and as the clocks of its zone go on from there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.events import Sorry
+from bot.works.schedule.when import Rule, read
+
+TUESDAY = datetime(2026, 11, 24, 18, 0, tzinfo=UTC)
+NEW_YORK = "America/New_York"
+"""Its clocks jump from 2:00 to 3:00 on 2026-03-08, and back from 2:00 to 1:00 on 2026-11-01."""
+
+
+@pytest.mark.parametrize("locale", ["en", "pt-BR"])
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("fri 19:00", "2026-11-27 19:00"),
+        ("friday 7pm", "2026-11-27 19:00"),
+        ("19:30", "2026-11-24 19:30"),
+        ("14:00", "2026-11-25 14:00"),
+        ("tomorrow 20:00", "2026-11-25 20:00"),
+        ("2026-12-01 20:30", "2026-12-01 20:30"),
+        ("December 1 at 7pm", "2026-12-01 19:00"),
+        ("in 2 hours", "2026-11-24 17:00"),
+        ("19:00 UTC", "2026-11-24 16:00"),
+        ("sexta 19h", "2026-11-27 19:00"),
+        ("sexta às 19h30", "2026-11-27 19:30"),
+        ("amanhã 20h", "2026-11-25 20:00"),
+        ("1 de dezembro às 19h", "2026-12-01 19:00"),
+        ("daqui a 2 horas", "2026-11-24 17:00"),
+        ("em 90 minutos", "2026-11-24 16:30"),
+    ],
+)
+def test_a_time_is_read_in_both_languages(typed: str, meant: str, locale: str) -> None:
+    assert f"{read(typed, locale, 'America/Sao_Paulo', TUESDAY):%Y-%m-%d %H:%M}" == meant
+
+
+def test_the_order_of_day_and_month_is_that_of_the_language() -> None:
+    assert read("1/12 19:00", "pt-BR", "UTC", TUESDAY).month == 12
+    assert read("12/1 19:00", "en", "UTC", TUESDAY).month == 12
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ("", "no_time"),
+        ("someday", "no_time"),
+        ("friday", "no_time"),
+        ("25:99", "no_time"),
+        ("31 february 10:00", "no_time"),
+        ("in 99999999999 years", "no_time"),
+        ("10:00 " * 20_000, "no_time"),
+        ("2020-01-01 10:00", "over"),
+        ("2 hours ago 10:00", "over"),
+        ("9999-12-31 23:59", "too_far"),
+    ],
+)
+def test_what_is_no_time_to_come_is_refused_with_a_sentence(typed: str, why: str) -> None:
+    with pytest.raises(Sorry) as refused:
+        read(typed, "en", "UTC", TUESDAY)
+    assert refused.value.key == f"schedule.{why}"
+
+
+def times(rule: Rule, count: int) -> list[str]:
+    at: datetime | None = datetime(2026, 1, 1, tzinfo=UTC)
+    shown = []
+    for _ in range(count):
+        assert at is not None
+        if (at := rule.following(at)) is None:
+            break
+        shown.append(f"{at:%m-%d %H:%M}")
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("every", "first", "expected"),
+    [
+        ("", "2026-03-07T02:30", ["03-07 07:30"]),
+        # An hour that is left out comes when the clock has jumped over it …
+        ("day", "2026-03-07T02:30", ["03-07 07:30", "03-08 07:30", "03-09 06:30"]),
+        # … and one that comes twice counts once.
+        ("day", "2026-10-31T01:30", ["10-31 05:30", "11-01 05:30", "11-02 06:30"]),
+        ("week", "2026-10-29T19:00", ["10-29 23:00", "11-06 00:00", "11-13 00:00"]),
+        ("fortnight", "2026-10-18T01:30", ["10-18 05:30", "11-01 05:30", "11-15 06:30"]),
+        ("weekday", "2026-10-30T12:00", ["10-30 16:00", "11-02 17:00", "11-03 17:00"]),
+        ("month", "2026-10-31T12:00", ["10-31 16:00", "11-30 17:00", "12-31 17:00"]),
+        ("month", "2026-10-15T12:00", ["10-15 16:00", "11-15 17:00", "12-15 17:00"]),
+    ],
+)
+def test_it_comes_again_by_the_clock_of_its_zone(every: str, first: str, expected: list[str]) -> None:
+    assert times(Rule(NEW_YORK, first, every), 3) == expected
+
+
+def test_a_zone_that_this_machine_does_not_know_is_counted_in_utc() -> None:
+    assert times(Rule("Mars/Olympus", "2026-10-15T12:00", "day"), 2) == ["10-15 12:00", "10-16 12:00"]
