@@ -277,11 +277,13 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(house: House, runs: Runs) -> Work:
+    from bot.works.story.asking import Asking
     from bot.works.story.extracting import Extracting
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
     from bot.works.story.presets import Presets
+    from bot.works.story.prompt_files import PromptFiles
     from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
     from bot.works.story.speaking import Speaking
@@ -323,6 +325,8 @@ def make(house: House, runs: Runs) -> Work:
         memory,
         extracting,
         World(logs),
+        Asking(logs, playing),
+        PromptFiles(logs, playing, extracting),
     )
 
 

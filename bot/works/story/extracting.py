@@ -127,7 +127,7 @@ class Extracting:
     async def begin(self, run: Run) -> None:
         """After a turn: have its branch's scenes looked into, where a model is at hand for that."""
         models = self._models.given(await self._roles(run.request))
-        if not self._able(models):
+        if not self.able(models):
             return
 
         async def branch() -> list[str]:
@@ -143,7 +143,7 @@ class Extracting:
                 "extract", "extracted", options={"story": story, "branch": of}, line=f"extract:{of}"
             )
 
-    def _able(self, models: Models) -> bool:
+    def able(self, models: Models) -> bool:
         can = models.capabilities("extractor")
         return self._settings.extract and can is not None and not can.demo
 
@@ -164,7 +164,7 @@ class Extracting:
             if not looked.there:
                 continue
             now = await self._logs.story(space, story, branch)
-            prompt = await self._asked(space, now, one, looked.events)
+            prompt = await self.asked(space, now, one, looked.events)
             try:
                 found = await models.json(run, "extractor", f"extract-{number}", prompt, Findings)
             except Sorry as error:
@@ -189,7 +189,7 @@ class Extracting:
         events = events_for(now, before(now, one.turn), self._settings.plot_check_mode)
         return Look(scene_of(now, one) is not None, events)
 
-    async def _asked(self, space: str, story: Story, one: Version, events: Sequence[KeyEvent]) -> Prompt:
+    async def asked(self, space: str, story: Story, one: Version, events: Sequence[KeyEvent]) -> Prompt:
         scene = scene_of(story, one)
         turn = story.turns[one.turn]
         known = state.as_prompt(state.characters(story, before_turns(story, one.turn)))

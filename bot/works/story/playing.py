@@ -7,17 +7,14 @@ stood then, so that a replay, and another version of the scene, read the same by
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot import fence
-from bot.budget import text_tokens
 from bot.events import (
-    Attachment,
     Choice,
     Choices,
     Completion,
@@ -26,27 +23,21 @@ from bot.events import (
     Request,
     Run,
     Sorry,
-    Speaker,
     Stage,
     Text,
 )
 from bot.holding import held, titled
 from bot.llm.base import Message, Prompt, room
-from bot.prompts import PromptText
 from bot.words import Words, words
 from bot.works.story import cast, context, dice
 from bot.works.story.cast import Unnamed
-from bot.works.story.choices import Before, label, read_choices, taken_away, ways
-from bot.works.story.context import Frame
-from bot.works.story.extracting import before_turns
-from bot.works.story.log import SCENE, Excerpt, Mode, Story, Turn
-from bot.works.story.logs import Away, Logs, Played, TakenAway, node, spot
-from bot.works.story.lorebook import LoreEntry, triggered
+from bot.works.story.choices import Before, read_choices, taken_away, ways
+from bot.works.story.log import SCENE, Excerpt, Mode, Story
+from bot.works.story.logs import Logs, Played, TakenAway, node, spot
 from bot.works.story.order import mode_of, whose
-from bot.works.story.phrases import overused
 from bot.works.story.presence import unknown_to
-from bot.works.story.recalling import as_prompt, excerpts, query_of
-from bot.works.story.state import guidance, idle
+from bot.works.story.recalling import excerpts, query_of
+from bot.works.story.taken import Taken, called_up, choices_task, prompt, searched
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
@@ -69,65 +60,10 @@ PROMPTS = (
     "story_recap",
     "story_parts",
 )
-ANSWER_WORDS = 200
-"""Of the game master's answer to a question, and of a list of ideas."""
-IDEAS = 5
 PARTED = 5
 """Words of a turn that is worth parting."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What a turn's run decided at first. `at` is the node up to which the writer is told, `n` the scene's number.
-    `lore` are the entries of the lorebook that are near the turn in meaning, at most `lore_near`; None while nobody has
-    looked for any.
-
-    `stale` is the turn of a scene that is not the last one any more, on whose button somebody pressed: nothing is
-    written then. `recalled` is what the writer is told of long ago, None while nobody has looked for anything, in at
-    most `recall_tokens`. `rolls` are the dice as people read them. `tokens` are those that the story may take.
-    `speaker` is the character who replies, None for a scene; it is shown as the run's `stage`. `more`: others reply
-    after it. `branched` is what the branch is called that begins with the turn, "" where none does.
-    """
-
-    story: str = ""
-    branch: str = ""
-    turn: str = ""
-    at: int = 0
-    n: int = 0
-    opening: bool = False
-    writer: str | None = None
-    demo: bool = False
-    prompts: dict[str, PromptText] = field(default_factory=dict)
-    roles: dict[str, list[str]] = field(default_factory=dict)
-    tokens: int = 0
-    answer: int = 0
-    words: int = 0
-    recent: int = 5
-    batch: int = 5
-    lore_depth: int = 4
-    lore_tokens: int = 0
-    lore_near: int = 0
-    lore: list[str] | None = None
-    choices: int = 0
-    check: str = "all"
-    nudge_after: int = 3
-    phrase_scenes: int = 0
-    phrase_times: int = 4
-    seconds: float = 20.0
-    votes: bool = False
-    rolls: list[str] = field(default_factory=list)
-    before: Before | None = None
-    stale: str = ""
-    intent: bool = False
-    away: Away | None = None
-    stage: str = SCENE
-    speaker: Speaker | None = None
-    more: bool = False
-    branched: str = ""
-    recall_tokens: int = 0
-    recalled: list[Excerpt] | None = None
 
 
 class Playing:
@@ -399,7 +335,7 @@ class Playing:
                 f"recalled-{taken.turn}", lambda: self._recalled(run, taken), list[Excerpt]
             )
             taken = replace(taken, recalled=recalled)
-        asked = await self._asked(space, taken)
+        asked = await self.asked(space, taken)
         yield Stage(taken.stage, say("story.scene", n=taken.n), taken.speaker)
         if run.request.files:
             yield Notice(say("story.file_unread"))
@@ -451,7 +387,7 @@ class Playing:
         for group in ways(offered, turn, say, votes=taken.votes):
             yield group
 
-    async def _asked(self, space: str, taken: Taken) -> Prompt:
+    async def asked(self, space: str, taken: Taken) -> Prompt:
         """The prompt for the turn. A lorebook may be long, so it is looked through in a thread."""
         story = await self._logs.story(space, taken.story, taken.branch, taken.at)
         lore: list[str] = []
@@ -472,7 +408,7 @@ class Playing:
     async def _recalled(self, run: Run, taken: Taken) -> list[Excerpt]:
         """The past that bears on the turn and that its prompt does not tell."""
         space = run.request.place.space
-        asked = await self._asked(space, taken)
+        asked = await self.asked(space, taken)
         story = await self._logs.story(space, taken.story, taken.branch, taken.at)
         turn = story.turns[taken.turn]
         without = {turn.id, *context.told_in(story, asked)}
@@ -542,188 +478,6 @@ class Playing:
             kept = node(run.id, "choices", "choices", body, turn=taken.turn)
             await self._logs.stories.append(run.request.place.space, taken.story, taken.branch, [kept])
         return choices
-
-    async def ask(self, run: Run) -> AsyncGenerator[Event, None]:
-        """A question to the game master: answered from the story, and no part of it."""
-        request, say = run.request, words(run.request.locale)
-
-        async def question() -> Taken:
-            played = await self._logs.played(request)
-            if played.story.head is None:
-                raise Sorry("story.nothing_yet")
-            return await self.taken(request, played, played.story.head.id, played.story.seq)
-
-        taken = await run.step("turn", question, Taken)
-        yield Stage("answer", say("story.out_of_story"))
-        if taken.writer is None:
-            yield Notice(say("story.no_writer"))
-            return
-        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
-        frame = framed(taken, "story_question", question=fence.data(request.text))
-        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
-        models = self.models.given(taken.roles)
-        async with aclosing(models.stream(run, "writer", "answer", context.prompt(story, frame))) as pieces:
-            async for piece in pieces:
-                if isinstance(piece, str):
-                    yield Text(piece)
-
-    async def ideas(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Ideas for a story or, in one, for what could happen next: these are kept with it."""
-        request, say = run.request, words(run.request.locale)
-
-        async def begun() -> Taken:
-            if (played := await self._logs.here(request.place)) is None or played.story.head is None:
-                return await self.taken(request, None, "", 0)
-            return await self.taken(request, played, played.story.head.id, played.story.seq)
-
-        taken = await run.step("turn", begun, Taken)
-        yield Stage("ideas", say("story.ideas"))
-        if taken.writer is None:
-            yield Notice(say("story.no_writer"))
-            return
-        story = Story()
-        if taken.story:
-            story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
-        frame = framed(taken, "story_ideas", about=fence.data(request.text[: self.settings.premise_chars]))
-        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
-
-        async def thought_of() -> list[str]:
-            asked = context.prompt(story, frame)
-            answer = await self.models.given(taken.roles).ask(run, "writer", "ideas", asked)
-            ideas = read_choices(answer.text, IDEAS)
-            if taken.story and ideas:
-                nodes = [
-                    node(run.id, f"idea-{n}", "idea", {"id": f"{run.id}/{n}", "text": idea})
-                    for n, idea in enumerate(ideas)
-                ]
-                await self._logs.stories.append(request.place.space, taken.story, taken.branch, nodes)
-            return ideas
-
-        ideas = await run.step("ideas", thought_of, list[str])
-        if not ideas:
-            yield Text(say("story.no_ideas"))
-            return
-        yield Text("\n".join(f"{n}. {idea}" for n, idea in enumerate(ideas, 1)))
-        if taken.story:
-            yield Notice(say("story.ideas_kept"))
-        lines = tuple(
-            Choice(label(f"{n}. {idea}"), f"/story start -- {idea}") for n, idea in enumerate(ideas, 1)
-        )
-        yield Choices(say("story.idea_begin"), lines)
-
-    async def prompt(self, run: Run) -> AsyncGenerator[Event, None]:
-        """What the writer was told for the last scene, and for the choices under it, as files.
-
-        Made anew from the log, so that words that were withdrawn since are in none of them.
-        """
-        request, say = run.request, words(run.request.locale)
-
-        async def last() -> Taken:
-            played = await self._logs.played(request)
-            head = played.story.head
-            if head is None or head.scene is None:
-                raise Sorry("story.nothing_yet")
-            taken = await self.taken(request, played, head.id, head.scene.at or played.story.seq)
-            return replace(taken, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
-
-        taken = await run.step("turn", last, Taken)
-        asked = await self._asked(request.place.space, taken)
-        now = await self._logs.story(request.place.space, taken.story, taken.branch)
-        scene = now.turns[taken.turn].scene
-        task = choices_task(now, taken)
-        choices = context.then(asked, scene.text if scene is not None else "", task, answer=taken.answer)
-        yield Stage("prompt", say("story.prompt_of"))
-        for name, made in (("prompt_sent.json", asked), ("prompt_sent_choices.json", choices)):
-            yield Attachment(name, "application/json", _as_json(made))
-
-
-def _as_json(asked: Prompt) -> bytes:
-    messages = [{"role": one.role, "text": one.text, "cache": one.cache} for one in asked.messages]
-    tree = {"system": asked.system, "max_tokens": asked.max_tokens, "messages": messages}
-    return json.dumps(tree, ensure_ascii=False, indent=2).encode()
-
-
-def framed(taken: Taken, task: str, **values: str) -> Frame:
-    """The frame of a prompt for this task of prompts.yml."""
-    system, begins = taken.prompts["story"].fill()
-    return Frame(
-        system,
-        "\n".join(part.strip() for part in taken.prompts[task].fill(**values)),
-        tokens=taken.tokens,
-        answer=taken.answer,
-        begins=begins.strip(),
-        recent=taken.recent,
-        batch=taken.batch,
-    )
-
-
-def prompt(story: Story, taken: Taken, lore: Sequence[str] = ()) -> Prompt:
-    """What the writer is asked for the turn; `lore` is what has come up of the lorebook."""
-    turn = story.turns[taken.turn]
-    if taken.demo:
-        return context.briefly(story, turn, answer=taken.answer)
-    task = "story_speak" if turn.act.speaker else "story_opening" if taken.opening else "story_scene"
-    frame = framed(taken, task, words=str(taken.words))
-    told = before_turns(story, turn.id)
-    pacing = "" if turn.act.speaker else nudge(story, told, taken.check, taken.nudge_after)
-    frame = replace(frame, lore=tuple(lore), recalled=as_prompt(story, taken.recalled or ()), pacing=pacing)
-    scenes = (
-        [one.scene.text for one in told[-taken.phrase_scenes :] if one.scene] if taken.phrase_scenes else []
-    )
-    frame = replace(frame, overused=tuple(overused(scenes, story.cast, taken.phrase_times)))
-    return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
-
-
-def choices_task(story: Story, taken: Taken) -> str:
-    """Ways to go on, towards what the chapter has still to tell."""
-    task = "\n".join(taken.prompts["story_choices"].fill(count=str(taken.choices)))
-    goals = guidance(story, story.told, taken.check)
-    return (
-        f"{goals}\nIf it fits, let some of the ways lead towards the milestones, without naming them.\n{task}"
-        if goals
-        else task
-    )
-
-
-def nudge(story: Story, told: Sequence[Turn], mode: str, after: int) -> str:
-    """For the writer, where the chapter has stood still for so many scenes."""
-    if not (goals := guidance(story, told, mode)) or idle(story, told) < after:
-        return ""
-    hint = "Where it fits what the players do, let the story move a little towards these."
-    return f"<pacing>\n{goals}\n{hint}\n</pacing>"
-
-
-def searched(story: Story, taken: Taken) -> tuple[list[LoreEntry], list[str]]:
-    """The entries of the lorebook that may come up, and the texts that they come up by: the turn, then those before
-    it. What the lorebook always says stands in the foundation.
-    """
-    entries = [LoreEntry(id, **entry) for id, entry in story.lore.items() if not entry.get("constant")]
-    turn, told = story.turns[taken.turn], story.told
-    before = told[: [one.id for one in told].index(turn.id)][-taken.lore_depth :] if taken.lore_depth else []
-    texts = [turn.act.text]
-    for one in reversed(before):
-        texts += [one.scene.text if one.scene is not None else "", one.act.text]
-    return entries, texts
-
-
-def called_up(entries: Sequence[LoreEntry], texts: Sequence[str], taken: Taken) -> list[str]:
-    """What the lorebook says about these texts, by its keywords, and by its meaning where these leave room."""
-    found = triggered(
-        entries,
-        texts,
-        depth=2 * taken.lore_depth + 1,
-        budget=taken.lore_tokens,
-        recursive=True,
-        tokens=text_tokens,
-    )
-    left = taken.lore_tokens - sum(text_tokens(entry.content) for entry in found)
-    by_id = {entry.id: entry for entry in entries}
-    chosen = {entry.id for entry in found}
-    for entry in (by_id[id] for id in taken.lore or () if id in by_id and id not in chosen):
-        if (cost := text_tokens(entry.content)) <= left:
-            found.append(entry)
-            left -= cost
-    return [entry.content for entry in sorted(found, key=lambda entry: entry.order)]
 
 
 def people(given: str) -> list[tuple[str, dict[str, str]]]:

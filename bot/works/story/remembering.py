@@ -23,9 +23,9 @@ from bot.works.story.memory.memory import Recalled
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
 from bot.works.story.order import whose
-from bot.works.story.playing import Taken
 from bot.works.story.presence import known_as, unknown_to
 from bot.works.story.since import point_in_time
+from bot.works.story.taken import Taken
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

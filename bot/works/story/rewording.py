@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from bot.events import Changed, Choice, Choices, Event, Request, Run, Sorry, Stage, Text
 from bot.words import Words, words
 from bot.works.story.logs import Logs, Played, node, spot
-from bot.works.story.playing import Playing, Taken
+from bot.works.story.playing import Playing
+from bot.works.story.taken import Taken
 
 if TYPE_CHECKING:
     from bot.kind import Runs

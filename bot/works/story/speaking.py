@@ -18,7 +18,7 @@ from bot.works.story.choices import taken_away
 from bot.works.story.log import SCENE
 from bot.works.story.logs import Away, TakenAway, node
 from bot.works.story.order import mode_of
-from bot.works.story.playing import Taken, framed
+from bot.works.story.taken import Taken, framed
 
 if TYPE_CHECKING:
     from bot.works.story.logs import Logs

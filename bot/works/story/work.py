@@ -14,10 +14,12 @@ from bot.works.story.logs import WRITTEN
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
+    from bot.works.story.asking import Asking
     from bot.works.story.extracting import Extracting
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
     from bot.works.story.playing import Playing
+    from bot.works.story.prompt_files import PromptFiles
     from bot.works.story.remembering import Remembering
     from bot.works.story.rewording import Rewording
     from bot.works.story.speaking import Speaking
@@ -45,7 +47,11 @@ class Stories:
         memory: Memory,
         extracting: Extracting,
         world: World,
+        asking: Asking,
+        prompt_files: PromptFiles,
     ) -> None:
+        self._asking = asking
+        self._prompt_files = prompt_files
         self._extracting = extracting
         self._world = world
         self._logs = logs
@@ -64,9 +70,9 @@ class Stories:
             return
         run_of = {
             **dict.fromkeys(WRITTEN, self._playing.run),
-            "ask": self._playing.ask,
-            "ideas": self._playing.ideas,
-            "prompt": self._playing.prompt,
+            "ask": self._asking.ask,
+            "ideas": self._asking.ideas,
+            "prompt": self._prompt_files.run,
             "branches": self._table.branches,
             "opened": self._table.opened,
             "recall": self._remembering.recall,

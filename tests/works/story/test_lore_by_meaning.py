@@ -18,7 +18,7 @@ from bot.works.story.config import StoryConfig
 from bot.works.story.lorebook import LoreEntry
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
-from bot.works.story.playing import Taken, called_up
+from bot.works.story.taken import Taken, called_up
 from storage.db import Database
 from storage.stories import Spot, Stories
 from storage.story_vectors import StoryVectors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -187,9 +188,24 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
             await talk.say("I go on.")
             await looked_into(talk, count + 1)
             assert f"1. {sentence}" in str(service.extracted[-1])
+        count = len(service.extracted)
         await talk.say("I go home.")
+        await looked_into(talk, count + 1)
         assert "they are home" in last([one for one in service.asked if "offer the players" in last(one)][-1])
         assert texts(await talk.say("/story plot")).count("☑") == 2
+        files = {
+            one["name"]: json.loads(base64.b64decode(one["data"]))
+            for one in await talk.say("/story prompt")
+            if one["event"] == "attachment"
+        }
+        assert list(files) == ["prompt_sent.json", "prompt_sent_choices.json", "prompt_plot_extraction.json"]
+        asked = {
+            "prompt_sent.json": service.scenes[-1],
+            "prompt_sent_choices.json": service.asked[-1],
+            "prompt_plot_extraction.json": service.extracted[-1],
+        }
+        for name, body in asked.items():
+            assert files[name]["messages"][-1]["text"] == last(body), name
 
 
 async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path, service: Service) -> None:

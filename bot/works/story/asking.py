@@ -1,0 +1,102 @@
+"""What the writer is asked beside the story: questions to the game master, and ideas. Neither is part of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot import fence
+from bot.events import Choice, Choices, Event, Notice, Run, Sorry, Stage, Text
+from bot.llm.base import room
+from bot.words import words
+from bot.works.story import context
+from bot.works.story.choices import label, read_choices
+from bot.works.story.log import Story
+from bot.works.story.logs import node
+from bot.works.story.taken import Taken, framed
+
+if TYPE_CHECKING:
+    from bot.works.story.logs import Logs
+    from bot.works.story.playing import Playing
+
+ANSWER_WORDS = 200
+"""Of the game master's answer to a question, and of a list of ideas."""
+IDEAS = 5
+
+
+class Asking:
+    def __init__(self, logs: Logs, playing: Playing) -> None:
+        self._logs = logs
+        self._playing = playing
+
+    async def ask(self, run: Run) -> AsyncGenerator[Event, None]:
+        """A question to the game master: answered from the story, and no part of it."""
+        request, say = run.request, words(run.request.locale)
+
+        async def question() -> Taken:
+            played = await self._logs.played(request)
+            if played.story.head is None:
+                raise Sorry("story.nothing_yet")
+            return await self._playing.taken(request, played, played.story.head.id, played.story.seq)
+
+        taken = await run.step("turn", question, Taken)
+        yield Stage("answer", say("story.out_of_story"))
+        if taken.writer is None:
+            yield Notice(say("story.no_writer"))
+            return
+        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        frame = framed(taken, "story_question", question=fence.data(request.text))
+        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
+        models = self._playing.models.given(taken.roles)
+        async with aclosing(models.stream(run, "writer", "answer", context.prompt(story, frame))) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, str):
+                    yield Text(piece)
+
+    async def ideas(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Ideas for a story or, in one, for what could happen next: these are kept with it."""
+        request, say = run.request, words(run.request.locale)
+
+        async def begun() -> Taken:
+            if (played := await self._logs.here(request.place)) is None or played.story.head is None:
+                return await self._playing.taken(request, None, "", 0)
+            return await self._playing.taken(request, played, played.story.head.id, played.story.seq)
+
+        taken = await run.step("turn", begun, Taken)
+        yield Stage("ideas", say("story.ideas"))
+        if taken.writer is None:
+            yield Notice(say("story.no_writer"))
+            return
+        story = Story()
+        if taken.story:
+            story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        frame = framed(
+            taken, "story_ideas", about=fence.data(request.text[: self._playing.settings.premise_chars])
+        )
+        frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
+
+        async def thought_of() -> list[str]:
+            asked = context.prompt(story, frame)
+            answer = await self._playing.models.given(taken.roles).ask(run, "writer", "ideas", asked)
+            ideas = read_choices(answer.text, IDEAS)
+            if taken.story and ideas:
+                nodes = [
+                    node(run.id, f"idea-{n}", "idea", {"id": f"{run.id}/{n}", "text": idea})
+                    for n, idea in enumerate(ideas)
+                ]
+                await self._logs.stories.append(request.place.space, taken.story, taken.branch, nodes)
+            return ideas
+
+        ideas = await run.step("ideas", thought_of, list[str])
+        if not ideas:
+            yield Text(say("story.no_ideas"))
+            return
+        yield Text("\n".join(f"{n}. {idea}" for n, idea in enumerate(ideas, 1)))
+        if taken.story:
+            yield Notice(say("story.ideas_kept"))
+        lines = tuple(
+            Choice(label(f"{n}. {idea}"), f"/story start -- {idea}") for n, idea in enumerate(ideas, 1)
+        )
+        yield Choices(say("story.idea_begin"), lines)

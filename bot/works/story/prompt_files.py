@@ -1,0 +1,64 @@
+"""What the models were told for the last scene, as files for whoever runs the bot.
+
+Made anew from the log, so that words that were withdrawn since are in none of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.events import Attachment, Event, Run, Sorry, Stage
+from bot.words import words
+from bot.works.story import context
+from bot.works.story.extracting import Version, before, events_for
+from bot.works.story.taken import Taken, choices_task
+
+if TYPE_CHECKING:
+    from bot.llm.base import Prompt
+    from bot.works.story.extracting import Extracting
+    from bot.works.story.logs import Logs
+    from bot.works.story.playing import Playing
+
+
+class PromptFiles:
+    def __init__(self, logs: Logs, playing: Playing, extracting: Extracting) -> None:
+        self._logs = logs
+        self._playing = playing
+        self._extracting = extracting
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        """What the writer was told for the last scene and for the choices under it, and the extractor about it."""
+        request, say = run.request, words(run.request.locale)
+        space, playing = request.place.space, self._playing
+
+        async def last() -> Taken:
+            played = await self._logs.played(request)
+            head = played.story.head
+            if head is None or head.scene is None:
+                raise Sorry("story.nothing_yet")
+            taken = await playing.taken(request, played, head.id, head.scene.at or played.story.seq)
+            return replace(taken, recalled=list(head.scene.recalled or ()), lore=list(head.scene.lore or ()))
+
+        taken = await run.step("turn", last, Taken)
+        made = {"prompt_sent.json": await playing.asked(space, taken)}
+        now = await self._logs.story(space, taken.story, taken.branch)
+        scene, task = now.turns[taken.turn].scene, choices_task(now, taken)
+        made["prompt_sent_choices.json"] = context.then(
+            made["prompt_sent.json"], scene.text if scene is not None else "", task, answer=taken.answer
+        )
+        if scene is not None and self._extracting.able(playing.models.given(taken.roles)):
+            events = events_for(now, before(now, taken.turn), taken.check)
+            version = Version(taken.turn, scene.id)
+            made["prompt_plot_extraction.json"] = await self._extracting.asked(space, now, version, events)
+        yield Stage("prompt", say("story.prompt_of"))
+        for name, prompt in made.items():
+            yield Attachment(name, "application/json", _as_json(prompt))
+
+
+def _as_json(asked: Prompt) -> bytes:
+    messages = [{"role": one.role, "text": one.text, "cache": one.cache} for one in asked.messages]
+    tree = {"system": asked.system, "max_tokens": asked.max_tokens, "messages": messages}
+    return json.dumps(tree, ensure_ascii=False, indent=2).encode()
