@@ -199,12 +199,12 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
             if one["event"] == "attachment"
         }
         assert list(files) == ["prompt_sent.json", "prompt_sent_choices.json", "prompt_plot_extraction.json"]
-        asked = {
+        sent = {
             "prompt_sent.json": service.scenes[-1],
             "prompt_sent_choices.json": service.asked[-1],
             "prompt_plot_extraction.json": service.extracted[-1],
         }
-        for name, body in asked.items():
+        for name, body in sent.items():
             assert files[name]["messages"][-1]["text"] == last(body), name
 
 
