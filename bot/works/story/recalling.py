@@ -59,7 +59,7 @@ async def excerpts(
         told.update(turns)
         text = _text(story, turns)
         # Where the very words were found, more of the scene may matter.
-        wanted = by.most_chars if "words" in pieces[0].reasons else by.least_chars
+        wanted = by.most_chars if pieces[0].keyword else by.least_chars
         start = _start(story.turns[turn], text, pieces[0], wanted)
         excerpt = Excerpt(turns, start, wanted)
         needed = text_tokens(_shown(story, excerpt))

@@ -22,8 +22,8 @@ from weakref import ref
 from bot.events import Sorry
 from bot.patience import aside
 from bot.retrieval.language import detect, may_vote
-from bot.retrieval.lexical import terms
-from bot.works.story.memory.components import too_old
+from bot.retrieval.lexical import content_terms, terms
+from bot.works.story.memory.components import distinctive, too_old
 from bot.works.story.memory.index import Piece, Pieces, Reason, Told
 from bot.works.story.memory.lore import CONTENT_CHARS, LoreVectors, by_meaning
 from bot.works.story.memory.pieces import nodes_of, noted, pieces_of
@@ -76,7 +76,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A piece that was found: of which node and turn, the turn's number in the branch, and what speaks for it."""
+    """A piece that was found: of which node and turn, the turn's number in the branch, and what speaks for it.
+
+    `keyword`: a word of the query that tells scenes apart stands in its scene.
+    """
 
     node: str
     part: int
@@ -84,6 +87,7 @@ class Recalled:
     number: int
     score: float
     reasons: tuple[Reason, ...]
+    keyword: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,6 +519,10 @@ def _ranked(
     scores = np.sum(list(by_reason.values()), axis=0)
     if by.age:
         scores[too_old(told.by_scene(scores), by)[told.scenes]] = 0.0
+    asked = content_terms(query.text, told.index.language)
+    with_keyword = np.zeros(told.scene_count, dtype=np.bool_)
+    for scenes in distinctive(told, asked, told.names(), by).values():
+        with_keyword[scenes] = True
     recalled = list[Recalled]()
     for place in _best_first(scores, count):
         if scores[place] <= 0 or len(recalled) == count:
@@ -523,7 +531,10 @@ def _ranked(
         if lived.turns[at] not in without:
             node, part = told.index.node_of(int(told.pieces[place]))
             reasons = tuple(reason for reason, added in by_reason.items() if added[place] >= TELLING)
-            recalled.append(Recalled(node, part, lived.turns[at], at + 1, float(scores[place]), reasons))
+            keyword = bool(with_keyword[told.scenes[place]])
+            recalled.append(
+                Recalled(node, part, lived.turns[at], at + 1, float(scores[place]), reasons, keyword)
+            )
     return recalled
 
 

@@ -1,0 +1,180 @@
+"""All that a writer is told in a turn of a long story, in seed 000's order, and never more than there is room for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.budget import text_tokens
+from bot.config import Config
+from bot.config.settings import EmbeddingConfig
+from bot.llm.base import Prompt
+from bot.prompts import PromptFile
+from bot.retrieval.embedding import Embedding
+from bot.works.story import context
+from bot.works.story.config import StoryConfig
+from bot.works.story.log import Excerpt
+from bot.works.story.memory.config import RecallConfig
+from bot.works.story.memory.memory import Memory
+from bot.works.story.recalling import excerpts, query_of
+from bot.works.story.taken import Taken, called_up, choices_task, prompt, searched
+from storage.db import Database
+from storage.stories import Spot, Stories
+from storage.story_vectors import StoryVectors
+from tests.fakes.embedder import Letters
+from tests.works.story.tale import Tale, prose
+
+ONE = "openai:one"
+ASKED = "I ask for the red sundress of the rooftop party, and for the lighthouses."
+DRESS = "At the rooftop party Mira wears the red sundress."
+NEAR = "Lighthousekeepers, rooftopmost partymakers, sundressmaking."
+"""Of no word of the turn's, and of many of its letters."""
+ORDER = {
+    "story foundation": "<foundation>",
+    "the cast": '<character name="Mira">',
+    "dialogue styles": '<style of="Mira">',
+    "history": "<history>\nThe harbour: The bell is found",
+    "current chapter": "title: The lower stairs\nlocation: below\ntime: night\nscenario: The water rises.",
+    "scene batches": "Scene number 25.",
+    "interaction history": "<interactions>\nBo and Mira (rivals), scene",
+    "states": "<state>\nMira: where: place 34",
+    "relations": "<relations>\nMira and Bo are rivals.",
+    "focus": "<memories>\n- The lamp must never go out.\n</memories>\n<note>\nSlower.",
+    "recent scenes": "Scene number 35.",
+    "the last of them": "Scene number 39.",
+    "relevant context": "<lore>\nThe lamp burns whale oil.\nThe cathedral of salt.\n</lore>",
+    "related past scenes": "<related>\n<past",
+    "what has changed since the batches": "<state>\nBo is dead, and stays so.",
+    "overused phrases": "<overused>",
+    "pacing": "<pacing>\n<milestones>\n- The lamp dies.\n- The door opens.",
+    "task": "Your task: write the next scene, in about 120 words.",
+    "the turn": f'<turn by="Ana" how="act">\n{ASKED}',
+}
+
+
+def told() -> Tale:
+    tale = Tale(note="Slower.")
+    tale.add("cast", {"name": "Mira", "sheet": {"about": "a diver", "style": "dry", "player": "Ana"}})
+    tale.add("cast", {"name": "Bo", "sheet": {"about": "a thief"}})
+    tale.add("preset", {"pair": ["Mira", "Bo"], "preset": "rivals", "lines": ["Mira and Bo are rivals."]})
+    tale.add("memory", {"id": "1", "text": "The lamp must never go out."})
+    tale.add("lore", {"id": "l1", "entry": {"keys": ["sundress"], "content": "The lamp burns whale oil."}})
+    tale.add("lore", {"id": "l2", "entry": {"keys": ["zz"], "content": "The cathedral of salt."}})
+    for n in range(40):
+        more = {3: DRESS, 7: NEAR, 9: "Mira lets Bo go first."}.get(n, "")
+        long = prose(n, 700 if n in (3, 7) else 60)
+        turn = tale.turn(f"I do thing {n}.", f"{more}\n{long}")
+        state = [{"name": "Mira", "where": f"place {n}", "present": True}]
+        if n == 37:
+            state.append({"name": "Bo", "dead": True})
+        if n == 0:
+            events = [{"id": "e0", "text": "The bell is found"}]
+            tale.add("chapter", {"id": "c1", "title": "The harbour", "key_events": events}, turn)
+        done = ["e0"] if n == 5 else []
+        tale.add("extracted", {"scene": tale.nodes[-1].id, "state": state, "done": done}, turn)
+        if n == 9:
+            events = [
+                {"id": f"e{at}", "text": text}
+                for at, text in enumerate(("The lamp dies.", "The door opens."), 1)
+            ]
+            about = {
+                "title": "The lower stairs",
+                "location": "below",
+                "time": "night",
+                "scenario": "The water rises.",
+            }
+            tale.add("chapter", {"id": "c2", **about, "key_events": events, "climax": "The flood."}, turn)
+    tale.add("act", {"mode": "act", "text": ASKED, "name": "Ana"})
+    return tale
+
+
+@pytest.fixture
+async def memory() -> AsyncIterator[Memory]:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
+    embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
+    embedding.load = Letters(ONE).load
+    yield Memory(StoryVectors(db), embedding, RecallConfig())
+    await db.close()
+
+
+def taken(tale: Tale, window: int) -> Taken:
+    """As a run decides it (`Playing.taken`)."""
+    by, recall, file = StoryConfig(), RecallConfig(), PromptFile()
+    story, answer = tale.story, 400
+    return Taken(
+        turn=story.path[-1],
+        n=story.length,
+        prompts={name: file.get(name) for name in ("story", "story_scene", "story_choices")},
+        tokens=int(window * (by.share - recall.share - by.lore_share)) - answer,
+        recall_tokens=int(window * recall.share),
+        lore_tokens=int(window * by.lore_share),
+        answer=answer,
+        words=120,
+        choices=3,
+        phrase_scenes=by.phrase_scenes,
+        lore=["l2"],
+    )
+
+
+async def asked(memory: Memory, tale: Tale, window: int) -> tuple[Prompt, list[Excerpt]]:
+    """The prompt with what the turn remembers."""
+    story, turn = tale.story, taken(tale, window)
+    await memory.learn("local", "story", "main", story)
+    lore = called_up(*searched(story, turn), turn)
+    without = {turn.turn, *context.told_in(story, prompt(story, turn, lore))}
+    query, by = query_of(story, story.turns[turn.turn], RecallConfig()), RecallConfig()
+    found = await excerpts(memory, "local", "story", "main", story, query, by, turn.recall_tokens, without)
+    assert not without & {id for excerpt in found for id in excerpt.turns}, "none is told twice"
+    return prompt(story, replace(turn, recalled=found), lore), found
+
+
+async def test_the_order_of_seed_000_from_the_foundation_to_the_task(memory: Memory) -> None:
+    tale = told()
+    made, _ = await asked(memory, tale, 12_000)
+    whole = "\n".join(message.text for message in made.messages)
+    places = {name: whole.find(part) for name, part in ORDER.items()}
+    assert -1 not in places.values(), places
+    assert list(places) == sorted(places, key=lambda name: places[name])
+    cached = [n for n, message in enumerate(made.messages) if message.cache]
+    stable = "\n".join(message.text for message in made.messages[: cached[1] + 1])
+    for name, part in ORDER.items():
+        behind = list(ORDER).index(name) >= list(ORDER).index("interaction history")
+        assert (part in stable) != behind, (name, "the cache's break is behind the batches")
+    prefix = "\n".join(message.text for message in made.messages[:-1])
+    assert "The lamp dies." not in prefix, "milestones reach the pacing and the choices alone"
+    assert "The flood." not in whole
+    assert "The lamp dies." in choices_task(tale.story, taken(tale, 12_000))
+
+
+@pytest.mark.parametrize("window", [4_000, 8_000, 12_000])
+async def test_whatever_the_window_all_of_it_fits_and_the_past_is_in_order(
+    memory: Memory, window: int
+) -> None:
+    tale = told()
+    made, found = await asked(memory, tale, window)
+    whole = "\n".join(message.text for message in made.messages)
+    room = int(window * StoryConfig().share)
+    assert text_tokens(made.system) + sum(text_tokens(message.text) for message in made.messages) <= room
+    related = whole[whole.index("<related>") : whole.index("</related>")] if "<related>" in whole else ""
+    assert text_tokens(related) <= window * RecallConfig().share + 10
+    numbers = [int(number) for number in re.findall(r'<past scene="(\d+)"', related)]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) == len(found)
+    assert bool(numbers) == (window > 4_000), "half of the least is not worth telling"
+    assert (await asked(memory, tale, window))[0] == made, "the same turn gives the same bytes"
+
+
+async def test_where_the_very_words_are_found_more_of_a_scene_is_told(memory: Memory) -> None:
+    by = RecallConfig()
+    _, found = await asked(memory, told(), 12_000)
+    chars = {excerpt.turns[0]: excerpt.chars for excerpt in found}
+    story = told().story
+    by_words, by_meaning = story.path[3], story.path[7]
+    assert (by.least_chars, by.most_chars) == (800, 2_000)
+    assert chars[by_words] == by.most_chars
+    assert chars[by_meaning] == by.least_chars
