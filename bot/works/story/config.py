@@ -16,8 +16,9 @@ class StoryConfig:
     A scene has about `short`, `medium` or `long` words; `length` is the usual one of these, `mode` who may take a turn.
     The writer is told of the story as much as `share` of its model's window holds: of `window` tokens, where the window
     is not known. The last scenes stand apart, `recent` of them at the least; those before go into the prompt by
-    batches of `batch`, so that its beginning stays the same for as many turns. `choices` are offered after a scene if
-    they come within `choices_seconds`. `turn_chars` and `premise_chars` bound what people write, in characters.
+    batches of `batch`, or of a few more (`aligned`), so that its beginning stays the same for as many turns. `choices`
+    are offered after a scene if they come within `choices_seconds`. `turn_chars` and `premise_chars` bound what people
+    write, in characters.
     `presets` are files of one's own in the form of presets.yml, laid over it.
     Where `extract` is set, the role `extractor` takes what scenes tell of characters out of them, each `extract_every`
     scenes. `plot_check_mode` is how many of a chapter's open events are looked
@@ -52,3 +53,11 @@ class StoryConfig:
     phrase_scenes: int = within(20, 0, 200)
     phrase_times: int = within(4, 2, 200)
     presets: tuple[Path, ...] = ()
+
+    @property
+    def aligned(self) -> int:
+        """Scenes of a batch: `batch`, or as many more as make whole intervals of the extraction, so that a batch goes
+        into the prompt with the state that it leaves, and neither changes after that.
+        """
+        every = self.extract_every if self.extract else 1
+        return -(-self.batch // every) * every

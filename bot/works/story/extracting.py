@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PROMPT: Final = "story_extract"
 AT_ONCE: Final = 5
-"""Scenes that one run looks into, the oldest first; the next turn's run goes on."""
+"""Scenes that one run looks into, the oldest first, or all of an interval; the next turn's run goes on."""
 SCENE_CHARS: Final = 12_000
 CHARS: Final = 300
 """Of one thing that is found."""
@@ -154,7 +154,8 @@ class Extracting:
 
         async def wanted() -> list[Version]:
             now = await self._logs.story(space, story, branch)
-            return [Version(turn.id, scene.id) for turn, scene in missing(now)[:AT_ONCE]]
+            at_once = max(AT_ONCE, self._settings.extract_every)  # else the rest would wait for as many more
+            return [Version(turn.id, scene.id) for turn, scene in missing(now)[:at_once]]
 
         roles = await run.step("roles", lambda: self._roles(request), dict[str, list[str]])
         models = self._models.given(roles)

@@ -311,7 +311,7 @@ class Playing:
             words=min(wanted, limits.short) if speaks else wanted,
             speaker=cast.speaker(story, speaks, own=own),
             recent=limits.recent,
-            batch=limits.batch,
+            batch=limits.aligned,
             lore_depth=limits.lore_depth,
             lore_tokens=int(window * limits.lore_share),
             lore_near=limits.lore_near if story.lore and not demo else 0,

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from bot.works.story import context, state
+from bot.works.story.config import StoryConfig
 from bot.works.story.context import Frame
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
@@ -67,10 +68,11 @@ class Service(Writer):
 
 
 @asynccontextmanager
-async def playing(data: Path, service: Service) -> AsyncIterator[Talk]:
+async def playing(data: Path, service: Service, *, every: int = 1) -> AsyncIterator[Talk]:
     async with WIRES["chat"].service(service) as served:
         served.models = ("small", "tiny")
-        config = settings(data, served, toml='[embedding]\nmodel = "none"\n[story]\nextract = true\n')
+        toml = f'[embedding]\nmodel = "none"\n[story]\nextract_every = {every}\n'
+        config = settings(data, served, toml=toml)
         config = replace(config, roles=replace(config.roles, extractor=("fake:tiny",)))
         async with talking(config) as talk:
             yield talk
@@ -132,6 +134,16 @@ async def test_a_scene_that_was_not_looked_into_before_the_end_is_after_the_next
         assert "holding: a bell" in texts(await talk.say("/story state"))
     assert talk.code == 0
     assert len(service.extracted) == 2
+
+
+@pytest.mark.slow
+async def test_all_scenes_of_an_interval_are_looked_into_at_once(tmp_path: Path, service: Service) -> None:
+    async with playing(tmp_path / "data", service, every=7) as talk:
+        await talk.say(START)
+        for n in range(2, 8):
+            assert not service.extracted
+            await talk.say(f"I do thing {n}.")
+        await looked_into(talk, 7)
 
 
 @pytest.mark.parametrize(
@@ -285,6 +297,33 @@ def test_the_beginning_of_a_prompt_stays_the_same_between_batches() -> None:
         starts.append(next((m.text for m in asked.messages if "<state>" in m.text), ""))
     assert len(set(starts)) == 6, "none yet, and one for each full batch"
     assert "place 24" in starts[-1]
+
+
+def test_a_batch_goes_into_the_prompt_with_the_state_that_it_leaves() -> None:
+    def states(batch: int) -> dict[int, set[str]]:
+        """What the beginning says of the state while so many turns stand in it."""
+        tale, found = Tale(), dict[int, set[str]]()
+        frame, late = replace(FRAME, batch=batch, recent=1), list[tuple[str, str, int]]()
+        for n in range(30):
+            asked = context.prompt(tale.story, frame)
+            text = next((m.text for m in asked.messages if "<state>" in m.text), "")
+            found.setdefault(max(0, n - 1) // batch * batch, set()).add(text)
+            turn = tale.turn(f"I do thing {n}.", prose(n, 20))
+            late.append((turn, tale.nodes[-1].id, n))
+            if len(late) == 4:
+                for of, scene, at in late:
+                    tale.add(
+                        "extracted", {"scene": scene, "state": [{"name": "Mira", "where": f"place {at}"}]}, of
+                    )
+                late.clear()
+        return found
+
+    by = StoryConfig(batch=5, extract_every=4)
+    assert by.aligned == 8
+    assert all(len(said) == 1 for said in states(by.aligned).values())
+    assert any(len(said) > 1 for said in states(by.batch).values()), "what the alignment is for"
+    assert [StoryConfig(batch=5, extract_every=every).aligned for every in (1, 2, 5, 7)] == [5, 6, 5, 7]
+    assert StoryConfig(batch=5, extract_every=4, extract=False).aligned == 5
 
 
 def test_how_many_events_are_looked_for() -> None:
