@@ -32,6 +32,7 @@ from storage.passages import Passages
 from storage.people import People
 from storage.query_vectors import QueryVectors
 from storage.records import Records
+from storage.scripts import Scripts
 from storage.settings import KeptSettings
 from storage.shelves import Shelves
 from storage.stories import Stories
@@ -54,6 +55,7 @@ class House:
     vectors: Vectors
     withdrawals: Withdrawals
     councils: Councils
+    scripts: Scripts
     stories: Stories
     story_vectors: StoryVectors
     settings: Settings
@@ -100,6 +102,7 @@ class House:
             vectors=vectors,
             withdrawals=Withdrawals(database),
             councils=Councils(database),
+            scripts=Scripts(database),
             stories=Stories(database),
             story_vectors=StoryVectors(database),
             settings=Settings(kept, config),

@@ -40,6 +40,7 @@ from storage.tables_library import (
     texts,
 )
 from storage.tables_schedule import schedule_followers, schedules
+from storage.tables_script import script_places, scripts
 from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
 from storage.tables_story import stories, story_branches, story_nodes, story_places, story_vectors
 
@@ -67,6 +68,8 @@ __all__ = [
     "query_vectors",
     "schedule_followers",
     "schedules",
+    "script_places",
+    "scripts",
     "sections",
     "segments",
     "sessions",

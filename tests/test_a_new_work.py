@@ -234,10 +234,13 @@ NAMED = {
         "library",
         "story",
         "course",
+        "script",
         "from bot.works.story.command_line",
         "from bot.works.course.command_line",
         "from bot.works.script.command_line",
     },
+    # HTML's element.
+    "bot/readers/web/markup.py": {"script"},
     # Tables and columns of that name.
     "storage/tables.py": {"sessions", "settings"},
     "storage/tables_council.py": {"settings"},

@@ -69,7 +69,7 @@ HOMES = {
     "dateparser": ("bot.works.schedule.when",),
     "sqlalchemy": ("storage", "bot.runs.engine"),
     "alembic": ("storage.migrations",),
-    "matplotlib": ("bot.works.council.chart", "bot.works.story.tree"),
+    "matplotlib": ("bot.works.council.chart", "bot.works.story.tree", "bot.works.script.picture"),
     "onnxruntime": ("bot.retrieval",),
     "tokenizers": ("bot.retrieval",),
     "xllamacpp": ("bot.llm.demo_process",),

@@ -50,11 +50,12 @@ def told(document: Document) -> dict[str, Any]:
         ],
         "links": [[one.section, _fit(one.target)] for one in document.links],
         "pages": document.pages,
-        "screenplay": document.screenplay and _told(document.screenplay),
+        "screenplay": document.screenplay and screenplay_told(document.screenplay),
     }
 
 
-def _told(screenplay: Screenplay) -> dict[str, Any]:
+def screenplay_told(screenplay: Screenplay) -> dict[str, Any]:
+    """The screenplay as JSON has it."""
     return {
         "elements": [
             [
@@ -82,13 +83,14 @@ def heard(body: bytes) -> Document:
     pages = tuple(_within(one, len(text)) for one in said["pages"])
     if not sections or not _ascending([one.start for one in sections]) or not _ascending(pages):
         raise ValueError("sections or pages out of order")
-    screenplay = _screenplay(said["screenplay"]) if said.get("screenplay") else None
+    screenplay = screenplay_heard(said["screenplay"]) if said.get("screenplay") else None
     return Document(
         _text(said["title"]), text, _text(said["language"])[:8], sections, links, pages, screenplay
     )
 
 
-def _screenplay(said: Any) -> Screenplay:
+def screenplay_heard(said: Any) -> Screenplay:
+    """The screenplay that `screenplay_told` told of. Raises one of NONSENSE for what is none."""
     return Screenplay(
         tuple(_element(*one) for one in said["elements"]),
         tuple((_text(key), _text(words)) for key, words in said["title_page"]),

@@ -6,6 +6,7 @@ ALL = (
     "story",
     "course",
     "schedule",
+    "script",
     "library",
     "prompts",
     "sessions",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from storage.people import People, Rows
 
 FILE: Final = "sutradhar-my-data.json"
-TOLD: Final = ("sessions", "inbox", "exchanges", "councils", "settings", "feedback")
+TOLD: Final = ("sessions", "inbox", "exchanges", "councils", "scripts", "settings", "feedback")
 """The tables whose rows a person knows of."""
 SECRET: Final = "origin"
 """Of a request: where its answer goes, with what lets one write there."""

@@ -1,1 +1,92 @@
-"""Screenplays: what is known of a script without a model. Pure; knows no platform and no storage."""
+"""Screenplays: what is known of a script without a model, and who may read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bot.kind import Kind, Runs, Typed
+from bot.verb import PRIVATE, Argument, Option, Verb
+
+if TYPE_CHECKING:
+    from bot.events import Work
+    from bot.house import House
+
+COMPLETIONS: Final = 25
+"""As many as a Discord autocomplete may show."""
+
+_FILES = Argument("paths", "verbs.arg_paths", many=True, completes="path")
+_SCRIPT = Argument("script", "verbs.arg_script", required=False, completes="script")
+_OF_SCRIPT = Option("script", "verbs.option_script", completes="script")
+_VISIBLE = Option("visible", "verbs.option_visible", choices=("me", "thread", "space"))
+_FORMAT = Option("as", "verbs.option_as", choices=("fountain", "markdown", "csv"))
+
+
+def _verb(
+    name: str, example: str, argument: Argument | None = None, *options: Option, personal: bool = False
+) -> Verb:
+    return Verb(
+        "script", name, f"verbs.script_{name}", example, argument=argument, options=options, personal=personal
+    )
+
+
+VERBS: tuple[Verb, ...] = (
+    Verb(
+        "script",
+        "add",
+        "verbs.script_add",
+        "/script add ferry.fdx --visible thread",
+        background=True,
+        argument=_FILES,
+        options=(_VISIBLE,),
+    ),
+    Verb(
+        "script",
+        "replace",
+        "verbs.script_replace",
+        "/script replace ferry-2.fdx",
+        background=True,
+        argument=_FILES,
+        options=(_OF_SCRIPT,),
+    ),
+    _verb(
+        "remove", "/script remove The Last Ferry", Argument("script", "verbs.arg_script", completes="script")
+    ),
+    _verb("share", "/script share The Last Ferry --visible space", _SCRIPT, _VISIBLE),
+    _verb("list", "/script list", personal=True),
+    _verb("scenes", "/script scenes The Last Ferry", _SCRIPT, PRIVATE),
+    _verb("scene", "/script scene 12", Argument("scene", "verbs.arg_scene"), _OF_SCRIPT, PRIVATE),
+    _verb(
+        "report",
+        "/script report The Last Ferry",
+        _SCRIPT,
+        Option("character", "verbs.option_character"),
+        PRIVATE,
+    ),
+    _verb("export", "/script export The Last Ferry --as fountain", _SCRIPT, _FORMAT, PRIVATE),
+)
+
+
+def make(house: House, runs: Runs) -> Work:
+    from bot.works.library.config import LibraryConfig
+    from bot.works.script.catalogue import Catalogue
+    from bot.works.script.intake import ScriptIntake
+    from bot.works.script.work import Scripts
+
+    catalogue = Catalogue(house.scripts)
+    intake = ScriptIntake(catalogue, house.incoming, house.config.section(LibraryConfig).max_bytes)
+    return Scripts(catalogue, intake)
+
+
+async def _titles(house: House, typed: Typed) -> list[str]:
+    """Titles that begin so, then those with a word that does; of what the person may read wherever they are."""
+    from bot.retrieval.lexical import fold
+    from storage.scripts import Reader
+
+    rows = await house.scripts.all(Reader(typed.space, typed.author))
+    wanted = fold(typed.prefix).strip()
+    begin = [row.title for row in rows if fold(row.title).startswith(wanted)]
+    within = [row.title for row in rows if wanted and f" {wanted}" in fold(row.title)]
+    return list(dict.fromkeys([*begin, *within]))[:COMPLETIONS]
+
+
+KIND = Kind("script", VERBS, make, completes={"script": _titles})

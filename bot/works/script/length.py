@@ -57,6 +57,17 @@ def measured(elements: Iterable[Element]) -> int:
     return max(1, (total * 16 + PAGE_LINES) // (2 * PAGE_LINES))
 
 
+def page_of(eighths: int) -> int:
+    """The page, from 1, on which a scene begins that so many eighths stand before."""
+    return eighths // 8 + 1
+
+
+def pages(eighths: int) -> str:
+    """As production writes a length: "1 5/8", "3/8", "2"."""
+    whole, rest = divmod(eighths, 8)
+    return " ".join([str(whole)] * bool(whole) + [f"{rest}/8"] * bool(rest)) or "0"
+
+
 def _lines(text: str, width: int) -> int:
     """Lines that the words take, broken between them."""
     made, room = 1, width

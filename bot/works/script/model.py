@@ -14,6 +14,8 @@ from bot.works.script.length import measured
 
 _ALIKE: Final = {"general": "action", "shot": "action", "centered": "action"}
 """Kinds that one format has and another has not."""
+_SAID_ALIKE: Final = {**_ALIKE, "parenthetical": "dialogue", "lyric": "dialogue"}
+"""… and such that two formats tell apart by different signs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Script:
     opening: tuple[Element, ...]
     scenes: tuple[Scene, ...]
     guessed: bool = False
+    title_page: tuple[tuple[str, str], ...] = ()
 
     @property
     def characters(self) -> tuple[str, ...]:
@@ -76,7 +79,9 @@ def script(screenplay: Screenplay, title: str = "") -> Script:
         before = scenes[-1].light if scenes else ""
         scenes.append(_scene(number, label, elements[start:end], before))
     opening = elements[: starts[0]] if starts else elements
-    return Script(screenplay.title or title, opening, tuple(scenes), screenplay.guessed)
+    return Script(
+        screenplay.title or title, opening, tuple(scenes), screenplay.guessed, screenplay.title_page
+    )
 
 
 def _scene(number: int, label: str, elements: tuple[Element, ...], light: str) -> Scene:
@@ -114,7 +119,8 @@ def _content(printed: Sequence[Element]) -> str:
         words = " ".join(plain(one.text).split())
         if not words:
             continue
-        kind = _ALIKE.get(one.kind, one.kind)
-        digest.update(f"{kind if kind != last else ''}\x1f{words} ".encode("utf-8", "surrogatepass"))
+        kind = _SAID_ALIKE.get(one.kind, one.kind)
+        begun = f"{kind}\x1f" if kind != last else ""
+        digest.update(f"{begun}{words} ".encode("utf-8", "surrogatepass"))
         last = kind
     return digest.hexdigest()

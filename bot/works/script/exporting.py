@@ -1,0 +1,182 @@
+"""A script in other formats: Fountain, Markdown, and its scenes as a table of comma-separated values. Pure.
+
+Fountain that is written here reads back as the same scenes (`Scene.content`), but for "[[" in a script's own words,
+and for dialogue to which no cue belongs, which Fountain has no form for.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from io import StringIO
+from typing import Final
+
+from bot.readers.screenplay.elements import RIGHT, SPOKEN, Element, plain
+from bot.readers.screenplay.fountain import is_cue, is_heading, is_transition
+from bot.works.script.length import page_of
+from bot.works.script.model import Script
+
+FORMATS: Final = ("markdown", "fountain", "csv")
+_TITLE_KEY: Final = re.compile(r"[^\s:：][^:：\n]{0,60}")
+_SPECIAL: Final = "!@#=~>."
+"""A line of action that begins so would be something else."""
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""How a cell begins that a spreadsheet would take for a formula."""
+
+
+def fountain(script: Script) -> str:
+    """The whole script, its notes and synopses too."""
+    blocks = [_title_page(script)] if script.title_page or script.title else []
+    elements = [*script.opening, *(one for scene in script.scenes for one in scene.elements)]
+    speech: list[str] = []
+    for at, one in enumerate(elements):
+        spoken = one.kind in SPOKEN
+        if speech and (spoken or (one.kind == "note" and _goes_on(elements, at))):
+            speech += _spoken(one)
+            continue
+        if speech:
+            blocks.append("\n".join(speech))
+            speech = []
+        if one.kind == "cue":
+            follows = at + 1 < len(elements) and elements[at + 1].kind in SPOKEN
+            speech = [_cue(one, spoken=follows)]
+        elif text := "\n".join(_paragraph(one)):
+            blocks.append(text)
+    if speech:
+        blocks.append("\n".join(speech))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _goes_on(elements: list[Element], at: int) -> bool:
+    """Whether what is spoken goes on behind the notes at this place."""
+    while at < len(elements) and elements[at].kind == "note":
+        at += 1
+    return at < len(elements) and elements[at].kind in SPOKEN
+
+
+def _title_page(script: Script) -> str:
+    lines: list[str] = []
+    for key, text in script.title_page or (("Title", script.title),):
+        if _TITLE_KEY.fullmatch(key):
+            first, *rest = _safe(text).split("\n")
+            lines += [f"{key}: {first}".rstrip(), *(f"    {line}" for line in rest)]
+    return "\n".join(lines)
+
+
+def _cue(one: Element, *, spoken: bool) -> str:
+    name = " ".join(_safe(one.text).split())
+    natural = spoken and is_cue(name) and name[:1] not in _SPECIAL and not is_heading(name)
+    return f"{'' if natural else '@'}{name}{' ^' if one.dual == RIGHT else ''}"
+
+
+def _spoken(one: Element) -> list[str]:
+    lines = _safe(one.text).split("\n")
+    if one.kind == "note":
+        return [f"[[{' '.join(one.text.split())}]]"]
+    if one.kind == "lyric":
+        return [f"~{line}" for line in lines]
+    if one.kind == "parenthetical":
+        words = " ".join(lines)
+        return [words if words[:1] in "(（" and words[-1:] in ")）" else f"({words})"]
+    return lines
+
+
+def _paragraph(one: Element) -> Iterator[str]:
+    """What is no part of a speech."""
+    lines = _safe(one.text).split("\n")
+    line = " ".join(lines)
+    match one.kind:
+        case "heading":
+            number = f" #{one.number}#" if one.number else ""
+            yield f"{'' if is_heading(line) else '.'}{line}{number}"
+        case "transition":
+            yield line if is_transition(line) and not is_heading(line) else f">{line}"
+        case "centered":
+            yield from (f">{each}<" for each in lines)
+        case "shot":
+            yield f"!!{line}"
+        case "lyric":
+            yield from (f"~{each}" for each in lines)
+        case "section":
+            yield f"{'#' * max(1, one.level)} {line}"
+        case "synopsis":
+            yield f"= {line}"
+        case "note":
+            yield f"[[{one.text}]]"
+        case "page_break":
+            yield "==="
+        case _:
+            yield from (_action(each, first=not at) for at, each in enumerate(lines))
+
+
+def _action(line: str, *, first: bool) -> str:
+    if line.startswith("!"):
+        return f"! {line}"
+    if line[:1] in _SPECIAL or (
+        first and (is_heading(line) or is_cue(line.removesuffix("^").rstrip()) or is_transition(line))
+    ):
+        return f"!{line}"
+    return line
+
+
+def _safe(text: str) -> str:
+    """Words that hold the beginning of no note and of no boneyard."""
+    return text.replace("[[", "[ [").replace("/*", "/\\*")
+
+
+def markdown(script: Script) -> str:
+    """What is printed, for people to read: a heading for each scene, cues in bold, what is spoken indented."""
+    blocks = [f"# {_line(script.title)}"] if script.title else []
+    blocks += [f"{key}: {_line(plain(text))}" for key, text in script.title_page if key.casefold() != "title"]
+    blocks += [text for one in script.opening if (text := _marked(one, ""))]
+    for scene in script.scenes:
+        blocks += [text for one in scene.elements if (text := _marked(one, scene.label))]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _marked(one: Element, label: str) -> str:
+    words = one.text
+    match one.kind:
+        case "note" | "synopsis":
+            return ""
+        case "section":
+            return f"{'#' * min(one.level, 1)} {_line(words)}"
+        case "heading":
+            return f"## {label}. {_line(words)}"
+        case "cue":
+            return f"**{_line(plain(words))}**"
+        case "page_break":
+            return "---"
+        case _ if one.kind in SPOKEN:
+            return "\n".join(f"> {line}" for line in words.split("\n"))
+        case _:
+            return re.sub(r"^(?=[#>~=]|[-+*] |\d+[.)] )", r"\\", words, flags=re.MULTILINE)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def scenes_csv(script: Script) -> str:
+    """A row for each scene; in UTF-8 with a mark at its head, or spreadsheets would guess."""
+    out = StringIO()
+    rows = csv.writer(out)
+    rows.writerow((
+        "number", "label", "heading", "setting", "place", "time", "page", "eighths", "counted", "characters",
+        "dialogue_words", "action_words", "dual",
+    ))  # fmt: skip
+    before = 0
+    for one in script.scenes:
+        named = one.heading
+        cells = (
+            one.number, one.label, named.text, named.setting, named.place, named.time, page_of(before), one.eighths,
+            "yes" if one.counted else "no", ", ".join(one.characters), one.dialogue_words, one.action_words, one.dual,
+        )  # fmt: skip
+        rows.writerow([_cell(cell) for cell in cells])
+        before += one.eighths
+    return "\ufeff" + out.getvalue()
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,0 +1,128 @@
+"""The pictures of a script's report, as PNGs: its pace, who is where, and who is with whom.
+
+Pure, and blocking (a second or two the first time): to be called in a thread. Knows no words but those it is given.
+They bring their own ground, so that they read the same on a dark page and on a light one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Final
+
+from bot.drawing import COLOURS, DPI, INK, PALE, PAPER, RULE, alone
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bot.works.script.model import Script
+    from bot.works.script.report import Presence
+
+NAME_CHARS: Final = 18
+SHOWN: Final = 12
+"""Characters in a picture: those who speak in most scenes."""
+_WINDOW: Final = 9
+"""Scenes over which the share of dialogue is taken: one scene's own jumps up and down."""
+
+
+def pace(script: Script, title: str, lengths: str, dialogue: str) -> bytes:
+    """A bar for each scene, as high as it is long in pages, and a line for the share of dialogue around it."""
+    numbers = [one.number for one in script.scenes]
+    with alone:
+        figure, axes = _sheet(4.2, title)
+        axes.bar(numbers, [one.eighths / 8 for one in script.scenes], width=0.9, color=COLOURS[0])
+        axes.set_ylabel(_plain(lengths), color=COLOURS[0], fontsize=9)
+        axes.set_xlim(0.3, len(numbers) + 0.7)
+        right = axes.twinx()
+        right.plot(numbers, _shares(script), color=COLOURS[1], linewidth=2)
+        right.set_ylim(0, 100)
+        right.set_ylabel(_plain(dialogue), color=COLOURS[1], fontsize=9)
+        _bare(axes)
+        _bare(right)
+        return _png(figure)
+
+
+def _shares(script: Script) -> list[float]:
+    """Per cent of dialogue in the words of dialogue and action, around each scene."""
+    half = _WINDOW // 2
+    made = []
+    for at in range(len(script.scenes)):
+        near = script.scenes[max(0, at - half) : at + half + 1]
+        said = sum(one.dialogue_words for one in near)
+        made.append(100 * said / max(1, said + sum(one.action_words for one in near)))
+    return made
+
+
+def presence(presences: Sequence[Presence], scenes: int, title: str) -> bytes:
+    """A row for each character, with a mark for each scene in which they speak."""
+    shown = presences[:SHOWN]
+    with alone:
+        figure, axes = _sheet(1.4 + 0.32 * len(shown), title)
+        for row, one in enumerate(shown):
+            axes.hlines(-row, 1, scenes, color=RULE, linewidth=0.8)
+            axes.plot(
+                one.scenes, [-row] * len(one.scenes), "|", color=COLOURS[row % len(COLOURS)], ms=11, mew=2
+            )
+        axes.set_yticks([-row for row in range(len(shown))], [_name(one.name) for one in shown])
+        axes.set_xlim(0.3, scenes + 0.7)
+        axes.set_ylim(-len(shown) + 0.4, 0.6)
+        _bare(axes, INK)
+        return _png(figure)
+
+
+def together(presences: Sequence[Presence], scenes: Sequence[Sequence[int]], title: str) -> bytes:
+    """A square of numbers: in how many scenes each two speak. The number says it; the colour only helps."""
+    names = [_name(one.name) for one in presences[: len(scenes)]]
+    most = max((count for row in scenes for count in row), default=1) or 1
+    with alone:
+        figure, axes = _sheet(1.9 + 0.42 * len(names), title)
+        for row, counts in enumerate(scenes):
+            for column, count in enumerate(counts):
+                if not count:
+                    continue
+                shade = 0.12 + 0.88 * count / most
+                axes.barh(-row, 0.94, 0.94, left=column - 0.47, color=COLOURS[0], alpha=shade)
+                ink = PAPER if shade > 0.8 else INK
+                axes.text(column, -row, str(count), color=ink, fontsize=9, ha="center", va="center")
+        axes.set_xticks(range(len(names)), names, rotation=40, ha="left")
+        axes.set_yticks([-row for row in range(len(names))], names)
+        axes.xaxis.tick_top()
+        axes.set_xlim(-0.6, len(names) - 0.4)
+        axes.set_ylim(-len(names) + 0.4, 0.6)
+        _bare(axes, INK)
+        return _png(figure)
+
+
+def _sheet(height: float, title: str) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, height), dpi=DPI, facecolor=PAPER, layout="constrained")
+    figure.suptitle(_plain(title), color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    return figure, figure.add_subplot(facecolor=PAPER)
+
+
+def _bare(axes: Axes, ink: str = PALE) -> None:
+    for side in axes.spines.values():
+        side.set_visible(False)
+    axes.tick_params(length=0, labelsize=8.5, labelcolor=ink)
+
+
+def _png(figure: Figure) -> bytes:
+    out = BytesIO()
+    figure.savefig(out, format="png", facecolor=PAPER, metadata={"Software": None})
+    return out.getvalue()
+
+
+def _name(name: str) -> str:
+    name = _plain(name)
+    return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1]}…"
+
+
+def _plain(words: str) -> str:
+    """Without characters that the font does not have, and without a dollar sign, which would begin a formula."""
+    from matplotlib import font_manager
+
+    known = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
+    shown = "".join(char if ord(char) in known else "\ufffd" for char in " ".join(words.split()))
+    return shown.replace("$", r"\$")

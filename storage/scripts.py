@@ -1,0 +1,172 @@
+"""Screenplays: each has an owner, and nobody reaches one that they may not read, by whatever name.
+
+Knows nothing of what a script says: `body` is the caller's JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from storage.db import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+ALIAS = 6
+"""Characters of an id's end by which people name a script."""
+MOST = 500
+"""Scripts of one list."""
+Visibility: TypeAlias = Literal["me", "thread", "space"]
+VISIBILITIES: tuple[Visibility, ...] = get_args(Visibility)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who wants to read, and where; without a thread, only what is theirs or the whole space's."""
+
+    space: str
+    author_id: str
+    platform: str = ""
+    channel: str = ""
+    thread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRow:
+    """A script without its words: its owner is `author_id`, and a thread may read it where `visibility` says so.
+
+    `run_id` has taken in its newest draft, which has so many `scenes`.
+    """
+
+    id: str
+    space: str
+    title: str
+    source: str
+    author_id: str
+    visibility: Visibility
+    platform: str
+    channel: str
+    thread: str
+    run_id: str
+    draft: int
+    scenes: int
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def alias(self) -> str:
+        return self.id[-ALIAS:]
+
+
+class Scripts:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def all(self, reader: Reader) -> list[ScriptRow]:
+        """Those that may be read, the newest drafts first."""
+        from sqlalchemy import select
+
+        from storage.tables import scripts
+
+        query = select(*_columns()).where(*_readable(reader))
+        return await self._db.rows(query.order_by(scripts.c.updated_at.desc()).limit(MOST), ScriptRow)
+
+    async def read(self, reader: Reader, id: str) -> tuple[ScriptRow, str] | None:
+        """One that may be read, with its body, as they are at one moment."""
+        from storage.tables import scripts
+
+        async with self._db.read() as connection:
+            query = scripts.select().where(*_readable(reader), scripts.c.id == id)
+            row = (await connection.execute(query)).one_or_none()
+        if row is None:
+            return None
+        values = dict(row._mapping)
+        body = values.pop("body")
+        return ScriptRow(**values), body
+
+    async def put(self, row: ScriptRow, body: str) -> None:
+        """A new script, or a new draft of one of the same owner's; again by the same run does nothing."""
+        from storage.tables import scripts
+
+        new = self._db.insert(scripts).values(**asdict(row), body=body)
+        anew = ("title", "source", "run_id", "draft", "scenes", "updated_at")
+        same = (scripts.c.space == row.space, scripts.c.author_id == row.author_id)
+        kept = {name: getattr(row, name) for name in anew} | {"body": body}
+        where = (*same, scripts.c.run_id != row.run_id)
+        async with self._db.write() as connection:
+            made = await connection.execute(new.on_conflict_do_nothing(index_elements=["id"]))
+            if not made.rowcount:
+                await connection.execute(scripts.update().where(*where, scripts.c.id == row.id).values(kept))
+
+    async def share(self, reader: Reader, id: str, visibility: Visibility) -> bool:
+        """Let others read a script from now on, "thread" being the reader's; whether it is one of theirs."""
+        from storage.tables import scripts
+
+        own = (scripts.c.space == reader.space, scripts.c.author_id == reader.author_id)
+        here = {"platform": reader.platform, "channel": reader.channel, "thread": reader.thread}
+        shared = scripts.update().where(*own, scripts.c.author_id != "", scripts.c.id == id)
+        return await self._db.run(shared.values(visibility=visibility, **here)) == 1
+
+    async def remove(self, space: str, id: str) -> None:
+        from storage.tables import scripts
+
+        await self._db.run(scripts.delete().where(scripts.c.space == space, scripts.c.id == id))
+
+    async def speak_of(self, reader: Reader, id: str, scene: int | None = None) -> None:
+        """From now on the thread speaks of this script, if the reader may: of this scene; None leaves what it was."""
+        from sqlalchemy import select
+
+        from storage.tables import script_places as table
+        from storage.tables import scripts
+
+        place = {name: getattr(reader, name) for name in ("space", "platform", "channel", "thread")}
+        readable = select(scripts.c.id).where(*_readable(reader), scripts.c.id == id)
+        now = {"script_id": id, "scene": scene or 0}
+        new = self._db.insert(table).values(**place, **now)
+        async with self._db.write() as connection:
+            if await connection.scalar(readable) is None:
+                return
+            if scene is None:
+                here = [table.c[name] == value for name, value in place.items()]
+                same = select(table.c.script_id).where(*here, table.c.script_id == id)
+                if await connection.scalar(same) is not None:
+                    return
+            await connection.execute(new.on_conflict_do_update(index_elements=list(place), set_=now))
+
+    async def spoken_of(self, reader: Reader) -> tuple[str, int] | None:
+        """The script of the reader's thread that they may read, by its id, and the scene in its focus, 0 for none."""
+        from sqlalchemy import select
+
+        from storage.tables import script_places as table
+        from storage.tables import scripts
+
+        here = [table.c[name] == getattr(reader, name) for name in ("space", "platform", "channel", "thread")]
+        query = select(table.c.script_id, table.c.scene).join(scripts).where(*here, *_readable(reader))
+        async with self._db.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+            return (row.script_id, row.scene) if row else None
+
+
+def _columns() -> Sequence[ColumnElement[object]]:
+    from storage.tables import scripts
+
+    return [column for column in scripts.c if column.name != "body"]
+
+
+def _readable(reader: Reader) -> tuple[ColumnElement[bool], ...]:
+    """What holds of the rows that the reader may read: the one place where this is decided."""
+    from sqlalchemy import and_, or_
+
+    from storage.tables import scripts
+
+    t = scripts.c
+    here = [t[name] == getattr(reader, name) for name in ("platform", "channel", "thread")]
+    may = or_(
+        and_(t.author_id == reader.author_id, t.author_id != ""),
+        t.visibility == "space",
+        and_(t.visibility == "thread", t.platform != "", *here),
+    )
+    return t.space == reader.space, may

@@ -1,0 +1,50 @@
+"""The tables of screenplays: each script's newest draft, whose it is, and which one a thread speaks of."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint, String, Table, Text
+
+from storage.belonging import Belongs, Person
+from storage.columns import Moment, metadata
+
+__all__ = ["script_places", "scripts"]
+
+# `platform`, `channel` and `thread` are where it is shared, for who may read it only there.
+scripts = Table(
+    "scripts",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("space", String, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("visibility", String, nullable=False),
+    Column("platform", String, nullable=False),
+    Column("channel", String, nullable=False),
+    Column("thread", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("draft", Integer, nullable=False),
+    Column("scenes", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    Column("body", Text, nullable=False),
+    Index(None, "space", "updated_at"),
+    Index(None, "space", "author_id"),
+    # The message with which it came may go; the script stays until its owner removes it, or goes.
+    info=Belongs(people=(Person("author_id", "delete"),), run="run_id").info,
+)
+
+# `scene` is the thread's focus, 0 for none.
+script_places = Table(
+    "script_places",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("platform", String, nullable=False),
+    Column("channel", String, nullable=False),
+    Column("thread", String, nullable=False),
+    Column("script_id", String, ForeignKey("scripts.id", ondelete="CASCADE"), nullable=False),
+    Column("scene", Integer, nullable=False),
+    PrimaryKeyConstraint("space", "platform", "channel", "thread"),
+    Index(None, "script_id"),
+    info=Belongs(to="space", within="scripts").info,
+)

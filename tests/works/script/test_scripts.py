@@ -1,0 +1,331 @@
+"""Scripts come in, change, are shown and handed out, and nobody reads one that they may not."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.events import Attachment, Author, Choices, Event, Failed, OptionValue, Picture, Place, Request
+from bot.readers.screenplay.elements import Element, Screenplay
+from bot.readers.screenplay.final_draft import read
+from bot.readers.screenplay.fountain import fountain as parsed
+from bot.works.script.catalogue import body_of
+from bot.works.script.exporting import fountain, markdown, scenes_csv
+from bot.works.script.length import pages
+from bot.works.script.model import Script, script
+from bot.works.script.page import page
+from storage.scripts import Reader, ScriptRow, Visibility
+from tests.works.course.desk import Desk, opened, words_of
+
+SCRIPTS = Path(__file__).parents[2] / "data" / "scripts"
+PIER = """Title: The Pier
+
+INT. HUT - DAY
+
+Ada mends a net.
+
+ADA
+Three hundred knots.
+
+EXT. PIER - NIGHT #12A#
+
+BO (O.S.) (CONT'D)
+Whose boat is that?
+
+ADA
+Not ours.
+
+EXT. PIER - DAWN #12A#
+
+Nobody is there.
+"""
+ADA, BO = Author("ada", "Ada"), Author("bo", "Bo")
+
+
+class Room:
+    """A desk at which several people ask, in several threads."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._runs = 0
+
+    async def events(
+        self,
+        who: Author,
+        line: str,
+        text: str = "",
+        *,
+        space: str = "local",
+        thread: str = "t",
+        **options: OptionValue,
+    ) -> list[Event]:
+        self._runs += 1
+        id = f"{self._runs:032x}"
+        place = Place("terminal", space, "c", thread)
+        work, verb = line.split()
+        await self.desk.app.perform(Request(id, place, who, work, verb, options, text))
+        await self.desk.app.ended(id)
+        return self.desk.recorder.events[id]
+
+    async def said(self, who: Author, verb: str, text: str = "", **given: str | list[str]) -> str:
+        line = verb if " " in verb else f"script {verb}"
+        return words_of(await self.events(who, line, text, **given))  # type: ignore[arg-type]
+
+    async def has(self, who: Author, text: str = PIER, visible: Visibility = "thread") -> None:
+        """The script as if it had been taken in in the thread "t", without the process that parses files."""
+        made, now = parsed(text), datetime(2026, 2, 3, tzinfo=UTC)
+        row = ScriptRow(
+            f"{who.id}:{made.title}", "local", made.title, "a.fountain", who.id, visible, "terminal", "c", "t", who.id,
+            1, len(script(made).scenes), now, now,
+        )  # fmt: skip
+        await self.desk.app.house.scripts.put(row, body_of(made))
+
+    async def add(self, who: Author, text: str = PIER, verb: str = "add", **given: str) -> str:
+        path = self.desk.file("pier.fountain", text)
+        return await self.said(who, verb, paths=[path], **given)
+
+
+@asynccontextmanager
+async def room(folder: Path) -> AsyncIterator[Room]:
+    async with opened(folder) as desk:
+        yield Room(desk)
+
+
+@pytest.mark.slow
+async def test_a_script_is_taken_in_listed_and_shown_as_a_page(tmp_path: Path) -> None:
+    async with room(tmp_path) as here:
+        assert "no screenplay that you may read" in await here.said(ADA, "scenes")
+        assert "Took in “The Pier”: 3 scenes, 3/8 pages, 2 characters who speak." in await here.add(ADA)
+        assert "“The Pier” is there already" in await here.add(ADA)
+        assert "“The Pier” already. `/script replace`" in await here.add(ADA, PIER.replace("knots", "nets"))
+        assert "for its thread" in await here.said(ADA, "list")
+        scenes = await here.said(ADA, "scenes", "pier")
+        assert "- **2** #12A · EXT. PIER - NIGHT · p. 1 · 1/8 · BO, ADA" in scenes
+        shown = await here.said(ADA, "scene", "2")
+        assert "Scene 2 (in the script: 12A) · EXT. PIER - NIGHT" in shown
+        assert "                      BO (O.S.) (CONT'D)\n           Whose boat is that?\n" in shown
+        events = await here.events(ADA, "script scene", "1")
+        (choices,) = [one for one in events if isinstance(one, Choices)]
+        (after,) = choices.choices
+        assert after.command.startswith("/script scene 2 --script ")
+
+
+async def test_a_scene_is_named_by_its_place_or_by_the_script(tmp_path: Path) -> None:
+    async with room(tmp_path) as here:
+        await here.has(ADA, PIER.replace("DAWN #12A#", "DAWN #A12#"))
+        assert "EXT. PIER - DAWN" in await here.said(ADA, "scene", "a12")
+        assert "EXT. PIER - NIGHT" in await here.said(ADA, "scene", "12A")
+        for nothing in ("0", "4", "9,999", "9999", "-1", "12", "²", "scene"):
+            assert "has scenes 1 to 3" in await here.said(ADA, "scene", nothing)
+        await here.add(ADA, PIER, "replace")
+        assert "more than one scene 12A: by their places they are 2, 3" in await here.said(
+            ADA, "scene", "12A"
+        )
+
+
+@pytest.mark.slow
+async def test_a_new_draft_says_what_changed(tmp_path: Path) -> None:
+    async with room(tmp_path) as here:
+        assert "no screenplay “The Pier”" in await here.add(ADA, verb="replace")
+        await here.add(ADA)
+        draft = (
+            PIER.replace("knots", "knots, and one").replace("Nobody is there.", "")
+            + "\nINT. BOAT - DAY\n\nRain.\n"
+        )
+        told = await here.add(ADA, draft.replace("EXT. PIER - DAWN #12A#\n", ""), "replace")
+        assert "draft 2: 3 scenes" in told
+        assert "1 scene changed, 1 cut, 1 new." in told
+        assert "Changed: 1" in told
+        assert "Cut (by their numbers in the draft before): 3" in told
+        assert "New: 3" in told
+        assert "Three hundred knots, and one." in await here.said(ADA, "scene", "1")
+        # Of another title, it is the draft of what is named.
+        other = await here.add(ADA, PIER.replace("The Pier", "The Long Pier"), "replace", script="The Pier")
+        assert "“The Long Pier”, draft 3" in other
+        assert "1 screenplay" in await here.said(ADA, "list")
+        # Another person's of this title is no draft of it, and theirs is not to be replaced.
+        assert "Took in “The Pier”" in await here.add(BO)
+        (row,) = await here.desk.app.house.scripts.all(Reader("local", "ada"))
+        assert "somebody else's" in await here.add(BO, verb="replace", script=row.id)
+        await here.said(ADA, "share", row.id, visible="me")
+        assert f"no screenplay “{row.id}”" in await here.add(BO, verb="replace", script=row.id)
+
+
+async def test_who_may_read_a_script_is_held_on_every_way_to_it(tmp_path: Path) -> None:
+    async with room(tmp_path) as here:
+        await here.has(ADA, visible="me")
+        scripts = here.desk.app.house.scripts
+        (row,) = await scripts.all(Reader("local", "ada"))
+        asked = (("scenes", name) for name in (row.id, row.alias, "The Pier", ""))
+        others = [*asked, ("export", row.id), ("report", row.id), ("remove", row.id), ("share", row.id)]
+        for verb, name in others:
+            assert "no screenplay" in (await here.said(BO, verb, name)).lower(), (verb, name)
+        assert "no screenplay" in await here.said(BO, "scene", "1", script=row.id)
+        assert "no screenplay" in await here.said(
+            BO, "replace", paths=[here.desk.file("a.fountain", PIER)], script=row.id
+        )
+        complete = here.desk.app.complete
+        assert await complete("local", "script", "", author="bo") == []
+        assert await complete("local", "script", "pi", author="ada") == ["The Pier"]
+        assert await complete("other", "script", "", author="ada") == []
+        assert "no screenplay" in await here.said(ADA, "scenes", row.id, space="other")
+        # Where others may read along, what is for oneself has to be named.
+        assert "name the one that you mean" in await here.said(ADA, "scenes", thread="u")
+        assert "for you alone" in await here.said(ADA, "list", thread="u")
+
+        await here.said(ADA, "share", row.id, visible="thread", thread="u")
+        assert "HUT" in await here.said(BO, "scenes", thread="u")
+        assert "no screenplay" in await here.said(BO, "scenes", row.id, thread="t")
+        assert "somebody else's" in await here.said(BO, "share", row.id, visible="space", thread="u")
+        assert "somebody else's" in await here.said(BO, "remove", row.id, thread="u")
+        await here.said(ADA, "share", row.id, visible="space")
+        assert "HUT" in await here.said(BO, "scenes", thread="v")
+        assert await complete("local", "script", "", author="bo") == ["The Pier"]
+        await here.has(BO)
+        assert "more than one screenplay" in await here.said(BO, "scenes", "The Pier")
+        boss = Author("boss", "Boss", admin=True)
+        assert "is taken out" in await here.said(boss, "remove", row.id)
+
+
+async def test_a_person_s_scripts_go_with_them_and_into_their_file(tmp_path: Path) -> None:
+    async with room(tmp_path) as here:
+        await here.has(ADA)
+        await here.has(BO, visible="me")
+        await here.said(ADA, "scene", "2")
+        events = await here.events(ADA, "privacy export")
+        (file,) = [json.loads(one.data) for one in events if isinstance(one, Attachment)]
+        assert [one["author_id"] for one in file["scripts"]] == ["ada"]
+        assert "Three hundred knots." in json.dumps(file["scripts"])
+        assert "1 script of yours" in await here.said(ADA, "privacy delete", yes="yes")
+        scripts = here.desk.app.house.scripts
+        assert await scripts.all(Reader("local", "ada", "terminal", "c", "t")) == []
+        assert len(await scripts.all(Reader("local", "bo"))) == 1
+        assert await scripts.spoken_of(Reader("local", "ada", "terminal", "c", "t")) is None
+
+
+@pytest.mark.slow
+async def test_what_is_no_script_is_told_in_a_sentence(tmp_path: Path) -> None:
+    async with room(tmp_path) as here:
+        bad = {
+            "empty.fdx": b"",
+            "bomb.fdx": b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "cc">]><FinalDraft>&b;</FinalDraft>',
+            "cut.fdx": b"<FinalDraft><Content><Paragraph",
+            "template.fdx": b'<FinalDraft Template="Yes"><Content/></FinalDraft>',
+            "notes.txt": b"INT. HUT - DAY\n\nA net.\n",
+            "prose.fountain": b"Nobody has written a heading here.",
+        }
+        for name, data in bad.items():
+            events = await here.events(ADA, "script add", paths=[here.desk.file(name, data)])
+            assert any(isinstance(one, Failed) for one in events), name
+            assert name in words_of(events)
+        assert "0 screenplays" in await here.said(ADA, "list")
+        assert "attach one file" in await here.said(
+            ADA, "replace", paths=[here.desk.file(name, PIER) for name in ("a.fountain", "b.fountain")]
+        )
+
+
+@pytest.mark.slow
+async def test_a_report_has_tables_and_pictures_with_words_for_them(tmp_path: Path) -> None:
+    async with room(tmp_path) as here:
+        await here.said(ADA, "add", paths=[str(SCRIPTS / "ferry.fdx")])
+        events = await here.events(ADA, "script report")
+        told = words_of(events)
+        assert "**3 scenes, 3 7/8 pages**" in told
+        assert "| INT | 2 2/8 | 58 % |" in told
+        pictures = {one.name: one for one in events if isinstance(one, Picture)}
+        assert list(pictures) == ["pace.png", "presence.png", "together.png"]
+        assert all(one.png.startswith(b"\x89PNG") for one in pictures.values())
+        assert pictures["together.png"].alt.endswith("Most often: ANNA + ÉLODIE: 1.")
+        one = words_of(await here.events(ADA, "script report", character="anna"))
+        assert "**ANNA** speaks in 1 of 3 scenes." in one
+        assert "Those who speak: ANNA, ÉLODIE." in await here.said(ADA, "report", character="Zoe")
+
+
+async def test_a_script_is_handed_out_in_three_formats(tmp_path: Path) -> None:
+    async with room(tmp_path) as here:
+        await here.has(ADA)
+        made = {}
+        for form in ("fountain", "markdown", "csv"):
+            (made[form],) = [
+                one
+                for one in await here.events(ADA, "script export", **{"as": form})
+                if isinstance(one, Attachment)
+            ]
+        assert parsed(made["fountain"].data.decode()) == parsed(PIER)
+        assert (
+            "## 12A. EXT. PIER - NIGHT\n\n**BO (O.S.) (CONT'D)**\n\n> Whose boat is that?"
+            in made["markdown"].data.decode()
+        )
+        rows = list(csv.DictReader(StringIO(made["csv"].data.decode("utf-8-sig"))))
+        assert [row["characters"] for row in rows] == ["ADA", "BO, ADA", ""]
+        assert (rows[1]["number"], rows[1]["label"], rows[1]["counted"]) == ("2", "12A", "yes")
+
+
+def test_a_cell_is_no_formula() -> None:
+    made = script(Screenplay((Element("heading", "=cmd|' /C calc'!A0"),)))
+    assert "'=cmd" in scenes_csv(made)
+
+
+def test_fountain_out_of_final_draft_reads_back_as_the_same_scenes() -> None:
+    document = read("ferry.fdx", (SCRIPTS / "ferry.fdx").read_bytes(), lambda done, total: None)
+    assert document.screenplay is not None
+    _same(script(document.screenplay))
+
+
+def _same(before: Script) -> None:
+    after = script(parsed(fountain(before)))
+    assert [one.content for one in after.scenes] == [one.content for one in before.scenes]
+    assert [one.label for one in after.scenes] == [one.label for one in before.scenes]
+    assert [one.characters for one in after.scenes] == [one.characters for one in before.scenes]
+    assert [one.dual for one in after.scenes] == [one.dual for one in before.scenes]
+
+
+_LETTERS = st.text(alphabet="aB.!@#=~>< ():^-É1", min_size=1, max_size=24)
+_WORDS = _LETTERS.map(lambda one: " ".join(one.split())).filter(bool)
+_NAMES = st.sampled_from(["ANNA", "Anna", "R2", "INT. BO", "O'NEIL (V.O.)", "élodie", "#1", "TO:"])
+_SAID = st.sampled_from(["Yes.", "no TO:", "EXT. here", "#5", "> a", "CUT TO:"])
+_SPEECHES = st.tuples(_NAMES, st.lists(_SAID, min_size=1)).map(
+    lambda one: [Element("cue", one[0]), *(Element("dialogue", said) for said in one[1])]
+)
+_ACTIONS = _WORDS.map(lambda words: [Element("action", words)])
+_OTHERS = st.sampled_from(["FADE OUT.", "CUT TO:", "DISSOLVE TO"]).map(
+    lambda words: [Element("transition", words)]
+)
+_SCENES = st.tuples(
+    st.sampled_from(["INT. A - DAY", "Flashback", "EXT. B", "A ROOM", "12 HOURS LATER"]),
+    st.sampled_from(["", "1", "12A"]),
+    st.lists(st.one_of(_SPEECHES, _ACTIONS, _OTHERS), max_size=5),
+).map(lambda one: [Element("heading", one[0], number=one[1]), *(each for block in one[2] for each in block)])
+
+
+@given(st.lists(_SCENES, min_size=1, max_size=4))
+def test_whatever_stands_in_a_script_is_written_so_that_it_reads_back(scenes: list[list[Element]]) -> None:
+    _same(script(Screenplay(tuple(one for scene in scenes for one in scene))))
+
+
+def test_what_stands_beside_is_set_beside() -> None:
+    made = page(parsed("INT. A\n\nANNA\nOne two three.\n\nBO ^\n(beat)\nFour.\n\n> END <\n").elements)
+    lines = made.split("\n")
+    assert lines[2].split() == ["ANNA", "BO"]
+    assert lines[3].split("  ")[0] == "One two three."
+    assert lines[4].strip() == "Four."
+    assert lines[-1].strip() == "END"
+
+
+@pytest.mark.parametrize(("eighths", "written"), [(0, "0"), (3, "3/8"), (8, "1"), (13, "1 5/8")])
+def test_lengths_are_written_as_production_does(eighths: int, written: str) -> None:
+    assert pages(eighths) == written
+
+
+def test_markdown_has_no_notes() -> None:
+    made = script(parsed("INT. A\n\n[[a secret]]\n\n= what it is for\n\n# One\n\nA net.\n\n~la\n"))
+    assert markdown(made) == "## 1. INT. A\n\n# One\n\nA net.\n\n> la\n"
