@@ -64,7 +64,7 @@ AnyDriver = TypeVar("AnyDriver", bound=Seated)
 class House(Generic[AnyDriver]):
     """`drive` sets a table over an open fake. With `council` its models are all that there are, and nobody has books.
 
-    `prepare`: more books, by space, for the first table.
+    `prepare`: more books, by space, for the first table. With `extract` scenes of stories are looked into.
     """
 
     def __init__(
@@ -77,11 +77,12 @@ class House(Generic[AnyDriver]):
         council: bool = False,
         tables: int = TABLES,
         prepare: Callable[[AnyDriver], Books] | None = None,
+        extract: bool = False,
     ) -> None:
         self.council = CouncilService() if council else None
         self._folder, self._number = folder, 0
         self._fake, self._drive, self._toml = fake, drive, toml
-        self._tables, self._prepare = tables, prepare
+        self._tables, self._prepare, self._extract = tables, prepare, extract
         self._stack = AsyncExitStack()
         self._free: list[AnyDriver] = []
         self._taken: AnyDriver | None = None
@@ -113,7 +114,7 @@ class House(Generic[AnyDriver]):
             await self._stack.enter_async_context(self.council)
         drivers = [self._drive(fake, Answerer()) for _ in range(self._tables)]
         config = folder / "config.toml"
-        models = settings(self._model.base_url)
+        models = settings(self._model.base_url, extract=self._extract)
         if self.council is not None:
             models = council_model.settings(self.council.base_url)
         config.write_text(models + drivers[0].settings() + self._toml, encoding="utf-8")

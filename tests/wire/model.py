@@ -30,10 +30,14 @@ class Answerer:
     usual: Reply = field(default_factory=lambda: Reply(ANSWER, delay_s=0.02))
     queue: list[Reply] = field(default_factory=list)
     script: Callable[[dict[str, Any]], Reply] | None = None
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    """What is found in the next scenes that are looked into; nothing where the list is empty."""
     prompts: list[str] = field(default_factory=list)
     """What each answer was asked by, the passages and the exchanges before it included."""
 
     def __call__(self, body: dict[str, Any]) -> Reply:
+        if "contradictions" in str(body.get("response_format")):
+            return Reply(pieces=[json.dumps(self.findings.pop(0) if self.findings else {})])
         if "response_format" in body:
             return Reply(pieces=[json.dumps({"question": ALONE, "translations": []})])
         self.prompts.append("\n".join(str(one["content"]) for one in body["messages"]))
@@ -55,10 +59,10 @@ def service(answerer: Answerer) -> ChatService:
     return ChatService(answerer)
 
 
-def settings(base_url: str) -> str:
+def settings(base_url: str, *, extract: bool = False) -> str:
     """The part of config.toml that has this service answer, books searched by their words, and no scene looked into."""
     return (
         f'[providers.local]\nkind = "openai-compatible"\nbase_url = "{base_url}"\n'
         '[roles]\nanswerer = "local:small"\n[embedding]\nmodel = "none"\n'
-        "[story]\nextract = false\n"
+        f"[story]\nextract = {str(extract).lower()}\n"
     )

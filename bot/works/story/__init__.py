@@ -238,6 +238,15 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "story",
+        "keep",
+        "verbs.story_state",
+        "/story keep scene",
+        ordered=True,
+        inner=True,
+        argument=Argument("scene", "verbs.arg_query"),
+    ),
+    Verb(
+        "story",
         "state",
         "verbs.story_state",
         "/story state Mira holding: the lamp",
@@ -314,7 +323,7 @@ def make(house: House, runs: Runs) -> Work:
         presets.read()  # a bot should not start with a broken file
     table = Table(logs, house.records.sessions, presets, own_names, settings, runs)
     remembering = Remembering(logs, memory, playing, house.settings.zone)
-    extracting = Extracting(logs, house.models, house.prompts, house.settings.roles, settings)
+    extracting = Extracting(logs, house.models, house.prompts, house.settings.roles, own_names, settings)
     return Stories(
         playing,
         Speaking(logs, playing),
@@ -324,7 +333,7 @@ def make(house: House, runs: Runs) -> Work:
         logs,
         memory,
         extracting,
-        World(logs),
+        World(logs, own_names),
         Asking(logs, playing),
         PromptFiles(logs, playing, extracting),
     )

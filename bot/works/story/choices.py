@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bot.events import Changed, Choice, Choices, Event, Link, Speaker, Stage, Text
+from bot.events import Changed, Choice, Choices, Event, Link, Notice, Speaker, Stage, Text
 from bot.words import Words
-from bot.works.story.log import SCENE, Turn
+from bot.works.story.log import SCENE, Scene, Story, Turn
 from bot.works.story.logs import Away
 from storage.stories import ALIAS
 
@@ -86,6 +86,37 @@ def ways(choices: Sequence[str], turn: Turn | None, say: Words, *, votes: bool =
     ]
     groups.append(Choices(say("story.or"), tuple(buttons)))
     return groups
+
+
+def scene_changed(story: Story, turn: Turn, say: Words, speaker: Speaker | None = None) -> Changed:
+    """The message of a turn's scene as the story stands: with what is flagged and not settled, and its ways to go on.
+
+    Of a scene that others have followed only the flag can still be answered. The turn has a scene.
+    """
+    scene, at = turn.scene, story.path.index(turn.id)
+    assert scene is not None
+    contents: list[Text | Choices | Notice] = [Text(scene.text), *flagged(scene, say)]
+    if story.head is turn:
+        contents += ways(scene.choices, turn, say)
+    elif scene.choices:
+        made = (*acts(scene.choices), something_else(say))
+        text = story.turns[story.path[at + 1]].act.text if at + 1 < len(story.path) else ""
+        taken = scene.choices.index(text) if text in scene.choices else len(made) - 1
+        contents.append(Choices(say("story.what_now"), made, taken=taken))
+    return Changed(turn.shown_by, turn.stage, say("story.scene", n=at + 1), tuple(contents), speaker=speaker)
+
+
+def flagged(scene: Scene, say: Words) -> tuple[Notice | Choices, ...]:
+    """What contradicts the state, and what can be done about it; nothing once somebody has decided."""
+    if not scene.flags:
+        return ()
+    told = "\n".join(f"- {flag}" for flag in scene.flags)
+    how = (
+        Choice(say("story.flag_keep"), f"/story keep {scene.id}"),
+        Choice(say("story.flag_correct"), "/story correct", say("story.flag_correct_how")),
+        Choice(say("story.button_retry"), "/story retry"),
+    )
+    return (Notice(f"{say('story.flagged')}\n{told}"), Choices(say("story.flag_what"), how))
 
 
 def acts(choices: Sequence[str]) -> tuple[Choice, ...]:

@@ -74,6 +74,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "done": "keys?",
         "flags": "texts?",
     },
+    "settled": {"scene": "scene"},
     "corrected": {"character": "text", "field": "text", "value": "text"},
     "chapter": {
         "id": "key",

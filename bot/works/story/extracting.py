@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bot import fence
-from bot.events import Changed, Choice, Choices, Event, Notice, Run, Sorry, Text
+from bot.events import Event, Run, Sorry
 from bot.llm.base import Message, Prompt, room
-from bot.words import words
-from bot.works.story import state
-from bot.works.story.choices import ways
+from bot.words import Words, words
+from bot.works.story import cast, continuity, state
+from bot.works.story.choices import scene_changed
 from bot.works.story.log import KINDS, CharacterMemory, KeyEvent, Scene, Story, Turn
 from bot.works.story.logs import node
 
@@ -116,9 +116,11 @@ class Extracting:
         models: Models,
         prompts: Prompts,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
+        own_names: Callable[[Request], Awaitable[bool]],
         settings: StoryConfig,
     ) -> None:
         self._logs = logs
+        self._own_names = own_names
         self._models = models
         self._prompts = prompts
         self._roles = roles
@@ -174,16 +176,24 @@ class Extracting:
                     return  # the next turn's run tries it again
                 found = Findings()
             now = await self._logs.story(space, story, branch)
-            body = read(found, before(now, one.turn), looked.events) | {"scene": one.scene}
+            say, turn = words(request.locale), now.turns[one.turn]
             scene = scene_of(now, one)
+            body = read(found, before(now, one.turn), looked.events, turn, scene, say) | {"scene": one.scene}
             author = scene.author if scene is not None else ""  # whose words it is made of
             kept = node(run.id, f"extracted-{number}", "extracted", body, turn=one.turn, author=author)
             await self._logs.stories.append(space, story, branch, [kept])
             now = await self._logs.story(space, story, branch)
-            head, flags = now.head, body["flags"]
-            scene = head.scene if head is not None and head.id == one.turn else None
-            if flags and head is not None and scene is not None and scene.id == one.scene:
-                yield flagged(now, head, scene, flags, request.locale)
+            turn = now.turns[one.turn]
+            scene = turn.scene
+            # Of an earlier scene, too, since the next turn does not wait; what was pressed under it stays greyed.
+            if (
+                scene is not None
+                and scene.id == one.scene
+                and scene.flags
+                and turn.id in now.path[: now.length]
+            ):
+                own = bool(turn.act.speaker) and await self._own_names(request)
+                yield scene_changed(now, turn, say, cast.speaker(now, turn.act.speaker, own=own))
 
     async def _look(self, space: str, story: str, branch: str, one: Version) -> Look:
         now = await self._logs.story(space, story, branch)
@@ -245,15 +255,16 @@ def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
     return [KeyEvent(chapter.id, chapter.climax)] if chapter.climax and chapter.id not in happened else []
 
 
-def read(found: Findings, before: Before, events: Sequence[KeyEvent]) -> dict[str, Any]:
-    """The body of the node, cut to what a story keeps. What names nobody, or a number of no event, is passed over."""
-    standing, flags = [], [line for text in found.contradictions if (line := _line(text))]
+def read(
+    found: Findings, before: Before, events: Sequence[KeyEvent], turn: Turn, scene: Scene | None, say: Words
+) -> dict[str, Any]:
+    """What the node holds, cut to what a story keeps. What names nobody, or no event of the list, is passed over."""
+    standing = list[dict[str, Any]]()
+    said = [line for text in found.contradictions[:FOUND] if (line := _line(text))]
     for one in found.characters[:FOUND]:
         if not (name := _line(one.character)[:NAME_CHARS]):
             continue
         known = before.characters.get(name.casefold())
-        if known is not None and known.dead and not one.dead and (one.where or one.holding or one.mood):
-            flags.insert(0, f"{known.name} †")
         fields = {part: _line(getattr(one, part)) for part in state.FIELDS}
         relations = [[_line(to.other)[:NAME_CHARS], _line(to.feeling)] for to in one.relations[:FOUND]]
         made = {
@@ -269,36 +280,25 @@ def read(found: Findings, before: Before, events: Sequence[KeyEvent]) -> dict[st
         if one.kind in KINDS and _line(one.character) and _line(one.text)
     ]
     happened = {check.number for check in found.key_events if check.happened}
+    text, place = scene.text if scene is not None else "", _line(found.place)
+    places = (
+        one.scene.extracted.place
+        for one in reversed(before.told)
+        if one.scene is not None and one.scene.extracted is not None
+    )
+    last_place = next(filter(None, places), "")
+    checked = continuity.flags(standing, before.characters, place, last_place, text, turn.act.text, say)
     return {
         "summary": _line(found.summary),
-        "place": _line(found.place),
+        "place": place,
         "time": _line(found.time),
         "state": standing,
         "memories": memories,
         "events": [line for text in found.events[:FOUND] if (line := _line(text))],
         "done": [event.id for n, event in enumerate(events, 1) if n in happened],
-        "flags": flags[:FOUND],
+        "flags": list(dict.fromkeys([*checked, *said]))[:FOUND],
     }
 
 
 def _line(text: str) -> str:
     return " ".join(text[: 2 * CHARS].split())[:CHARS]
-
-
-def flagged(story: Story, turn: Turn, scene: Scene, flags: Sequence[str], locale: str) -> Changed:
-    """The scene's message with what contradicts the state, and what can be done about it."""
-    say = words(locale)
-    number = story.path.index(turn.id) + 1
-    told = "\n".join(f"- {flag.replace('†', say('story.is_dead'))}" for flag in flags)
-    how = (
-        Choice(say("story.flag_keep"), ""),
-        Choice(say("story.flag_correct"), "/story correct", say("story.flag_correct_how")),
-        Choice(say("story.button_retry"), "/story retry"),
-    )
-    contents: tuple[Text | Choices | Notice, ...] = (
-        Text(scene.text),
-        Notice(f"{say('story.flagged')}\n{told}"),
-        *ways(scene.choices, turn, say),
-        Choices(say("story.flag_what"), how),
-    )
-    return Changed(turn.shown_by, turn.stage, say("story.scene", n=number), contents)

@@ -45,6 +45,7 @@ Kind: TypeAlias = Literal[
     "forgotten",
     "extracted",
     "corrected",
+    "settled",
     "chapter",
 ]
 """What a node is, and what its body holds:
@@ -68,6 +69,7 @@ extracted what a small model has found in a version of the turn's scene, or in a
           present?}], memories:
           [{character, kind, text}], events, done, flags}
 corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
+settled   what was flagged of a version of the turn's scene counts as it stands now: {scene}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
           time, scenario, key_events: [{id, text}], climax, resolution}
 """
@@ -246,6 +248,12 @@ class Scene:
     recalled: tuple[Excerpt, ...] | None = None
     lore: tuple[str, ...] | None = None
     extracted: Extracted | None = None
+    settled: bool = False
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What contradicts the state before, while nobody has said what holds."""
+        return self.extracted.flags if self.extracted is not None and not self.settled else ()
 
 
 @dataclass(slots=True)
@@ -480,6 +488,9 @@ class Story:
                         scene.extracted = _extracted(body, id)
                 if any(act.id == body["scene"] for act in turn.acts):
                     turn.found = _extracted(body, id)
+            case "settled" if turn is not None:
+                for scene in turn.scenes:
+                    scene.settled = scene.settled or scene.id == body["scene"]
             case "corrected":
                 made = Correction(
                     body["character"],

@@ -18,6 +18,7 @@ from bot.events import (
     Elsewhere,
     Event,
     Link,
+    Notice,
     Picture,
     Place,
     Request,
@@ -32,7 +33,7 @@ from bot.holding import held
 from bot.words import Words, words
 from bot.works.story import cast
 from bot.works.story.cast import CAST, NAME_CHARS
-from bot.works.story.choices import taken_away, ways
+from bot.works.story.choices import flagged, taken_away, ways
 from bot.works.story.log import MODES, SCENE, Story, Turn
 from bot.works.story.logs import WRITTEN, Away, Logs, Played, TakenAway, node, spot
 from bot.works.story.order import last_taken, mode_of, passed, whose
@@ -163,7 +164,13 @@ class Table:
         if (scene := done.scene) is not None:
             played = await self._logs.here(request.place)
             turn = played.story.turns.get(scene.turn) if played is not None else None
-            contents: tuple[Text | Choices, ...] = (Text(scene.text), *ways(scene.choices, turn, say))
+            counts = turn.scene if turn is not None else None
+            flags = flagged(counts, say) if counts is not None and counts.text == scene.text else ()
+            contents: tuple[Text | Choices | Notice, ...] = (
+                Text(scene.text),
+                *flags,
+                *ways(scene.choices, turn, say),
+            )
             title = say("story.scene", n=scene.n)
             yield Changed(scene.run, scene.stage, title, contents, speaker=scene.speaker)
 

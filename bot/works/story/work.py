@@ -79,7 +79,7 @@ class Stories:
             "recap": self._remembering.recap,
             "forget": self._remembering.forget,
             "nudge": self._remembering.nudge,
-            **dict.fromkeys(("state", "correct", "characters", "plot", "chapter"), self._world.show),
+            **dict.fromkeys(("state", "correct", "keep", "characters", "plot", "chapter"), self._world.show),
             "extracted": self._extracting.run,
             "edited": self._rewording.edited,
             "reword": self._rewording.answered,

@@ -5,18 +5,20 @@ Asks no model.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.events import Event, Link, Request, Run, Sorry, Stage, Text
 from bot.words import Words, words
 from bot.works.story import cast, state
-from bot.works.story.log import Story
+from bot.works.story.choices import scene_changed
+from bot.works.story.log import Story, Turn
 from bot.works.story.logs import TakenAway, node
 
 if TYPE_CHECKING:
     from bot.works.story.logs import Logs
+    from storage.stories import Node
 
 VALUE_CHARS: Final = 300
 TEXT_CHARS: Final = 1_000
@@ -39,17 +41,21 @@ class Answer:
     title: str = ""
     text: str = ""
     links: list[list[str]] = field(default_factory=list)
+    turn: str = ""
+    """Whose scene was flagged and is so no more."""
 
 
 class World:
-    def __init__(self, logs: Logs) -> None:
+    def __init__(self, logs: Logs, own_names: Callable[[Request], Awaitable[bool]]) -> None:
         self._logs = logs
+        self._own_names = own_names
 
     async def show(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         do = {
             "state": self._state,
             "correct": self._state,
+            "keep": self._keep,
             "characters": self._characters,
             "plot": self._plot,
             "chapter": self._chapter,
@@ -59,6 +65,13 @@ class World:
         yield Text(told.text)
         for shown_by, title in told.links:
             yield Link(shown_by, title)
+        if told.turn:
+            played = await self._logs.here(request.place)
+            assert played is not None, "it has just been changed"
+            story = played.story
+            turn = story.turns[told.turn]
+            own = bool(turn.act.speaker) and await self._own_names(request)
+            yield scene_changed(story, turn, say, cast.speaker(story, turn.act.speaker, own=own))
 
     async def _changing(self, request: Request) -> Any:
         try:
@@ -108,8 +121,30 @@ class World:
             request.id, "corrected", "corrected", body,
             turn=head.id if head is not None else "", author=request.author.id,
         )  # fmt: skip
-        await self._logs.append(played, kept)
-        return Answer(text=say("story.corrected", name=character))
+        # Under a scene that was flagged the notes are what was wrong.
+        turn = next(
+            (one for one in played.story.told if request.answers and one.shown_by == request.answers), None
+        )
+        settled = _settled(request, turn)
+        await self._logs.append(played, kept, *settled)
+        return Answer(
+            text=say("story.corrected", name=character),
+            turn=turn.id if turn is not None and settled else "",
+        )
+
+    async def _keep(self, request: Request, say: Words) -> Answer:
+        """What was flagged of a scene holds: it is flagged no more, whatever else happens to the scene."""
+        played = await self._changing(request)
+        wanted = request.text.strip()
+        turn = next(
+            (one for one in played.story.told if one.scene is not None and one.scene.id == wanted), None
+        )
+        if turn is None:
+            raise Sorry("story.gone")
+        if settled := _settled(request, turn):
+            await self._logs.append(played, *settled)
+        number = played.story.path.index(turn.id) + 1
+        return Answer(text=say("story.kept", n=number), turn=turn.id)
 
     async def _characters(self, request: Request, say: Words) -> Answer:
         """Who is in the story, and the message of the scene where each was last seen."""
@@ -185,8 +220,15 @@ class World:
                 ]
             nodes.append(node(request.id, "chapter", "chapter", body | given, turn=turn, author=author))
         await self._logs.append(played, *nodes)
-        now_played = await self._logs.played(request)
-        return _shown(now_played.story, say)
+        now_played = await self._logs.here(request.place)
+        return _shown(now_played.story if now_played is not None else story, say)
+
+
+def _settled(request: Request, turn: Turn | None) -> list[Node]:
+    if turn is None or turn.scene is None or not turn.scene.flags:
+        return []
+    body = {"scene": turn.scene.id}
+    return [node(request.id, "settled", "settled", body, turn=turn.id, author=request.author.id)]
 
 
 def _events(given: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -233,6 +234,12 @@ async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path,
         assert "Mira holds Bo's oar." in str(talk.events)
         assert "Bo is dead, and acts here" in str(talk.events)
         assert "(dead)" in texts(await talk.say("/story state"))
+        flagged = len(talk.events)
+        (line,) = set(re.findall(r"/story keep [^\"']+", str(talk.events)))
+        assert "flagged no more" in texts(await talk.say(line))
+        await talk.say("/story retry")
+        assert "acts here" not in str(await talk.say("/story flip back")), "kept for good"
+        assert "acts here" not in str(talk.events[flagged:])
         await talk.say("/story state Bo dead: no")
         assert "(dead)" not in texts(await talk.say("/story state"))
 

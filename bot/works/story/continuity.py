@@ -1,0 +1,145 @@
+"""What a scene says that cannot be, going by how the story stood before it: told by code, beside the extractor's word.
+
+Each check would rather miss something than flag what a reader takes for granted. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from bot.words import Words
+from bot.works.story import attributing
+from bot.works.story.state import Character
+
+GONE: Final = "–"
+"""What somebody holds from whom the last thing was taken."""
+_PARTS: Final = re.compile(r"\s*(?:[,;]|\band\b|\be\b|&)\s*", re.IGNORECASE)
+_INDEFINITE: Final = ("a", "an", "some", "um", "uma", "uns", "umas", "algum", "alguma")
+_SMALL: Final = (
+    "the his her their its my your own in on at of by near to from into with o os as seu sua seus suas no na nos "
+    "nas do da dos das de em ao à perto com"
+)
+_NOTHING: Final = frozenset(("", GONE, "-", "nothing", "none", "nada", "empty hands", "mãos vazias"))
+_PASSING: Final = re.compile(
+    r"\b(?:gives?|gave|given|giving|hand(?:s|ed|ing)?|pass(?:es|ed|ing)?|tak(?:e|es|en|ing)|took|snatch\w*|steals?|stole\w*"
+    r"|grab\w*|throw\w*|threw|toss\w*|drop\w*|picks?|picked|leav\w*|left|lend\w*|lent|borrow\w*|pull\w*|wrest\w*"
+    r"|d[áe]|deu|dando|entreg\w*|pass[ao]\w*|peg[ao]\w*|tom[ao]\w*|arranc\w*|rouba\w*|roubou|larg\w*|solt\w*|empresta\w*"
+    r"|jog[ao]\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def flags(
+    standing: list[dict[str, Any]], before: Mapping[str, Character], place: str, last_place: str,
+    scene: str, turn: str, say: Words,
+) -> list[str]:  # fmt: skip
+    """A sentence for each thing that does not fit. `standing` are the characters as the scene leaves them; from who has
+    lost a thing to somebody else, which the extractor does not always say, it is taken there.
+    """
+    found = [*_dead(standing, before, scene, say), *_held(standing, before, scene, turn, say)]
+    return found + _elsewhere(standing, before, (place, last_place), f"{turn}\n{scene}", say)
+
+
+def _dead(
+    standing: Sequence[Mapping[str, Any]], before: Mapping[str, Character], scene: str, say: Words
+) -> list[str]:
+    seen = {one["name"].casefold() for one in standing if one["present"] and not one["dead"]}
+    return [
+        say("story.flag_dead", name=one.name)
+        for key, one in before.items()
+        if one.dead
+        and (
+            key in seen
+            or next(attributing.speeches(scene, one.name), "")
+            or next(attributing.deeds(scene, one.name, decided=False), "")
+        )
+    ]
+
+
+def things(holding: str) -> dict[frozenset[str], str]:
+    """What somebody holds, each thing by its telling words; without what is only one of many, such as "a knife"."""
+    parts = [part for part in _PARTS.split(holding.strip()) if part.casefold() not in _NOTHING]
+    return {words: part for part in parts if (words := telling(part))}
+
+
+def telling(text: str) -> frozenset[str]:
+    return frozenset(
+        word for word in re.findall(r"\w+", text.casefold()) if word not in (*_INDEFINITE, *_SMALL.split())
+    )
+
+
+def _held(
+    standing: list[dict[str, Any]], before: Mapping[str, Character], scene: str, turn: str, say: Words
+) -> list[str]:
+    now = {one["name"].casefold(): one for one in standing}
+    holders = {key: one.fields.get("holding", "") for key, one in before.items() if not one.dead}
+    holders |= {key: one["holding"] for key, one in now.items() if one["holding"]}
+    names = {key: one.name for key, one in before.items()} | {key: one["name"] for key, one in now.items()}
+    found: dict[frozenset[str], str] = {}
+    for taker in [one for one in standing if one["holding"]]:
+        key = taker["name"].casefold()
+        had = things(before[key].fields.get("holding", "")) if key in before else {}
+        for words, thing in things(taker["holding"]).items():
+            told = [one for one in attributing.sentences(f"{turn}\n{scene}") if words <= telling(one)]
+            passed = any(_PASSING.search(one) for one in told)
+            for other, holding in holders.items():
+                theirs = things(holding)
+                if other == key or words not in theirs or words in had or words in found:
+                    continue
+                if passed:
+                    _lose(standing, now, other, names[other], words, theirs)
+                    continue
+                shared = any(
+                    all(attributing.names_one(one, name) for name in (taker["name"], names[other]))
+                    for one in told
+                )
+                if not shared and not _both_one_of_many(thing, theirs[words]):
+                    values = {"name": taker["name"], "thing": thing, "other": names[other]}
+                    found[words] = say("story.flag_held", **values)
+    return list(found.values())
+
+
+def _both_one_of_many(thing: str, theirs: str) -> bool:
+    """ "a knife" and "a knife" are two."""
+    return all(one.split()[0].casefold() in _INDEFINITE for one in (thing, theirs))
+
+
+def _lose(
+    standing: list[dict[str, Any]], now: dict[str, dict[str, Any]], key: str, name: str,
+    words: frozenset[str], theirs: Mapping[frozenset[str], str],
+) -> None:  # fmt: skip
+    if key not in now:
+        empty = dict.fromkeys(("where", "holding", "wearing", "mood"), "")
+        now[key] = {"name": name, **empty, "dead": False, "present": False, "relations": []}
+        standing.append(now[key])
+    if not now[key]["holding"] or words in things(now[key]["holding"]):
+        now[key]["holding"] = ", ".join(part for one, part in theirs.items() if one != words) or GONE
+
+
+def _elsewhere(
+    standing: Sequence[Mapping[str, Any]], before: Mapping[str, Character], places: tuple[str, str],
+    told: str, say: Words,
+) -> list[str]:  # fmt: skip
+    """Who was in one place and is in another one that the story knows apart, with no word of a way there."""
+    known = [telling(place) for one in before.values() if (place := one.fields.get("where", ""))]
+    here_now, here_before = map(telling, places)
+    jumped = bool(here_now and here_before) and here_now.isdisjoint(here_before)
+    found = []
+    for one in standing:
+        there = before.get(one["name"].casefold())
+        was, now = (there.fields.get("where", "") if there is not None else ""), one["where"]
+        if (
+            there is None
+            or there.dead
+            or not was
+            or not (here := telling(now))
+            or not telling(was).isdisjoint(here)
+        ):
+            continue
+        others = [other.name for key, other in before.items() if key != there.name.casefold()]
+        apart = any(place == here for place in known) or (jumped and not here_now.isdisjoint(here))
+        if apart and not attributing.moved(told, there.name, others):
+            found.append(say("story.flag_elsewhere", name=there.name, was=was, now=now))
+    return found

@@ -1,0 +1,104 @@
+"""What code alone finds that cannot be: the dead act, one thing is held by two, somebody is suddenly elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.words import words
+from bot.works.story import attributing, continuity
+from bot.works.story.state import Character
+
+BEFORE = {
+    "mira": Character("Mira", {"where": "the lower stairs", "holding": "the lamp, a rope"}),
+    "bo": Character("Bo", {"where": "the boat", "holding": "a knife"}),
+    "ines": Character("Inês", {"where": "o farol"}, dead=True),
+}
+
+
+def standing(name: str, **fields: Any) -> dict[str, Any]:
+    empty = dict.fromkeys(("where", "holding", "wearing", "mood"), "")
+    return {"name": name, **empty, "dead": False, "present": False, "relations": []} | fields
+
+
+def flags(scene: str, *seen: dict[str, Any], turn: str = "", places: tuple[str, str] = ("", "")) -> str:
+    return "\n".join(continuity.flags(list(seen), BEFORE, *places, scene, turn, words("en")))
+
+
+@pytest.mark.parametrize(
+    ("scene", "flagged"),
+    [
+        ("“We are late,” Inês said.", True),
+        ("Inês whispers to them: “Go.”", True),
+        ("— Chegou tarde — disse Inês.", True),
+        ("The door gives way, and Inês steps out of it.", True),
+        ("Então Inês abriu a porta.", True),
+        ("They speak of Inês, who once said nothing.", False),
+        ("“Inês said so,” Bo answers.", False),
+        ("The grave of Inês opened long ago.", False),
+    ],
+)
+def test_the_dead_act(scene: str, flagged: bool) -> None:
+    assert ("Inês is dead" in flags(scene)) == flagged
+
+
+@pytest.mark.parametrize(
+    ("scene", "turn", "flagged"),
+    [
+        ("Bo lifts the lamp over the water.", "", True),
+        ("Mira gives the lamp to Bo.", "", False),
+        ("Bo lifts the lamp over the water.", "I hand Bo the lamp.", False),
+        ("Mira and Bo hold the lamp between them.", "", False),
+    ],
+)
+def test_one_thing_is_held_by_two(scene: str, turn: str, flagged: bool) -> None:
+    assert (
+        "Bo holds the lamp, which Mira held" in flags(scene, standing("Bo", holding="the lamp"), turn=turn)
+    ) == (flagged)
+
+
+def test_what_is_given_away_is_held_no_more() -> None:
+    seen = [standing("Bo", holding="the lamp")]
+    assert continuity.flags(seen, BEFORE, "", "", "Mira gives the lamp to Bo.", "", words("en")) == []
+    assert {one["name"]: one["holding"] for one in seen} == {"Bo": "the lamp", "Mira": "a rope"}
+
+
+def test_two_of_a_kind_are_two() -> None:
+    assert not flags("Mira has a knife, too.", standing("Mira", holding="a knife"))
+
+
+@pytest.mark.parametrize(
+    ("scene", "turn", "places", "flagged"),
+    [
+        ("Mira hums, and the planks creak under her.", "", ("", ""), True),
+        ("Mira climbs up, and the planks creak under her.", "", ("", ""), False),
+        ("The planks creak under Mira.", "I go back to the boat.", ("", ""), False),
+        ("An hour later Mira sits among the nets.", "", ("", ""), False),
+        ("Bo walked to the bow. Mira hums.", "", ("", ""), True),
+        ("Bo walked to the bow. They all came after him.", "", ("", ""), False),
+        ("Mira e Bo conversam baixinho.", "", ("", ""), True),
+        ("Mira desceu até ali.", "", ("", ""), False),
+    ],
+)
+def test_somebody_is_suddenly_elsewhere(
+    scene: str, turn: str, places: tuple[str, str], flagged: bool
+) -> None:
+    seen = standing("Mira", where="the boat")
+    assert ("suddenly there: the boat" in flags(scene, seen, turn=turn, places=places)) == flagged
+
+
+def test_a_place_told_more_closely_is_no_other_place() -> None:
+    assert not flags("Mira hums.", standing("Mira", where="the third step of the stairs"))
+    assert not flags("Mira hums.", standing("Mira", where="a damp corner")), (
+        "it may be a part of where she was"
+    )
+    jumped = ("the market", "the lower stairs")
+    assert "the market" in flags("Mira hums.", standing("Mira", where="the market"), places=jumped)
+
+
+def test_long_texts_are_read_in_linear_time() -> None:
+    for text in ('"' * 50_000, "Bo " * 50_000, "— " * 50_000, "a, " * 50_000 + "Bo said"):
+        assert not list(attributing.speeches(text, "Bo"))
+        list(attributing.deeds(text, "Bo", decided=False))
+        attributing.moved(text, "Bo", ["Mira"])
