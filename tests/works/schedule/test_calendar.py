@@ -15,6 +15,7 @@ from bot.events import Author, Choices, Failed, Notice, Place, Request, Stage, T
 from bot.platforms import Platform
 from bot.works.schedule.calendar import Calendar
 from storage.schedules import ScheduleRow
+from storage.tables import stories
 from tests.fakes.house import Recorder, config
 
 HERE = Place("terminal", "local", "terminal", "t")
@@ -165,6 +166,25 @@ async def test_a_nudge_says_nothing_where_nobody_plays(tmp_path: Path, recorder:
         await app.records.schedules.add(row("a-nudge", kind="nudge", text=""))
         assert await come(app, recorder) == []
         assert not any(recorder.events.values())
+
+
+async def test_a_nudge_comes_on_the_day_on_which_a_party_has_been_idle_for_so_long(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    async with opened(tmp_path, recorder) as app:
+        await app.perform(
+            Request("start", HERE, Author("ana", "Ana"), "story", "start", {}, "The lighthouse")
+        )
+        await app.ended("start")
+        shown = []
+        for days in (1, 2, 3):
+            played = datetime.now(UTC) - timedelta(days=days, hours=1)
+            await app.records.database.run(stories.update().values(updated_at=played))
+            await app.records.schedules.add(row(f"nudge-{days}", kind="nudge", text="", rule=ONCE))
+            recorder.events.clear()
+            shown.append(" ".join(await come(app, recorder)))
+        assert "2 days" in shown[1]
+        assert shown[::2] == ["", ""], "neither before that day nor after it"
 
 
 async def test_with_what_a_person_asked_goes_what_would_have_come(tmp_path: Path, recorder: Recorder) -> None:

@@ -1,0 +1,77 @@
+"""Reminders on Discord and Slack: posted where they were asked for, once whatever is killed, calling only who asked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.wire.conftest import Take
+from tests.wire.stories import ANA, BIA
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+
+KILLS = 6 if os.environ.get("SUTRADHAR_KILLS") == "all" else 2
+
+
+def due_now(d: Any, minutes: int = 1) -> None:
+    """Let what is on the calendar have been due some minutes ago."""
+    past = (datetime.now(UTC) - timedelta(minutes=minutes)).strftime("%Y-%m-%d %H:%M:%S.%f")
+    with closing(sqlite3.connect(d.process.data / "sutradhar.db", timeout=60)) as database, database:
+        database.execute("UPDATE schedules SET next_at = ?", [past])
+
+
+def left(d: Any) -> int:
+    """How many are still due."""
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    with closing(sqlite3.connect(d.process.data / "sutradhar.db", timeout=60)) as database:
+        (count,) = database.execute("SELECT count(*) FROM schedules WHERE next_at <= ?", [now]).fetchone()
+        return int(count)
+
+
+def reminders(d: Any) -> list[str]:
+    return [text for text in d.channel().said() if "⏰" in text and "Bring dice" in text]
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_a_reminder_calls_only_who_has_asked_to_be_called(platform: str, take: Take) -> None:
+    d = await take(platform)
+    before = len(reminders(d))
+    bia, cai = d.people[BIA], d.people[ANA]
+    text = f"Bring dice, <@{getattr(cai, 'id', cai)}> and @everyone"
+    asked = await d.command(ANA, "schedule reminder", text=text, when="in 300 days", every="week")
+    followed = await d.choose(BIA, asked, "🔔 Call me, too")
+    await d.until(lambda: any("called by name" in said for said in followed.said()))
+    due_now(d)
+    await d.until(lambda: len(reminders(d)) == before + 1)
+    await d.until(lambda: all(d.states()))
+    [posted] = [one for one in d.everything() if one.mentions]
+    if platform == "discord":
+        assert posted.mentions == [bia]
+        posted.mentions.clear()
+        d.check()
+    else:  # in its blocks and in its plain form
+        assert set(posted.mentions) == {f"<@{bia.id}>"}
+        assert "Traceback" not in d.process.log()
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_a_reminder_is_posted_once_whenever_the_bot_is_killed(platform: str, take: Take) -> None:
+    d = await take(platform)
+    before = len(reminders(d))
+    await d.command(ANA, "schedule reminder", text="Bring dice", when="in 300 days", every="week")
+    await d.until(lambda: len(d.states()) == 1 and all(d.states()))
+    for n in range(KILLS):
+        due_now(d, 2 * (KILLS - n))  # no two times within a minute: they would be the same
+        await asyncio.sleep(n * 0.4)  # the calendar looks at its start, and every five seconds
+        await d.restart()
+        await d.until(lambda: not left(d))
+        await d.until(lambda: all(d.states()))
+        await d.until(lambda count=n + 1: len(reminders(d)) >= before + count)
+        assert len(reminders(d)) == before + n + 1
+    d.check()
