@@ -66,7 +66,7 @@ HOMES = {
     "chromadb": ("storage.chroma",),
     "opentelemetry": ("bot.tracing.otlp",),
     "apscheduler": ("bot.works.schedule",),
-    "dateparser": ("bot.works.schedule.when",),
+    "dateparser": ("bot.works.schedule.when", "bot.works.story.since"),
     "sqlalchemy": ("storage", "bot.runs.engine"),
     "alembic": ("storage.migrations",),
     "matplotlib": ("bot.works.council.chart", "bot.works.story.tree", "bot.works.script.picture"),

