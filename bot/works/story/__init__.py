@@ -276,6 +276,7 @@ VERBS: tuple[Verb, ...] = (
             Option("time", "verbs.option_time"),
             Option("scenario", "verbs.option_scenario", long=True),
             Option("events", "verbs.option_events", long=True),
+            Option("write", "verbs.option_write_events", "number", most=12),
             Option("climax", "verbs.option_climax"),
             Option("resolution", "verbs.option_resolution"),
             Option("check", "verbs.option_check", choices=CHECKS),
@@ -290,6 +291,7 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.story.extracting import Extracting
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
+    from bot.works.story.outlining import Outlining
     from bot.works.story.playing import Playing
     from bot.works.story.presets import Presets
     from bot.works.story.prompt_files import PromptFiles
@@ -336,6 +338,7 @@ def make(house: House, runs: Runs) -> Work:
         World(logs, own_names),
         Asking(logs, playing),
         PromptFiles(logs, playing, extracting),
+        Outlining(logs, playing),
     )
 
 

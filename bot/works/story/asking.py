@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 ANSWER_WORDS = 200
 """Of the game master's answer to a question, and of a list of ideas."""
 IDEAS = 5
+EVENTS = 4
+"""Of a chapter that an idea becomes."""
 
 
 class Asking:
@@ -96,6 +98,12 @@ class Asking:
         yield Text("\n".join(f"{n}. {idea}" for n, idea in enumerate(ideas, 1)))
         if taken.story:
             yield Notice(say("story.ideas_kept"))
+        if taken.story:
+            chapters = tuple(
+                Choice(label(f"{n}. {idea}"), f"/story chapter --write {EVENTS} -- {idea}")
+                for n, idea in enumerate(ideas, 1)
+            )
+            yield Choices(say("story.idea_chapter"), chapters)
         lines = tuple(
             Choice(label(f"{n}. {idea}"), f"/story start -- {idea}") for n, idea in enumerate(ideas, 1)
         )

@@ -54,6 +54,7 @@ PROMPTS = (
     "story_scene",
     "story_speak",
     "story_cast",
+    "story_chapter",
     "story_choices",
     "story_question",
     "story_ideas",

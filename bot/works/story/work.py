@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bot.works.story.extracting import Extracting
     from bot.works.story.logs import Logs
     from bot.works.story.memory.memory import Memory
+    from bot.works.story.outlining import Outlining
     from bot.works.story.playing import Playing
     from bot.works.story.prompt_files import PromptFiles
     from bot.works.story.remembering import Remembering
@@ -49,7 +50,9 @@ class Stories:
         world: World,
         asking: Asking,
         prompt_files: PromptFiles,
+        outlining: Outlining,
     ) -> None:
+        self._outlining = outlining
         self._asking = asking
         self._prompt_files = prompt_files
         self._extracting = extracting
@@ -87,6 +90,8 @@ class Stories:
         }
         if verb == "cast" and run.request.options.get("write"):
             run_of["cast"] = self._speaking.invent
+        elif verb == "chapter" and run.request.options.get("write"):
+            run_of["chapter"] = self._outlining.run
         elif verb == "cast" and cast.typed(text, run.request.options)[0] in ("speak", "all"):
             run_of["cast"] = self._speaking.run
         events = run_of.get(verb, self._table.run)(run)

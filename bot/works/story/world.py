@@ -25,7 +25,7 @@ TEXT_CHARS: Final = 1_000
 TITLE_CHARS: Final = 100
 EVENTS: Final = 20
 CHAPTERS: Final = 200
-_OPTIONS: Final = ("location", "time", "scenario", "climax", "resolution")
+OPTIONS: Final = ("location", "time", "scenario", "climax", "resolution")
 _FIELDS: Final = {
     "where": "where", "holding": "holding", "wearing": "wearing", "mood": "mood", "dead": "dead",
     "onde": "where", "segura": "holding", "segurando": "holding", "veste": "wearing", "vestindo": "wearing",
@@ -187,13 +187,13 @@ class World:
         """Show the chapter, change it, or begin the next one."""
         options, title = request.options, " ".join(request.text.split())[:TITLE_CHARS]
         given = {
-            name: " ".join(str(options[name]).split())[:TEXT_CHARS] for name in _OPTIONS if options.get(name)
+            name: " ".join(str(options[name]).split())[:TEXT_CHARS] for name in OPTIONS if options.get(name)
         }
         events = _events(str(options.get("events") or ""))
         check = str(options.get("check") or "")
         if not (title or given or events or check):
             story = (await self._logs.played(request)).story
-            return _shown(story, say)
+            return shown_chapter(story, say)
         played = await self._changing(request)
         story, author = played.story, request.author.id
         begun = state.chapters(story)
@@ -221,7 +221,7 @@ class World:
             nodes.append(node(request.id, "chapter", "chapter", body | given, turn=turn, author=author))
         await self._logs.append(played, *nodes)
         now_played = await self._logs.here(request.place)
-        return _shown(now_played.story if now_played is not None else story, say)
+        return shown_chapter(now_played.story if now_played is not None else story, say)
 
 
 def _settled(request: Request, turn: Turn | None) -> list[Node]:
@@ -236,13 +236,14 @@ def _events(given: str) -> list[str]:
     return list(dict.fromkeys(part for part in parts if part))[:EVENTS]
 
 
-def _shown(story: Story, say: Words) -> Answer:
+def shown_chapter(story: Story, say: Words) -> Answer:
+    """The chapter that is being played."""
     if not (begun := state.chapters(story)):
         return Answer(text=say("story.no_chapter"))
     chapter, happened = begun[-1], state.done(story)
     lines = [
         f"**{say(f'story.chapter_{name}')}:** {value}"
-        for name in _OPTIONS
+        for name in OPTIONS
         if (value := getattr(chapter, name))
     ]
     lines += [f"- {'☑' if one.id in happened else '☐'} {one.text}" for one in chapter.key_events]

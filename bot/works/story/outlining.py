@@ -1,0 +1,151 @@
+"""A chapter that the writer outlines, out of an idea or of how the story stands; it is begun, and can be changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from bot import fence
+from bot.events import Event, Notice, Run, Sorry, Stage, Text
+from bot.llm.base import room
+from bot.words import words
+from bot.works.story import context, state
+from bot.works.story.choices import taken_away
+from bot.works.story.logs import TakenAway, node
+from bot.works.story.taken import Taken, framed
+from bot.works.story.world import CHAPTERS, OPTIONS, TEXT_CHARS, TITLE_CHARS, VALUE_CHARS, shown_chapter
+
+if TYPE_CHECKING:
+    from bot.works.story.logs import Logs
+    from bot.works.story.playing import Playing
+
+MOST: Final = 12
+"""Events that are thought up for a chapter."""
+WORDS: Final = 40
+"""Of each line of an outline."""
+ABOUT_CHARS: Final = 2_000
+_LINE: Final = re.compile(r"^[\s\-*•_#>|]*(?:\d{1,2}[.)]\s*)?[*_]*(\w+)(?:\s*\d{1,2})?[*_]*\s*[:|]\s*(\S.*)$")
+_NAMES: Final = {
+    **dict.fromkeys(("title", "chapter", "título", "titulo", "capítulo", "capitulo"), "title"),
+    **dict.fromkeys(("location", "place", "where", "local", "lugar", "onde"), "location"),
+    **dict.fromkeys(("time", "when", "tempo", "época", "epoca", "quando"), "time"),
+    **dict.fromkeys(("scenario", "begins", "cenário", "cenario", "começo"), "scenario"),
+    **dict.fromkeys(("event", "events", "evento", "eventos", "key_events"), "event"),
+    **dict.fromkeys(("climax", "clímax"), "climax"),
+    **dict.fromkeys(("resolution", "resolução", "resolucao", "desfecho"), "resolution"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What the writer has thought up; `title` is "" where that was nothing. `fields` are OPTIONS by name."""
+
+    title: str = ""
+    fields: dict[str, str] = field(default_factory=dict)
+    events: list[str] = field(default_factory=list)
+
+
+class Outlining:
+    def __init__(self, logs: Logs, playing: Playing) -> None:
+        self._logs = logs
+        self._playing = playing
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The next chapter; what the request says of it itself holds."""
+        request, say = run.request, words(run.request.locale)
+        wanted = request.options.get("write")
+        count = min(max(wanted, 1), MOST) if isinstance(wanted, int) else 1
+
+        async def begun() -> Taken:
+            try:
+                played = await self._logs.going_on(request)
+            except TakenAway as error:
+                return Taken(away=error.away)
+            if len(state.chapters(played.story)) >= CHAPTERS:
+                raise Sorry("story.many_chapters", limit=CHAPTERS)
+            return await self._playing.taken(request, played, "", played.story.seq)
+
+        taken = await run.step("turn", begun, Taken)
+        if taken.away is not None:
+            for event in taken_away(taken.away, say):
+                yield event
+            return
+        if taken.writer is None or taken.demo:
+            yield Stage("chapter", "")
+            yield Notice(say("story.no_outliner"))
+            return
+        story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
+        turn = story.head.id if story.head is not None else ""
+        frame = framed(taken, "story_chapter", count=str(count), about=fence.data(request.text[:ABOUT_CHARS]))
+        answer = min(room(WORDS * (count + 6), None), taken.answer)
+        asked = context.prompt(story, replace(frame, answer=answer))
+
+        async def outlined() -> bool:
+            told = await self._playing.models.given(taken.roles).ask(run, "writer", "chapter", asked)
+            outline = read_outline(told.text, count)
+            if not outline.title:
+                return False
+            given = {name: str(request.options[name]) for name in OPTIONS if request.options.get(name)}
+            events = [{"id": f"{run.id}/{n}", "text": text} for n, text in enumerate(outline.events, 1)]
+            body: dict[str, Any] = {"id": run.id, "title": outline.title, "key_events": events}
+            body |= outline.fields | {name: text[:TEXT_CHARS] for name, text in given.items()}
+            author = request.author.id if given else ""
+            kept = node(run.id, "chapter", "chapter", body, turn=turn, author=author)
+            await self._logs.stories.append(request.place.space, taken.story, taken.branch, [kept])
+            return True
+
+        if not await run.step("outlined", outlined, bool):
+            yield Stage("chapter", "")
+            yield Text(say("story.none_outlined"))
+            return
+        now = await self._logs.story(request.place.space, taken.story, taken.branch)
+        shown = shown_chapter(now, say)
+        yield Stage("chapter", shown.title)
+        yield Text(shown.text)
+        yield Notice(say("story.chapter_begun"))
+
+
+def read_outline(text: str, most: int) -> Outline:
+    """The outline out of what a model wrote, whether as lines or as JSON; of each part the first, and `most` events."""
+    title, events, fields = "", list[str](), dict[str, str]()
+    for name, value in [*_from_json(text)] or _from_lines(text):
+        said, known = " ".join(value.strip('*_ "“”').split()), _NAMES.get(name.casefold())
+        if not any(map(str.isalnum, said)):
+            continue
+        if known == "title":
+            title = title or said[:TITLE_CHARS]
+        elif known == "event":
+            events.append(said[:VALUE_CHARS])
+        elif known is not None:
+            fields.setdefault(known, said[:TEXT_CHARS])
+    return Outline(title, fields, list(dict.fromkeys(events))[:most])
+
+
+def _from_json(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        tree, _ = json.JSONDecoder().raw_decode(text, max(0, text.find("{")))
+    except (ValueError, RecursionError):
+        return
+    for name, value in tree.items() if isinstance(tree, dict) else ():
+        for one in value if isinstance(value, list) else [value]:
+            said = one.get("text") if isinstance(one, dict) else one
+            if isinstance(said, str):
+                yield str(name), said
+
+
+def _from_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Lines as they were asked for; those of a list below a heading "Events:" are events, too."""
+    listing = False
+    for line in text.splitlines():
+        plain = line.replace("**", "").replace("__", "")
+        found = _LINE.match(plain)
+        if found and found[1].casefold() in _NAMES:
+            listing = False
+            yield found[1], found[2]
+        elif _NAMES.get(plain.strip("#*_ :").casefold()) == "event":
+            listing = True
+        elif listing and (listed := re.match(r"\s*(?:[-*•]|\d{1,2}[.)])\s+(\S.*)", plain)):
+            yield "event", listed[1]
