@@ -31,6 +31,7 @@ from storage.outlines import Outlines
 from storage.passages import Passages
 from storage.people import People
 from storage.query_vectors import QueryVectors
+from storage.quizzes import Quizzes
 from storage.records import Records
 from storage.scripts import Scripts
 from storage.settings import KeptSettings
@@ -62,6 +63,8 @@ class House:
     people: People
     jobs: Jobs
     outlines: Outlines
+    passages: Passages
+    quizzes: Quizzes
     shelves: Shelves
     embedding: Embedding
     library: Library
@@ -109,6 +112,8 @@ class House:
             people=People(database),
             jobs=jobs,
             outlines=Outlines(database),
+            passages=passages,
+            quizzes=Quizzes(database),
             shelves=shelves,
             embedding=embedding,
             library=Library(

@@ -104,6 +104,8 @@ class Verb:
 
 PRIVATE: Final = Option("private", "verbs.option_private", "flag")
 """The answer is shown to whoever asks, and to nobody else."""
+SHARE: Final = Option("share", "verbs.option_share", "flag")
+"""What is personal is shown to everybody all the same."""
 SHELF: Final = Option("shelf", "verbs.option_shelf", completes="shelf")
 ME: Final = "me"
 FOR: Final = Option("for", "verbs.option_for", choices=(ME, "channel", "everyone"))

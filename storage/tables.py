@@ -39,6 +39,7 @@ from storage.tables_library import (
     shelves,
     texts,
 )
+from storage.tables_quiz import quiz_cards, quiz_questions
 from storage.tables_schedule import schedule_followers, schedules
 from storage.tables_script import script_places, scripts
 from storage.tables_slack import slack_bots, slack_installations, slack_oauth_states
@@ -66,6 +67,8 @@ __all__ = [
     "outlines",
     "pages",
     "query_vectors",
+    "quiz_cards",
+    "quiz_questions",
     "schedule_followers",
     "schedules",
     "script_places",

@@ -212,7 +212,7 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
     council = {f"council {name}" for name in ("ask", "show", "export", "stats")}
     told = ("ask", "branches", "ideas", "show", "recall", "recap", "state", "characters", "plot")
     story = {f"story {name}" for name in told}
-    course = {f"course {name}" for name in ("ask", "list", "outline")}
+    course = {f"course {name}" for name in ("ask", "list", "outline", "quiz")}
     script = {f"script {name}" for name in ("scenes", "scene", "report", "export")}
     assert private == rules | council | story | course | script
     parsed = parse("/rules ask --private who holds the mill?")
@@ -222,7 +222,15 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
 def test_what_tells_a_person_of_their_own_doings_is_personal() -> None:
     personal = {row.path for row in TABLE if row.personal}
     own = {row.path for row in TABLE if row.work in ("sessions", "settings", "privacy")}
-    assert personal == own | {"usage", "story flip", "schedule follow", "schedule unfollow", "script list"}
+    others = {
+        "story flip",
+        "schedule follow",
+        "schedule unfollow",
+        "script list",
+        "course answer",
+        "course score",
+    }
+    assert personal == own | others | {"usage"}
     assert not any(row.ordered or row.option("private") for row in TABLE if row.personal)
 
 

@@ -27,7 +27,7 @@ from bot.events import Author, File, OptionValue, Place, Request, Sorry
 from bot.faults import in_words
 from bot.prompts import as_yaml
 from bot.runs.requests import event_id
-from bot.verb import FOR, ME, Verb
+from bot.verb import FOR, ME, SHARE, Verb
 from bot.words import Words, name_of
 
 if TYPE_CHECKING:
@@ -111,6 +111,11 @@ class Asked:
         """Whether it is for admins alone: also where only a change is, unless it is one's own."""
         mine = self.options.get(FOR.name) == ME
         return self.row.admin or (self.row.sets and self.text.strip() != "" and not mine)
+
+    @property
+    def personal(self) -> bool:
+        """Whether the answer is for whoever asks alone, because of what it tells."""
+        return self.row.personal and not self.options.get(SHARE.name)
 
     def request(self, run: str, place: Place, author: Author, locale: str, origin: Origin) -> Request:
         row, options = self.row, dict(self.options) | ({FOLLOW_UP: True} if self.plain else {})

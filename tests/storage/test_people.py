@@ -191,6 +191,7 @@ async def test_what_goes_with_a_run_is_withdrawn_with_it(db: Database) -> None:
         "councils",
         "exchanges",
         "offers",
+        "quiz_cards",
         "schedule_followers",
         "schedules",
         "story_vectors",

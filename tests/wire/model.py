@@ -24,7 +24,7 @@ ALONE = "How many hours of running does a candle burn?"
 @dataclass
 class Answerer:
     """What is answered next: by the `script` if there is one, else `queue` first, then `usual`. A question is made to
-    stand alone without any of them.
+    stand alone without any of them, by `form`.
     """
 
     usual: Reply = field(default_factory=lambda: Reply(ANSWER, delay_s=0.02))
@@ -32,6 +32,8 @@ class Answerer:
     script: Callable[[dict[str, Any]], Reply] | None = None
     findings: list[dict[str, Any]] = field(default_factory=list)
     """What is found in the next scenes that are looked into; nothing where the list is empty."""
+    form: str = json.dumps({"question": ALONE, "translations": []})
+    """What is written where JSON is asked for."""
     prompts: list[str] = field(default_factory=list)
     """What each answer was asked by, the passages and the exchanges before it included."""
 
@@ -39,7 +41,7 @@ class Answerer:
         if "contradictions" in str(body.get("response_format")):
             return Reply(pieces=[json.dumps(self.findings.pop(0) if self.findings else {})])
         if "response_format" in body:
-            return Reply(pieces=[json.dumps({"question": ALONE, "translations": []})])
+            return Reply(pieces=[self.form])
         self.prompts.append("\n".join(str(one["content"]) for one in body["messages"]))
         if self.script is not None:
             return self.script(body)

@@ -1,4 +1,4 @@
-"""Courses: taken in with their lessons, listed, outlined, and asked."""
+"""Courses: taken in with their lessons, listed, outlined, asked, and learnt by quizzes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.events import Sorry
 from bot.kind import Complete, Kind, Runs, Setting, Typed
-from bot.verb import PRIVATE, Argument, Option, Verb
+from bot.verb import PRIVATE, SHARE, Argument, Option, Verb
 from bot.works.course.config import MOST_MEMORY, CourseConfig
 
 if TYPE_CHECKING:
@@ -77,6 +77,29 @@ VERBS: tuple[Verb, ...] = (
         argument=_COURSE,
         options=(PRIVATE,),
     ),
+    Verb(
+        "course",
+        "quiz",
+        "verbs.course_quiz",
+        "/course quiz Keeping Bees --lesson 3",
+        ordered=True,
+        argument=Argument("course", "verbs.arg_course", required=False, completes="course"),
+        options=(
+            Option("lesson", "verbs.option_quiz_lesson", completes="lesson"),
+            Option("questions", "verbs.option_questions", "number", most=8),
+            PRIVATE,
+        ),
+    ),
+    Verb(
+        "course",
+        "answer",
+        "verbs.course_answer",
+        "/course answer 2 the old queen",
+        personal=True,
+        argument=Argument("answer", "verbs.arg_answer", most=300),
+    ),
+    Verb("course", "score", "verbs.course_score", "/course score", personal=True, options=(SHARE,)),
+    Verb("course", "finish", "verbs.course_finish", "/course finish", inner=True, options=(PRIVATE,)),
 )
 
 
@@ -85,6 +108,7 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.course.catalogue import Catalogues
     from bot.works.course.intake import CourseIntake
     from bot.works.course.naming import CourseNames
+    from bot.works.course.quiz import Quiz
     from bot.works.course.work import Courses
     from bot.works.library.config import LibraryConfig
 
@@ -114,7 +138,18 @@ def make(house: House, runs: Runs) -> Work:
         memory,
         section.rounds,
     )
-    return Courses(catalogues, names, intake, asking)
+    quiz = Quiz(
+        catalogues,
+        names,
+        asking.kept_to,
+        house.passages,
+        house.quizzes,
+        house.models,
+        house.prompts,
+        house.settings.roles,
+        runs.past,
+    )
+    return Courses(catalogues, names, intake, asking, quiz, house.quizzes)
 
 
 def _shapes(config: Config) -> Mapping[str, Shape]:

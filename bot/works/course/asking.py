@@ -158,7 +158,7 @@ class Asking:
         catalogue = await self._catalogues.of(space)
         if not catalogue.courses:
             raise Sorry("course.none")
-        course, lesson = await self._kept_to(catalogue, request)
+        course, lesson = await self.kept_to(catalogue, request)
         mine = await held(self._sessions, request, question)
         memory = await self._memory(request)
         past = await self._sessions.last_exchanges(space, mine.id, max(memory, 1)) if mine else []
@@ -192,7 +192,7 @@ class Asking:
             roles=roles,
         )
 
-    async def _kept_to(self, catalogue: Catalogue, request: Request) -> tuple[str | None, int | None]:
+    async def kept_to(self, catalogue: Catalogue, request: Request) -> tuple[str | None, int | None]:
         """The course and the lesson that the request's options name. Raises Sorry where they name none."""
         course, lesson = (str(request.options.get(name) or "").strip() for name in ("course", "lesson"))
         found = await named(self._names, catalogue, course) if course else None

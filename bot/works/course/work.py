@@ -16,17 +16,27 @@ if TYPE_CHECKING:
     from bot.works.course.catalogue import Catalogues, Course
     from bot.works.course.intake import CourseIntake
     from bot.works.course.naming import CourseNames
+    from bot.works.course.quiz import Quiz
+    from storage.quizzes import Quizzes
 
 LESSONS: Final = 100
 """Of one outline so many are shown; all of them are in the file that comes with it then."""
 
 
 class Courses:
-    """Courses: taken in, taken out, asked, listed, outlined."""
+    """Courses: taken in, taken out, asked, listed, outlined, learnt."""
 
     def __init__(
-        self, catalogues: Catalogues, names: CourseNames, intake: CourseIntake, asking: Asking
+        self,
+        catalogues: Catalogues,
+        names: CourseNames,
+        intake: CourseIntake,
+        asking: Asking,
+        quiz: Quiz,
+        quizzes: Quizzes,
     ) -> None:
+        self._quiz = quiz
+        self._quizzes = quizzes
         self._asking = asking
         self._catalogues = catalogues
         self._names = names
@@ -40,6 +50,10 @@ class Courses:
             "ask": self._asking.run,
             "list": self._list,
             "outline": self._outline,
+            "quiz": self._quiz.quiz,
+            "answer": self._quiz.answer,
+            "finish": self._quiz.finish,
+            "score": self._quiz.score,
         }
         async with aclosing(verbs[run.request.verb](run)) as events:
             async for event in events:
@@ -56,6 +70,7 @@ class Courses:
 
         async def removed() -> bool:
             await self._intake.remove(space, document)
+            await self._quizzes.forget(space, title)
             return True
 
         document, title = await run.step("course", course, tuple[str, str])

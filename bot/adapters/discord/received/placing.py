@@ -264,9 +264,9 @@ def request_of(
     pressed = event if isinstance(event, discord.Interaction) else None
     shown = pressed is not None and pressed.message is not None and pressed.message.flags.ephemeral
     # In a DM with the bot everything is private already, and what is personal is so where it stands.
-    private = (bool(options.get("private")) or shown) and not here.direct and not row.personal
+    private = (bool(options.get("private")) or shown) and not here.direct and not asked.personal
     # What is private is a conversation of its own; personal answers are only shown to one person.
-    alone = private or (row.personal and not here.direct)
+    alone = private or (asked.personal and not here.direct)
     if pressed is None:
         if alone:
             raise Sorry("discord.only_slash", verb=row.path)

@@ -291,7 +291,7 @@ def request_of(
     """
     row, before = asked.row, called_in(asked.again, here) if asked.again is not None else ""
     earlier = earlier or before != ""
-    private = bool(asked.options.get("private")) or row.personal
+    private = bool(asked.options.get("private")) or asked.personal
     goes = placing.home(here, ordered=row.ordered, private=private)
     place = placing.place(here, event=run, goes=goes, held=held)
     if row.stops and not here.thread:

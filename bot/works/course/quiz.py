@@ -1,0 +1,418 @@
+"""Quizzes: questions about a course, answered by everybody for themselves, and asked again when they are due.
+
+All that a quiz is stands in the storage before it is shown. What is right is in no button.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from bot import fence
+from bot.citing.quoting import flowing
+from bot.events import (
+    Changed,
+    Choice,
+    Choices,
+    Citation,
+    Event,
+    Notice,
+    Request,
+    Run,
+    Sorry,
+    Stage,
+    Status,
+    Text,
+)
+from bot.llm.base import Message, Prompt, room
+from bot.prompts import PromptText
+from bot.strategies.base import LANGUAGES
+from bot.strategies.base import ROLE as WRITER
+from bot.words import Words, words
+from bot.works.course.naming import named
+from bot.works.course.questions import WRONG, Made, Written, borne_out, gap, meant
+from bot.works.course.reading import shown
+from bot.works.course.work import harmless
+from storage.quizzes import QuizQuestion
+
+if TYPE_CHECKING:
+    from bot.llm.registry import Models
+    from bot.prompts import Prompts
+    from bot.works.course.catalogue import Catalogue, Catalogues, Course
+    from bot.works.course.naming import CourseNames
+    from storage.passages import Passages
+    from storage.quizzes import Quizzes
+
+PROMPT: Final = "quiz"
+QUESTIONS: Final = 3
+MOST_QUESTIONS: Final = 8
+PASSAGES: Final = 4_000
+"""Of a course, the first ones, so that the largest one costs no more."""
+TRIED: Final = 3
+"""Passages that are looked at for each question."""
+OTHERS: Final = 12
+"""Passages of the course out of which wrong answers are taken where no model writes them."""
+ANSWER_WORDS: Final = 150
+LETTERS: Final = "ABCD"
+END: Final = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A passage to make a question of, and the lesson that it stands in."""
+
+    text: str
+    lesson: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a quiz's run decides first. `back` are questions that the asker is due to be asked again.
+
+    Wrong answers of gaps come out of `others`, passages of the whole course. All chance comes from `seed`, so that a
+    replay makes the same; nobody can tell it from what a quiz shows.
+    """
+
+    course: str
+    source: str
+    language: str
+    wanted: int
+    excerpts: list[Excerpt]
+    others: list[str]
+    back: list[QuizQuestion]
+    writer: str | None
+    prompt: PromptText
+    seed: str
+    roles: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an answer. `answered` of `total` questions of the quiz, `right` of them, are the learner's."""
+
+    question: QuizQuestion
+    chosen: int
+    answered: int
+    right: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A quiz that has ended: of how many learners how many were right, question by question."""
+
+    questions: list[QuizQuestion]
+    learners: int
+    right: list[int]
+
+
+class Quiz:
+    """The verbs quiz, answer, finish and score."""
+
+    def __init__(
+        self,
+        catalogues: Catalogues,
+        names: CourseNames,
+        kept_to: Callable[[Catalogue, Request], Awaitable[tuple[str | None, int | None]]],
+        passages: Passages,
+        quizzes: Quizzes,
+        models: Models,
+        prompts: Prompts,
+        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
+        past: Callable[[str, str], Awaitable[Request | None]],
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`past` gives the request of an earlier run, `kept_to` the course and lesson that a request's options name."""
+        self._catalogues = catalogues
+        self._names = names
+        self._kept_to = kept_to
+        self._passages = passages
+        self._quizzes = quizzes
+        self._models = models
+        self._prompts = prompts
+        self._roles = roles
+        self._past = past
+        self._clock = clock
+
+    async def quiz(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Make the questions, keep them, and post them."""
+        request, place, say = run.request, run.request.place, words(run.request.locale)
+        plan = await run.step("plan", partial(self._plan, request), Plan)
+        yield Stage("quiz", plan.course)
+        chance = random.Random(plan.seed)
+        made = [_again(n, one, chance) for n, one in enumerate(plan.back)]
+        by_code = 0
+        for at, excerpt in enumerate(plan.excerpts if plan.writer is not None else ()):
+            if len(made) == plan.wanted:
+                break
+            yield Status(say("course.quiz_writing", n=len(made) + 1, total=plan.wanted))
+            try:
+                written = borne_out(await self._written(run, plan, at), excerpt.text, plan.language)
+            except Sorry as error:
+                yield Notice(say(error.key, **error.values))
+                break
+            if written is not None and written.quote not in {one.quote for one in made}:
+                made.append(_asked(len(made), plan, excerpt, written, chance))
+        # Where there are few passages, more than one question comes out of each.
+        for excerpt in plan.excerpts * plan.wanted:
+            if len(made) == plan.wanted:
+                break
+            used = {one.quote for one in made}
+            left_out = await asyncio.to_thread(gap, excerpt.text, plan.others, used, plan.language, chance)
+            if left_out is not None:
+                made.append(_asked(len(made), plan, excerpt, left_out, chance))
+                by_code += 1
+
+        async def kept() -> list[QuizQuestion]:
+            if made:
+                await self._quizzes.ask(place.space, run.id, place.channel, place.thread, made, self._clock())
+            return await self._quizzes.of(place.space, run.id)
+
+        questions = await run.step("kept", kept, list[QuizQuestion])
+        if not questions:
+            raise Sorry("course.quiz_empty", course=plan.course)
+        if plan.back:
+            yield Notice(say("course.quiz_back", n=len(plan.back)))
+        if by_code:
+            yield Notice(say("course.quiz_by_code", n=by_code))
+        for one in questions:
+            yield Stage(_stage(one), say("course.quiz_question", n=one.n + 1, total=len(questions)))
+            yield Text(_text(one))
+            yield _choices(one, say)
+        yield Stage(END, plan.course)
+        yield Text(say("course.quiz_how"))
+        yield Choices("", (Choice(say("course.quiz_end"), "/course finish"),))
+
+    async def answer(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Keep a learner's answer, and tell them alone whether it is right."""
+        say = words(run.request.locale)
+        outcome = await run.step("answered", partial(self._answered, run), Outcome)
+        question, right = outcome.question, outcome.chosen == outcome.question.answer
+        yield Stage("answer", say("course.quiz_right" if right else "course.quiz_wrong"))
+        yield Text(_solution(question, say))
+        yield _source(question, 1)
+        if outcome.answered == outcome.total:
+            yield Notice(say("course.quiz_score", right=outcome.right, total=outcome.total))
+        else:
+            yield Notice(say("course.quiz_left", n=outcome.total - outcome.answered))
+
+    async def finish(self, run: Run) -> AsyncGenerator[Event, None]:
+        """End a quiz: everybody sees the right answers, and how many gave them; nobody's own score."""
+        say, quiz = words(run.request.locale), run.request.answers
+        result = await run.step("finished", partial(self._finished, run), Result)
+        for one in result.questions:
+            title = say("course.quiz_question", n=one.n + 1, total=len(result.questions))
+            yield Changed(quiz, _stage(one), title, (Text(_text(one)), _choices(one, say, taken=one.answer)))
+        yield Changed(quiz, END, result.questions[0].subject, (Text(say("course.quiz_ended")),))
+        yield Stage("results", say("course.quiz_results", n=result.learners))
+        for one, right in zip(result.questions, result.right, strict=True):
+            told = say("course.quiz_had_right", right=right, n=result.learners)
+            yield Text(f"**{one.n + 1}.** {_solution(one, say, one.n + 1)}\n{told}\n\n")
+        for one in result.questions:
+            yield _source(one, one.n + 1)
+
+    async def score(self, run: Run) -> AsyncGenerator[Event, None]:
+        """A learner's own score, course by course."""
+        request, say = run.request, words(run.request.locale)
+
+        async def scored() -> str:
+            found = await self._quizzes.score(request.place.space, request.author.id, self._clock())
+            lines = [
+                "- "
+                + say("course.score_line", course=one.subject, right=one.right, n=one.answered, due=one.due)
+                for one in found
+            ]
+            return "\n".join(lines) or say("course.score_none")
+
+        text = await run.step("score", scored, str)
+        yield Stage("score", say("course.score", name=request.author.name))
+        yield Text(text)
+
+    async def _plan(self, request: Request) -> Plan:
+        space, wanted = request.place.space, int(str(request.options.get("questions") or QUESTIONS))
+        if wanted > MOST_QUESTIONS:
+            raise Sorry("course.quiz_many", most=MOST_QUESTIONS)
+        catalogue = await self._catalogues.of(space)
+        if not catalogue.courses:
+            raise Sorry("course.none")
+        course, number = await self._about(catalogue, request)
+        parts = (
+            [course.part(one) for one in course.numbered(number)] if number is not None else [course.part()]
+        )
+        excerpts: list[Excerpt] = []
+        others: list[str] = []
+        after = -1
+        while chunks := await self._passages.chunks_of(space, course.document, after):
+            texts = await asyncio.to_thread(lambda found: [flowing(one.text) for one in found], chunks)
+            others += texts
+            for chunk, text in zip(chunks, texts, strict=True):
+                if any(first <= chunk.section < past for _, first, past in parts):
+                    lesson = course.lesson_at(chunk.section)
+                    title = shown(lesson.number, lesson.title) if lesson is not None else ""
+                    excerpts.append(Excerpt(text, title, course.link_to(lesson)))
+            after = chunks[-1].ordinal
+            if after >= PASSAGES:
+                break
+        if not excerpts:
+            raise Sorry("course.quiz_empty", course=course.title)
+        due = await self._quizzes.due(space, request.author.id, course.title, self._clock(), 4 * wanted)
+        # Of a lesson that was changed since, what it no longer says is not asked again.
+        back = [one for one in due if any(one.quote in excerpt.text for excerpt in excerpts)][:wanted]
+        asked, seed = await self._quizzes.asked(space, course.title), secrets.token_hex(16)
+        chance = random.Random(seed)
+        chance.shuffle(excerpts)
+        tried = excerpts[: 2 * TRIED * wanted]
+        tried.sort(key=lambda one: any(quote in one.text for quote in asked))
+        roles = await self._roles(request)
+        models = self._models.given(roles)
+        writer = models.describe(WRITER)
+        if (
+            writer is not None
+            and (can := models.capabilities(WRITER)) is not None
+            and (can.demo or not can.cites)
+        ):
+            writer = None
+        prompt = (await self._prompts.texts(space, (PROMPT,)))[PROMPT]
+        return Plan(
+            course.title,
+            course.source,
+            course.language,
+            wanted,
+            tried[: TRIED * wanted],
+            chance.sample(others, min(OTHERS, len(others))),
+            back,
+            writer,
+            prompt,
+            seed,
+            roles,
+        )
+
+    async def _about(self, catalogue: Catalogue, request: Request) -> tuple[Course, int | None]:
+        """The course that is asked for, and the number of its lesson. Raises Sorry."""
+        name = request.text.strip()
+        asked = replace(request, options={**request.options, "course": name})
+        title, number = await self._kept_to(catalogue, asked)
+        if title is None and len(catalogue.courses) > 1:
+            raise Sorry("course.quiz_which", names="; ".join(one.title for one in catalogue.courses[:5]))
+        course = await named(self._names, catalogue, title or catalogue.courses[0].title)
+        return course, number
+
+    async def _written(self, run: Run, plan: Plan, at: int) -> Written:
+        system, user = plan.prompt.fill(
+            language=LANGUAGES.get(plan.language, "the language of the passage"),
+            passage=fence.data(plan.excerpts[at].text),
+        )
+        most = room(ANSWER_WORDS, "low")
+        prompt = Prompt(system, (Message("user", user),), max_tokens=most, effort="low")
+        return await self._models.given(plan.roles).json(run, WRITER, f"question-{at}", prompt, Written)
+
+    async def _answered(self, run: Run) -> Outcome:
+        request, space = run.request, run.request.place.space
+        quiz, questions = await self._meant(request)
+        numbered = re.fullmatch(r"(\d{1,2})[.:)]?\s+(.+)", request.text.strip(), re.DOTALL)
+        if numbered is None and len(questions) > 1:
+            raise Sorry("course.quiz_number", total=len(questions))
+        number, typed = (int(numbered[1]), numbered[2]) if numbered is not None else (1, request.text)
+        question = next((one for one in questions if one.n == number - 1), None)
+        if question is None:
+            raise Sorry("course.quiz_no_question", n=number, total=len(questions))
+        if (chosen := meant(typed, question.options)) is None:
+            raise Sorry("course.quiz_unclear", options=", ".join(LETTERS[: len(question.options)]))
+        counts = await self._quizzes.answer(
+            space, quiz, question.n, request.author.id, run.id, chosen, self._remembered, self._clock()
+        )
+        if counts is None:
+            raise Sorry("course.quiz_over")
+        if not counts:
+            raise Sorry("course.quiz_answered", n=number)
+        mine = await self._quizzes.cards(space, quiz, request.author.id)
+        return Outcome(question, chosen, len(mine), sum(one.right for one in mine), len(questions))
+
+    async def _meant(self, request: Request) -> tuple[str, list[QuizQuestion]]:
+        """The quiz whose button was pressed, else the newest one of the thread or channel that this person may see."""
+        space, channel, thread = request.place.space, request.place.channel, request.place.thread
+        quizzes = [request.answers] if request.answers else await self._quizzes.latest(space, channel, thread)
+        for quiz in quizzes or await self._quizzes.latest(space, channel):
+            asked = await self._past(space, quiz)
+            private = asked is not None and bool(asked.options.get("private"))
+            mine = asked is not None and asked.author.id == request.author.id
+            if private and not mine and not request.answers:
+                continue
+            if questions := await self._quizzes.of(space, quiz):
+                return quiz, questions
+        raise Sorry("course.quiz_none")
+
+    async def _finished(self, run: Run) -> Result:
+        request, space, quiz = run.request, run.request.place.space, run.request.answers
+        asked, questions = await self._past(space, quiz), await self._quizzes.of(space, quiz)
+        if asked is None or not questions:
+            raise Sorry("course.quiz_none")
+        if asked.author.id != request.author.id and not request.author.admin:
+            raise Sorry("course.quiz_not_yours")
+        if not await self._quizzes.close(space, quiz, run.id):
+            raise Sorry("course.quiz_over")
+        cards = await self._quizzes.cards(space, quiz)
+        right = [sum(card.right for card in cards if card.n == one.n) for one in questions]
+        return Result(questions, await self._quizzes.learners(space, quiz), right)
+
+    def _remembered(self, memory: str, right: bool) -> tuple[str, datetime]:
+        """What FSRS remembers of a card, and when it is due."""
+        from fsrs import Card, Rating, Scheduler
+
+        # In days, not in minutes: who answers a quiz goes away. Without chance, so that a replay says the same.
+        scheduler = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
+        now = self._clock()
+        card = Card.from_dict(json.loads(memory)) if memory else Card(card_id=0, due=now)
+        card, _ = scheduler.review_card(card, Rating.Good if right else Rating.Again, now)
+        return json.dumps(card.to_dict()), card.due
+
+
+def _again(n: int, question: QuizQuestion, chance: random.Random) -> QuizQuestion:
+    """The question once more, its options in another order."""
+    right, options = question.options[question.answer], chance.sample(question.options, len(question.options))
+    return replace(question, n=n, options=options, answer=options.index(right), closed_by="")
+
+
+def _asked(n: int, plan: Plan, excerpt: Excerpt, made: Made, chance: random.Random) -> QuizQuestion:
+    options = chance.sample([made.right, *made.wrong], WRONG + 1)
+    at = options.index(made.right)
+    return QuizQuestion(
+        n, plan.course, excerpt.lesson, plan.source, excerpt.link, made.text, options, at, made.quote
+    )
+
+
+def _stage(question: QuizQuestion) -> str:
+    return f"question-{question.n}"
+
+
+def _text(question: QuizQuestion) -> str:
+    options = zip(LETTERS, question.options, strict=False)
+    lines = [f"**{letter}.** {harmless(option)}" for letter, option in options]
+    return "\n".join([f"{harmless(question.text)}\n", *(f"- {line}" for line in lines)])
+
+
+def _choices(question: QuizQuestion, say: Words, taken: int | None = None) -> Choices:
+    command = f"/course answer {question.n + 1}"
+    letters = [Choice(letter, f"{command} {letter}") for letter in LETTERS[: len(question.options)]]
+    in_words = Choice(say("course.quiz_in_words"), command, say("course.quiz_your_answer"))
+    return Choices(say("course.quiz_choose"), (*letters, in_words), taken=taken)
+
+
+def _solution(question: QuizQuestion, say: Words, n: int = 1) -> str:
+    right = question.options[question.answer]
+    said = say("course.quiz_solution", letter=LETTERS[question.answer], answer=harmless(right))
+    return f"{said} [{n}]\n\n> {harmless(' '.join(question.quote.split()))}\n"
+
+
+def _source(question: QuizQuestion, n: int) -> Citation:
+    heading = f"{question.subject} › {question.lesson}" if question.lesson else question.subject
+    return Citation(n, question.source, heading, question.quote, link=question.link)

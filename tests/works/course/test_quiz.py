@@ -1,0 +1,319 @@
+"""Quizzes from end to end: made by a model or by code, answered once by each learner, scored, and asked again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.app import App
+from bot.events import Attachment, Author, Choices, Event, Failed, OptionValue, Place, Request
+from bot.works.course.questions import GAP, Written, borne_out, meant
+from storage.quizzes import Quizzes
+from tests.fakes.chat_completions import ChatService
+from tests.fakes.reply import Reply
+from tests.works.course.desk import BOSS, Desk, cited, course, opened, words_of
+from tests.works.course.files import text_of
+
+ANA, BIA = Author("ana", "Ana"), Author("bia", "Bia")
+BEES = "Keeping Bees: A First Year"
+KNOTS = """Course Title: Knots
+Lesson 1: The Bowline
+The bowline makes a fixed loop at the end of a rope, and it never slips under load.
+Lesson 2: Nothing Yet
+"""
+WRITTEN: dict[str, Any] = {
+    "question": "What does the bowline make?",
+    "answer": "a fixed loop",
+    "wrong": ["a running noose", "a stopper", "a splice"],
+    "quote": "The bowline makes a fixed loop at the end of a rope",
+}
+PASSAGE = KNOTS.splitlines()[2]
+
+
+class Learners:
+    """People at one desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.quiz = ""
+        self._runs = 0
+
+    async def do(
+        self,
+        verb: str,
+        text: str = "",
+        author: Author = ANA,
+        *,
+        work: str = "course",
+        answers: str = "",
+        space: str = "local",
+        **options: OptionValue,
+    ) -> list[Event]:
+        self._runs += 1
+        id = f"{self._runs * 0x5B2C1D:032x}"
+        place = Place("terminal", space, "c", "t")
+        request = Request(id, place, author, work, verb, options, text, answers=answers)
+        await self.desk.app.perform(request)
+        await self.desk.app.ended(id)
+        self.quiz = id if verb == "quiz" else self.quiz
+        return self.desk.recorder.events[id]
+
+    async def said(self, verb: str, text: str = "", author: Author = ANA, **options: Any) -> str:
+        return words_of(await self.do(verb, text, author, **options))
+
+    async def letter(self, n: int, *, right: bool = True) -> str:
+        """What is to be pressed for an answer to question `n` of the last quiz."""
+        question = (await Quizzes(self.desk.app.house.records.database).of("local", self.quiz))[n - 1]
+        return "ABCD"[question.answer if right else (question.answer + 1) % 4]
+
+    async def press(self, n: int, author: Author = ANA, *, right: bool = True) -> str:
+        return await self.said(
+            "answer", f"{n} {await self.letter(n, right=right)}", author, answers=self.quiz
+        )
+
+
+@asynccontextmanager
+async def learning(
+    folder: Path, script: list[Reply] | None = None, *courses: str
+) -> AsyncIterator[tuple[Learners, ChatService]]:
+    async with ChatService(script or []) as service:
+        answerer = '"a:small"' if script else "[]"
+        settings = (
+            f'[providers.a]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
+            f"[roles]\nanswerer = {answerer}\n"
+        )
+        async with opened(folder, settings) as desk:
+            await desk.add(*(courses or (course("keeping_bees.txt"),)))
+            yield Learners(desk), service
+
+
+def choices(events: list[Event]) -> list[Choices]:
+    return [one for one in events if isinstance(one, Choices)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"quote": "The bowline makes a loop that opens by itself"},
+        {"quote": "the rope"},
+        {"answer": "a sheepshank"},
+        {"answer": "the"},
+        {"answer": "under load"},  # stands in the passage, and not in the quote
+        {"wrong": ["the end of a rope", "a stopper", "a splice"]},
+        {"wrong": ["a splice", "A Splice!", "a stopper"]},
+        {"wrong": ["A fixed loop", "a splice", "a stopper"]},
+        {"wrong": ["a splice"]},
+        {"question": "Is it a fixed loop that the bowline makes?"},
+        {"question": "x" * 301},
+    ],
+    ids=str,
+)
+def test_what_the_passage_does_not_bear_out_is_refused(change: dict[str, Any]) -> None:
+    assert borne_out(Written(**WRITTEN), PASSAGE, "en") is not None
+    assert borne_out(Written(**{**WRITTEN, **change}), PASSAGE, "en") is None
+
+
+def test_an_answer_may_be_a_letter_a_number_or_words() -> None:
+    options = ["a fixed loop", "a splice", "a stopper", "7"]
+    said = {"b": 1, "B)": 1, "letra b": 1, "2": 1, "7": 3, "It makes a fixed loop.": 0, "A Splice!": 1}
+    assert {typed: meant(typed, options) for typed in said} == said
+    for typed in ("", "e", "9", "a knot", "a splice, or a stopper"):
+        assert meant(typed, options) is None
+
+
+async def test_a_model_writes_and_each_question_leads_to_its_lesson(tmp_path: Path) -> None:
+    (tmp_path / "knots.txt").write_text(KNOTS, encoding="utf-8")
+    script = [Reply(json.dumps(WRITTEN))]
+    async with learning(tmp_path, script, str(tmp_path / "knots.txt")) as (learners, service):
+        events = await learners.do("quiz", "knots", lesson="1")
+        assert "What does the bowline make?" in words_of(events)
+        assert PASSAGE in str(service.requests[0]["messages"])
+        first, end = choices(events)
+        assert [one.command for one in first.choices] == [
+            *(f"/course answer 1 {letter}" for letter in "ABCD"),
+            "/course answer 1",
+        ]
+        assert end.choices[0].command == "/course finish"
+        answered = await learners.do("answer", "1 a fixed loop, I think", answers=learners.quiz)
+        assert "Right" in words_of(answered)
+        assert "You have 1 of 1 right" in words_of(answered)
+        (source,) = cited(answered)
+        assert (source.quote, source.heading) == (WRITTEN["quote"], "Knots › 1. The Bowline")
+
+
+async def test_a_question_that_is_not_borne_out_is_never_shown(tmp_path: Path) -> None:
+    script = [Reply(json.dumps({**WRITTEN, "question": "Who invented it?", "answer": "Ashley"}), times=3)]
+    async with learning(tmp_path, script) as (learners, _):
+        said = await learners.said("quiz", "bees", questions=3)
+        assert "Who invented it?" not in said
+        assert said.count(GAP) == 3
+        assert "3 questions are sentences of the lessons with a word left out" in said
+
+
+async def test_a_model_that_fails_leaves_gaps(tmp_path: Path) -> None:
+    async with learning(tmp_path, [Reply(status=401, times=9)]) as (learners, service):
+        said = await learners.said("quiz", "bees", questions=2)
+        assert said.count(GAP) == 2
+        assert "a:small" in said
+        assert len(service.requests) == 1
+
+
+async def test_gaps_are_sentences_of_the_lesson_and_only_one_answer_fits_the_passage(tmp_path: Path) -> None:
+    async with learning(tmp_path) as (learners, _):
+        await learners.do("quiz", "bees", lesson="5", questions=2)
+        questions = await learners.desk.app.house.quizzes.of("local", learners.quiz)
+        text = " ".join(text_of("keeping_bees.txt").split())
+        for one in questions:
+            assert one.lesson.startswith("5. ")
+            assert one.quote in text
+            right = one.options[one.answer]
+            assert one.text.replace(GAP, right) == " ".join(one.quote.split())
+            assert [option for option in one.options if option in one.quote] == [right]
+            assert one.link.startswith("https://example.org/courses/keeping-bees")
+
+
+async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -> None:
+    async with learning(tmp_path) as (learners, _):
+        await learners.do("quiz", "bees", questions=2)
+        assert "Right" in await learners.press(1)
+        assert "You have answered question 1 already" in await learners.press(1, right=False)
+        assert "Not right" in await learners.press(1, BIA, right=False)
+        assert "You have 1 of 2 right" in await learners.press(2, BIA)
+        assert "Only whoever began" in await learners.said("finish", author=BIA, answers=learners.quiz)
+        assert "1 question is left" not in await learners.press(2, right=False)
+        quiz, late = learners.quiz, Author("late", "Late")
+        ended = await learners.do("finish", answers=quiz)
+        said = words_of(ended)
+        assert "2 people have answered" in said
+        assert said.count("1 of 2 had this right.") == 2
+        assert "Ana" not in said
+        assert "Bia" not in said
+        shown = {one.stage: one for one in learners.desk.recorder.changes}
+        assert set(shown) == {"question-0", "question-1", "end"}
+        (taken,) = [one for one in shown["question-0"].contents if isinstance(one, Choices)]
+        assert taken.taken is not None
+        assert taken.choices[taken.taken].label == await learners.letter(1)
+        assert "This quiz has ended" in await learners.press(1, late)
+        assert "This quiz has ended" in await learners.said("finish", answers=quiz)
+        assert "no question of a quiz" in (await learners.said("score", author=late)).lower()
+        assert f"{BEES}: 1 of 2 right; 0 due again" in await learners.said("score", author=BIA)
+
+
+async def test_what_cannot_be_done_is_said_and_changes_nothing(tmp_path: Path) -> None:
+    knots = tmp_path / "knots.txt"
+    knots.write_text(KNOTS, encoding="utf-8")
+    async with learning(tmp_path, None, str(knots), course("keeping_bees.txt")) as (learners, _):
+        assert "There is no quiz here" in await learners.said("answer", "1 B")
+        assert "About which course?" in await learners.said("quiz")
+        assert "no question to be made of “Knots”" in await learners.said("quiz", "knots", lesson="2")
+        assert "8 questions at most" in await learners.said("quiz", "bees", questions=9)
+        assert "There is no course “jazz piano”" in await learners.said("quiz", "jazz piano")
+        assert "There is no lesson “99”" in await learners.said("quiz", "bees", lesson="99")
+        await learners.do("quiz", "bees", questions=2)
+        assert "Write its number first" in await learners.said("answer", "B")
+        assert "no question 9; it has 2" in await learners.said("answer", "9 B")
+        assert "cannot tell which answer" in await learners.said("answer", "1 hm")
+        assert "There is no quiz here" in await learners.said("answer", "1 B", space="other")
+        elsewhere = await learners.do("answer", "1 B", answers=learners.quiz, space="other")
+        assert isinstance(elsewhere[-1], Failed)
+        assert "No question of a quiz is answered yet" in await learners.said("score")
+
+
+async def test_a_private_quiz_is_not_what_another_persons_words_answer(tmp_path: Path) -> None:
+    async with learning(tmp_path) as (learners, _):
+        await learners.do("quiz", "bees", questions=1, private=True)
+        assert "There is no quiz here" in await learners.said("answer", "1 B", BIA)
+        assert "There is no quiz here" not in await learners.said("answer", "1 B")
+
+
+async def test_what_was_wrong_comes_back_until_it_is_known_or_no_longer_taught(tmp_path: Path) -> None:
+    async with learning(tmp_path) as (learners, _):
+        await learners.do("quiz", "bees", questions=1)
+        await learners.press(1, right=False)
+        await learners.press(1, BIA)
+        quizzes, now = learners.desk.app.house.quizzes, datetime.now(UTC)
+        (first,) = await quizzes.of("local", learners.quiz)
+
+        async def due(author: Author, days: float) -> list[str]:
+            found = await quizzes.due("local", author.id, BEES, now + timedelta(days=days), 9)
+            return [one.text for one in found]
+
+        assert [await due(ANA, days) for days in (0.5, 1.5)] == [[], [first.text]]
+        assert [await due(BIA, days) for days in (1.5, 2.5)] == [[], [first.text]]
+
+        # As if a day had passed.
+        await brought_forward(learners.desk.app, ANA)
+        again = await learners.said("quiz", "bees", questions=1)
+        assert "1 question comes back" in again
+        (back,) = await quizzes.of("local", learners.quiz)
+        assert (back.text, back.first, sorted(back.options)) == (
+            first.text,
+            first.first,
+            sorted(first.options),
+        )
+        await learners.press(1)
+        assert await due(ANA, 0.5) == []
+        assert len(await due(ANA, 400)) == 1
+
+        await brought_forward(learners.desk.app, ANA)
+        taught = text_of("keeping_bees.txt")
+        cut = re.sub(r"\s+".join(map(re.escape, first.quote.split())), "", taught)
+        assert cut != taught
+        await learners.desk.add(learners.desk.file("keeping_bees.txt", cut), verb="replace")
+        assert "comes back" not in await learners.said("quiz", "bees", questions=1)
+
+
+async def brought_forward(app: App, author: Author) -> None:
+    """The learner's cards are due now."""
+    from storage.tables import quiz_cards as c
+
+    moved = c.update().where(c.c.author_id == author.id, c.c.due.is_not(None))
+    await app.house.records.database.run(moved.values(due=datetime.now(UTC) - timedelta(hours=1)))
+
+
+async def test_a_course_that_is_removed_takes_its_questions_and_scores_along(tmp_path: Path) -> None:
+    async with learning(tmp_path) as (learners, _):
+        await learners.do("quiz", "bees", questions=2)
+        await learners.press(1)
+        await learners.do("remove", "bees", BOSS)
+        assert await learners.desk.app.house.quizzes.of("local", learners.quiz) == []
+        assert "No question of a quiz is answered yet" in await learners.said("score")
+        assert "There is no quiz here" in await learners.said("answer", "2 B", answers=learners.quiz)
+
+
+async def test_a_learners_answers_are_exported_and_deleted_with_them(tmp_path: Path) -> None:
+    async with learning(tmp_path) as (learners, _):
+        await learners.do("quiz", "bees", BIA, questions=1)
+        quiz = learners.quiz
+        await learners.press(1)
+        await learners.press(1, BIA)
+        (file,) = [
+            one
+            for one in await learners.do("export", author=ANA, work="privacy")
+            if isinstance(one, Attachment)
+        ]
+        rows = json.loads(file.data)["quiz_cards"]
+        assert [(row["quiz"], row["author_id"], row["right"]) for row in rows] == [(quiz, "ana", True)]
+        await learners.do("delete", author=ANA, work="privacy", yes=True)
+        assert "No question of a quiz is answered yet" in await learners.said("score")
+        assert f"{BEES}: 1 of 1 right" in await learners.said("score", author=BIA)
+
+
+async def test_an_open_quiz_goes_on_after_a_restart(tmp_path: Path) -> None:
+    async with learning(tmp_path) as (learners, _):
+        await learners.do("quiz", "bees", questions=2)
+        await learners.press(1)
+        quiz = learners.quiz
+    async with opened(tmp_path, "[roles]\nanswerer = []\n") as desk:
+        again = Learners(desk)
+        again._runs, again.quiz = 100, quiz
+        assert "already" in await again.press(1)
+        assert "You have 2 of 2 right" in await again.press(2)
+        assert "1 person has answered" in await again.said("finish", answers=quiz)
