@@ -197,7 +197,8 @@ class Extracting:
 
     async def _look(self, space: str, story: str, branch: str, one: Version) -> Look:
         now = await self._logs.story(space, story, branch)
-        events = events_for(now, before(now, one.turn), self._settings.plot_check_mode)
+        mode = str(now.settings.get("plot_check_mode") or self._settings.plot_check_mode)
+        events = events_for(now, before(now, one.turn), mode)
         return Look(scene_of(now, one) is not None, events)
 
     async def asked(self, space: str, story: Story, one: Version, events: Sequence[KeyEvent]) -> Prompt:

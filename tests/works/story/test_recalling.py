@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -88,8 +90,11 @@ async def test_the_scene_that_a_turn_speaks_of_is_remembered(tmp_path: Path, wri
         first = writer.scenes[-1]["messages"]
         await talk.say("/story retry")
         assert writer.scenes[-1]["messages"] == first, "another version is written from the same bytes"
-        prompt = await talk.say("/story prompt")
-        assert any(event["event"] == "attachment" for event in prompt), prompt
+        (sent, *_) = [one for one in await talk.say("/story prompt") if one["event"] == "attachment"]
+        shown = json.loads(base64.b64decode(sent["data"]))["messages"]
+        assert [one["text"] for one in shown] == [one["content"] for one in first[1:]], (
+            "what it remembered, too"
+        )
         await talk.say("/story cast Bo: a thief")
         writer.next.append(Reply("They speak of the red sundress, and of the rooftop party."))
         await talk.say("I ask Bo about the sundress of the party.")

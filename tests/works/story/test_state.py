@@ -201,6 +201,7 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
             await talk.say("I go on.")
             await looked_into(talk, count + 1)
             assert f"1. {sentence}" in str(service.extracted[-1])
+            assert "2. " not in last(service.extracted[-1]), "only the next one is looked for"
         count = len(service.extracted)
         await talk.say("I go home.")
         await looked_into(talk, count + 1)
