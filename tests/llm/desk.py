@@ -39,6 +39,8 @@ both = pytest.mark.parametrize("whole", [False, True], ids=["streamed", "whole"]
 PATIENT = Timeouts(connect=10, first=20, idle=20, total=40)
 QUICK = Timeouts(connect=5, first=1.5, idle=1.0, total=20)
 """For what has to time out: a busy machine is slower than that at times."""
+BRIEF = Timeouts(connect=2, first=0.3, idle=0.3, total=0.9)
+"""For a service that never answers: no machine is too slow for that."""
 
 
 async def no_pause(seconds: float) -> None:

@@ -23,7 +23,7 @@ from bot.llm.openai_chat import ChatAnswer
 from bot.words import LOCALES, words
 from tests.fakes.reply import Reply
 from tests.fakes.wires import Wire
-from tests.llm.desk import KEY, PATIENT, PROMPT, QUICK, WITH_TOOLS, Desk, Open, both, provider
+from tests.llm.desk import BRIEF, KEY, PATIENT, PROMPT, QUICK, WITH_TOOLS, Desk, Open, both, provider
 
 
 def said(status: int, code: str | None = None, message: str = "no", **headers: str) -> Reply:
@@ -172,8 +172,7 @@ async def test_a_wait_is_told_when_it_is_too_long_to_wait(desk: Open) -> None:
 
 @both
 async def test_a_socket_that_takes_and_never_answers(desk: Open, whole: bool) -> None:
-    brief = Timeouts(connect=2, first=0.3, idle=0.3, total=0.9)
-    at = await desk(Reply(fault="half_open", times=9), timeouts=brief if whole else QUICK)
+    at = await desk(Reply(fault="half_open", times=9), timeouts=BRIEF)
     assert (await at.fail(whole=whole)).fault == "timeout"
     assert at.service.calls <= 3
     assert await at.paid() == ("failed", 0, 0, 0, 0)
@@ -184,7 +183,7 @@ async def test_a_socket_that_nobody_accepts(desk: Open) -> None:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen()
         service = desk.wire.service(port=deaf.getsockname()[1])
-        at = Desk(desk.wire, service, (await desk()).ledger, None, QUICK)
+        at = Desk(desk.wire, service, (await desk()).ledger, None, BRIEF)
         assert (await at.fail()).fault == "timeout"
         await at.provider.close()
 
