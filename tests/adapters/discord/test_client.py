@@ -122,6 +122,7 @@ async def test_its_requests_are_counted_where_discord_refuses_them(tmp_path: Pat
 async def test_the_second_start_registers_nothing(tmp_path: Path) -> None:
     async with FakeDiscord() as fake:
         for _ in range(2):
+            fake.limits.refresh()
             async with here(fake, tmp_path):
                 pass
         assert [call.path for call in fake.calls if call.method == "PUT"] == [
@@ -136,6 +137,7 @@ async def test_windows_that_were_dismissed_are_forgotten_at_a_start(tmp_path: Pa
                 await client.app.house.records.offers.keep("1", run, WINDOW, ["{}"])
         with closing(sqlite3.connect(tmp_path / "sutradhar.db")) as connection, connection:
             connection.execute("UPDATE offers SET created_at = '2020-01-01 00:00:00' WHERE run_id = 'old'")
+        fake.limits.refresh()
         async with here(fake, tmp_path) as client:
             offers = client.app.house.records.offers
             assert [await offers.all("1", run, WINDOW) for run in ("old", "new")] == [[], ["{}"]]

@@ -69,9 +69,13 @@ class Limits:
         self.clock: Callable[[], float] = time.monotonic
         self._windows: dict[tuple[str, str], tuple[float, int]] = {}
 
+    def refresh(self) -> None:
+        """All windows are full again, as if their time had passed."""
+        self._windows.clear()
+
     def stop_clock(self) -> None:
         """From now on no time passes for them, and all windows are fresh."""
-        self._windows.clear()
+        self.refresh()
         self.clock = lambda: 0.0
 
     def take(self, bucket: Bucket, major: str) -> Verdict:
