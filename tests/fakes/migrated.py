@@ -1,6 +1,7 @@
 """Databases as the newest release leaves them, empty: copied, for a migration costs ten times as much as a copy.
 
-tests/storage/test_migrations.py migrates for real, and so does every bot that is started as a process.
+tests/storage/test_migrations.py migrates for real, and so does every bot that is started as a process by itself; the
+houses of tests/wire have them copied.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from tests.fakes import migrated
 from tests.wire import council_model
 from tests.wire.council_model import CouncilModel, CouncilService
 from tests.wire.driver import Driver
@@ -118,6 +119,7 @@ class House(Generic[AnyDriver]):
         if self.council is not None:
             models = council_model.settings(self.council.base_url)
         config.write_text(models + drivers[0].settings() + self._toml, encoding="utf-8")
+        migrated.folder(folder / "data")
         if self.council is None:
             books = {space: files for one in drivers for space, files in one.books(folder).items()}
             await stock(folder / "data", config, books | (self._prepare(drivers[0]) if self._prepare else {}))
