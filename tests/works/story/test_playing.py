@@ -755,6 +755,7 @@ async def test_a_file_is_no_turn_and_nothing_of_it_is_told(tmp_path: Path, write
         assert "I go on." not in str(writer.scenes[-1])
 
 
+@pytest.mark.slow
 async def test_a_lorebook_of_ten_thousand_entries_stays_within_its_share(
     tmp_path: Path, writer: Writer
 ) -> None:

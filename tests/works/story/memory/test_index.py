@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,6 +112,7 @@ def test_what_a_sibling_tells_changes_no_score(
         np.testing.assert_array_equal(scores, after[reason])
 
 
+@pytest.mark.slow
 def test_two_hundred_thousand_pieces_are_searched_in_little_time() -> None:
     words = [f"word{number}" for number in range(5_000)]
     chance = np.random.default_rng(1)
