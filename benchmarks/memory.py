@@ -46,7 +46,7 @@ from bot.works.story.logs import Logs
 from bot.works.story.memory.config import COMPONENTS, RecallConfig
 from bot.works.story.memory.evaluate import PIECES, MemoryQuery, Scores, read_queries, scores_of
 from bot.works.story.memory.memory import NEAREST, Memory
-from bot.works.story.memory.pieces import noted, pieces_of
+from bot.works.story.memory.pieces import embedded
 from bot.works.story.memory.ranking import Query
 from bot.works.story.memory.vectors import PieceVectors, packed
 
@@ -102,13 +102,15 @@ class Bench:
     async def learn(self, kept: Kept) -> None:
         """Embed all at once first: the folder of vectors is written after each call."""
         if self.embedder is not None:
-            pieces = [
-                *(piece for turn in kept.story.told for made in pieces_of(turn).values() for piece in made),
-                *(piece for turn in kept.story.told for piece in noted(turn)[1]),
-            ]
-            self.embedder.passages([piece.prefixed for piece in pieces])
+            self.embedder.passages(texts_of(kept.story))
             self.embedder.queries([asked.query for asked in kept.queries])
             await self.memory.learn(SPACE, kept.id, kept.id, kept.story)
+
+
+def texts_of(story: Story) -> list[str]:
+    """What the vectors of a story are made of."""
+    path = story.path[: story.length]
+    return [text for at in range(len(path)) for made in embedded(story, path, at).values() for text in made]
 
 
 def model(name: str = "bge-small") -> KeptVectors | None:
@@ -223,9 +225,7 @@ def shared(sets: Sequence[Kept]) -> Figure:
 
 def near(play: Kept, kept: KeptVectors) -> Iterator[Figure]:
     """How many of the nearest that floats find the packed vectors find, too."""
-    texts = [
-        piece.prefixed for turn in play.story.told for pieces in pieces_of(turn).values() for piece in pieces
-    ]
+    texts = texts_of(play.story)
     vectors = kept.passages(texts)
     packed_vectors, all_of_them = PieceVectors(kept.dimensions), np.arange(len(texts), dtype=np.int32)
     packed_vectors.add(range(len(texts)), packed(vectors))
@@ -316,21 +316,40 @@ OFF_BY_DEFAULT: dict[str, dict[str, float | bool]] = {
     "anchors": {"anchors": 1.0},
 }
 
+STANDARD = RecallConfig()
+BARE = STANDARD.without(COMPONENTS)
+"""BM25 of pieces alone."""
 
-def variants() -> Iterator[tuple[str, RecallConfig]]:
-    """Each part off; those that are off by default on; and only our own fusion, only the words."""
-    standard = RecallConfig()
+
+def alone() -> Iterator[tuple[str, RecallConfig]]:
+    """Words with one other part of the search each."""
+    for name, off in COMPONENTS.items():
+        on = OFF_BY_DEFAULT.get(name) or {key: getattr(STANDARD, key) for key in off}
+        if name == "meaning":
+            on = {**on, "covered": STANDARD.covered}
+        if name != "covered":  # it is nothing without meaning
+            yield name, replace(BARE, **on)  # type: ignore[arg-type]
+
+
+def variants() -> Iterator[tuple[str, RecallConfig, RecallConfig]]:
+    """What is compared with what: each part off, or on where it is off by default; and each beside words alone."""
     for name in COMPONENTS:
-        if standard.without([name]) != standard:
-            yield f"without {name}", standard.without([name])
+        if name not in OFF_BY_DEFAULT:
+            yield f"without {name}", STANDARD, STANDARD.without([name])
     for name, on in OFF_BY_DEFAULT.items():
-        yield f"with {name}", replace(standard, **on)  # type: ignore[arg-type]
-    yield "our fusion alone", standard.without(["keywords", "phrases", "decomposition"])
-    yield "BM25 of pieces alone", standard.without(COMPONENTS)
+        yield f"with {name}", STANDARD, replace(STANDARD, **on)  # type: ignore[arg-type]
+    yield (
+        "our fusion alone",
+        STANDARD,
+        STANDARD.without(["keywords", "phrases", "decomposition"]),
+    )
+    yield "words alone", STANDARD, BARE
+    for name, by in alone():
+        yield f"words and {name}, over words alone", BARE, by
 
 
 async def parts() -> None:
-    """A Markdown table: gains over the standard settings with their 95 % intervals by paired bootstrap."""
+    """A Markdown table: gains with their 95 % intervals by paired bootstrap."""
     kept = model()
     with tempfile.TemporaryDirectory() as folder:
         async with opened(english(Path(folder)), kept) as bench:
@@ -341,18 +360,22 @@ async def parts() -> None:
             columns += [(name, "scene_hit@5") for name in ("CRD3", "CRD3 pooled", "CRD3 reworded")]
             print("| | " + " | ".join(f"{name}: {figure}" for name, figure in columns) + " |")
             print("|---" * (len(columns) + 1) + "|")
-            base = await bench.all_scores(RecallConfig())
-            row = [f"{mean(one[figure] for one in base[name]):.3f}" for name, figure in columns]
-            print("| as it is | " + " | ".join(row) + " |", flush=True)
-            for title, by in variants():
-                mine = await bench.all_scores(by)
-                row = []
-                for name, figure in columns:
-                    before, after = ([one[figure] for one in scores[name]] for scores in (base, mine))
-                    gain, low, high = bootstrap(before, after)
-                    shown = f"{gain:+.3f} ({low:+.3f} … {high:+.3f})"
-                    row.append(f"**{shown}**" if low > 0 or high < 0 else shown)
+            scores = {by: await bench.all_scores(by) for by in (STANDARD, BARE)}
+            for title, by in (("as it is", STANDARD), ("words alone", BARE)):
+                row = [f"{mean(one[figure] for one in scores[by][name]):.3f}" for name, figure in columns]
                 print(f"| {title} | " + " | ".join(row) + " |", flush=True)
+            for title, before, by in variants():
+                if by not in scores:
+                    scores[by] = await bench.all_scores(by)
+                row = [gain(scores[before][name], scores[by][name], figure) for name, figure in columns]
+                print(f"| {title} | " + " | ".join(row) + " |", flush=True)
+
+
+def gain(before: Sequence[Scores], after: Sequence[Scores], figure: str) -> str:
+    """With its interval; bold where that leaves out 0."""
+    gained, low, high = bootstrap([one[figure] for one in before], [one[figure] for one in after])
+    shown = f"{gained:+.3f} ({low:+.3f} … {high:+.3f})"
+    return f"**{shown}**" if low > 0 or high < 0 else shown
 
 
 if __name__ == "__main__":

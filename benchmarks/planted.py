@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from benchmarks.figures import Figure
 from benchmarks.kept_vectors import KeptVectors
-from benchmarks.memory import OFF_BY_DEFAULT, SPACE, model
+from benchmarks.memory import BARE, SPACE, STANDARD, alone, gain, model, variants
 from benchmarks.planted_story import NAMED, Planted, planted
 from benchmarks.scripted_extractor import parts
-from benchmarks.strategies import bootstrap
-from bot.works.story.memory.config import COMPONENTS, RecallConfig
+from bot.works.story.memory.config import RecallConfig
+from bot.works.story.memory.evaluate import Scores
 from bot.works.story.memory.memory import Memory
 from bot.works.story.memory.ranking import Query
 from storage.story_vectors import NodeVectors
@@ -23,6 +22,7 @@ from storage.story_vectors import NodeVectors
 SCENES = 5
 """So many of the first are looked at for the one that holds the fact."""
 PIECES = 100
+FOUND = "found"
 
 
 class Rows:
@@ -65,29 +65,15 @@ class Bench:
                     found[fact.branch, fact.name] = float(turn in await self._scenes(name, branch, asked, by))
         return found
 
+    async def scores(self, by: RecallConfig, *, named: bool) -> list[Scores]:
+        """Of each fact, as FOUND."""
+        return [{FOUND: one} for one in (await self.found(by, named=named)).values()]
+
     async def _scenes(self, name: str, branch: Planted, asked: str, by: RecallConfig) -> list[str]:
         query = Query(asked, parts=parts(asked), chapter=branch.chapter)
         recalled = await self.memory.recall(SPACE, "story", name, branch.story, query, PIECES, by=by)
         assert all(piece.turn in branch.story.turns for piece in recalled), "nothing of the other branch"
         return list(dict.fromkeys(piece.turn for piece in recalled))[:SCENES]
-
-
-STANDARD = RecallConfig()
-BARE = STANDARD.without(COMPONENTS)
-ALONE: dict[str, RecallConfig] = {"words": BARE} | {
-    title: replace(BARE, **{key: getattr(STANDARD, key) for key in keys})
-    for title, keys in {
-        "neighbours, scene": ("after_one", "after_two", "before_one", "before_two", "scene"),
-        "meaning": ("meaning", "covered"),
-        "keywords": ("keywords",),
-        "decomposition": ("decomposition",),
-        "phrases": ("phrases",),
-        "events": ("events",),
-    }.items()
-}
-"""Words alone, and with one other part of the search each."""
-for _name, _on in OFF_BY_DEFAULT.items():
-    ALONE[_name] = replace(BARE, **_on)  # type: ignore[arg-type]
 
 
 def figures() -> Iterator[Figure]:
@@ -113,7 +99,7 @@ async def _figures() -> list[Figure]:
 async def _tables() -> None:
     bench = Bench(model())
     await bench.learn()
-    by_column = ALONE | {"as it is": STANDARD}
+    by_column = {"words": BARE, **dict(alone()), "as it is": STANDARD}
     columns = {title: await bench.found(by) for title, by in by_column.items()}
     named = {title: await bench.found(by, named=True) for title, by in by_column.items()}
     print("| | " + " | ".join(columns) + " |\n|---" + "|---" * len(columns) + "|")
@@ -129,22 +115,14 @@ async def _tables() -> None:
         ]
         print(f"| {key[1]}{f' ({key[0]})' if key[0] else ''} | " + " | ".join(marks) + " |")
     print("\n| | by name | in other words |\n|---|---|---|")
-    variants = {f"without {name}": STANDARD.without([name]) for name in COMPONENTS}
-    variants |= {f"with {name}": replace(STANDARD, **on) for name, on in OFF_BY_DEFAULT.items()}  # type: ignore[arg-type]
-    rows = [(title, STANDARD, by) for title, by in variants.items() if by != STANDARD]
-    rows += [(f"words and {title} alone", BARE, by) for title, by in ALONE.items() if by != BARE]
-    for title, before, after in rows:
+    for title, before, after in variants():
         gains = [
-            _gain(await bench.found(before, named=named_too), await bench.found(after, named=named_too))
+            gain(
+                await bench.scores(before, named=named_too), await bench.scores(after, named=named_too), FOUND
+            )
             for named_too in (True, False)
         ]
         print(f"| {title} | {' | '.join(gains)} |")
-
-
-def _gain(before: dict[tuple[str, str], float], after: dict[tuple[str, str], float]) -> str:
-    gain, low, high = bootstrap([before[key] for key in before], [after[key] for key in before])
-    shown = f"{gain:+.3f} ({low:+.3f} … {high:+.3f})"
-    return f"**{shown}**" if low > 0 or high < 0 else shown
 
 
 if __name__ == "__main__":

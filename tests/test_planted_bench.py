@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.planted import STANDARD, Bench
+from benchmarks.memory import STANDARD
+from benchmarks.planted import Bench
 from benchmarks.planted_story import FACTS, FORK, NAMED, SCENES, planted
 
 

@@ -24,9 +24,9 @@ from bot.patience import aside
 from bot.retrieval.language import detect, may_vote
 from bot.retrieval.lexical import content_terms, terms
 from bot.works.story.memory.components import distinctive, too_old
-from bot.works.story.memory.index import Piece, Pieces, Reason, Told
+from bot.works.story.memory.index import Pieces, Reason, Told
 from bot.works.story.memory.lore import CONTENT_CHARS, LoreVectors, by_meaning
-from bot.works.story.memory.pieces import nodes_of, noted, pieces_of
+from bot.works.story.memory.pieces import embedded, nodes_of, noted, pieces_of
 from bot.works.story.memory.ranking import Query, scored, speaking_for
 from bot.works.story.memory.vectors import PieceVectors, packed
 from storage.faults import StorageFault
@@ -258,9 +258,9 @@ class Memory:
                     return learnt
                 most = learnt + len(missing)
                 for some in indexed.batches(missing):
-                    nodes, turns = missing[some].tolist(), [lived.turns[at] for at in places[some]]
+                    nodes = missing[some].tolist()
                     await self._embed(
-                        space, id, indexed, embedder, nodes, [story.turns[turn] for turn in turns]
+                        space, id, indexed, embedder, nodes, story, lived.turns, places[some].tolist()
                     )
                     self._paused = 0.0
                     learnt += len(nodes)
@@ -323,13 +323,15 @@ class Memory:
         indexed: _Indexed,
         embedder: Embedder,
         nodes: Sequence[int],
-        turns: Sequence[Turn],
+        story: Story,
+        path: Sequence[str],
+        places: Sequence[int],
     ) -> None:
-        """Make and keep the vectors of some nodes, each of its turn."""
+        """Make and keep the vectors of some nodes, each of the turn of its place in the path."""
         rows = []
-        for node, turn in zip(nodes, turns, strict=True):
-            name = indexed.pieces.nodes[node]
-            texts = [piece.prefixed for piece in _pieces(turn).get(name, ())]
+        for node, at in zip(nodes, places, strict=True):
+            name, turn = indexed.pieces.nodes[node], story.turns[path[at]]
+            texts = embedded(story, path, at).get(name, [])
             # What was found in an edited scene is made of its author's words, too.
             author = turn.act.author if name == turn.act.id or turn.scene is None else turn.scene.author
             rows.append((name, author, texts))
@@ -483,12 +485,6 @@ class _Row:
         import numpy as np
 
         return index.told(np.array(self.numbers, dtype=np.int32), np.array(self.scenes, dtype=np.int32))
-
-
-def _pieces(turn: Turn) -> dict[str, list[Piece]]:
-    """A turn's own and those of what was found in it, by their nodes."""
-    found, pieces = noted(turn)
-    return pieces_of(turn) | ({found: pieces} if pieces else {})
 
 
 def _ranked(

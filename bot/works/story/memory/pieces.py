@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bot.speech.sentences import Sentences
 from bot.works.story.memory.index import Piece
 
 if TYPE_CHECKING:
-    from bot.works.story.log import Turn
+    from bot.works.story.log import Story, Turn
 
 LONGEST, SHORTEST = 600, 150
 """Characters of a paragraph that is cut at its sentences, and of one that goes with the next."""
+
+BEFORE, BEFORE_CHARS = 3, 500
+"""Turns of a chat log that a vector is made with besides its own, and how much of them."""
 
 _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 
@@ -51,6 +54,30 @@ def noted(turn: Turn) -> tuple[str, list[Piece]]:
     pieces = [Piece("", text, when, place) for text in (found.summary, *found.events) if text]
     pieces += [Piece(one.character, one.text, when, place) for one in found.memories]
     return found.id, pieces
+
+
+def embedded(story: Story, path: Sequence[str], at: int) -> dict[str, list[str]]:
+    """What the vectors of the turn `path[at]` are made of, by their nodes: its pieces, and what was found in it.
+
+    A line of a chat log ("Yes, last summer!") is read with those just before it in its scene, since by itself it may
+    say of nothing what it is about.
+    """
+    turn = story.turns[path[at]]
+    found, pieces = noted(turn)
+    texts = {node: [piece.prefixed for piece in made] for node, made in pieces_of(turn).items()}
+    if turn.act.group and turn.act.id in texts:
+        before = "\n".join(_said_before(story, path, at))[-BEFORE_CHARS:]
+        texts[turn.act.id] = [f"{before}\n{text}" if before else text for text in texts[turn.act.id]]
+    return texts | ({found: [piece.prefixed for piece in pieces]} if pieces else {})
+
+
+def _said_before(story: Story, path: Sequence[str], at: int) -> Iterator[str]:
+    """None of what somebody here has worded: these words may be withdrawn, and a vector says whose it is but once."""
+    group = story.turns[path[at]].act.group
+    for turn in path[max(0, at - BEFORE) : at]:
+        act = story.turns[turn].act
+        if act.group == group and act.text and not act.author and act.id not in story.forgotten:
+            yield f"{act.name}: {act.text}"
 
 
 def paragraphs(text: str) -> list[str]:
