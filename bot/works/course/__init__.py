@@ -99,6 +99,7 @@ VERBS: tuple[Verb, ...] = (
         argument=Argument("answer", "verbs.arg_answer", most=300),
     ),
     Verb("course", "score", "verbs.course_score", "/course score", personal=True, options=(SHARE,)),
+    Verb("course", "lesson", "verbs.course_quiz", "/course lesson", inner=True),
     Verb("course", "finish", "verbs.course_finish", "/course finish", inner=True, options=(PRIVATE,)),
 )
 

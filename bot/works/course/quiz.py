@@ -11,6 +11,7 @@ import random
 import re
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -63,6 +64,8 @@ OTHERS: Final = 12
 ANSWER_WORDS: Final = 150
 LETTERS: Final = "ABCD"
 END: Final = "end"
+BEGINNING: Final = 500
+"""Characters that are shown of the lesson of the day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,17 @@ class Plan:
     prompt: PromptText
     seed: str
     roles: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """The lesson of the day."""
+
+    course: str
+    number: int
+    title: str
+    link: str
+    beginning: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +157,22 @@ class Quiz:
         self._past = past
         self._clock = clock
 
-    async def quiz(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Make the questions, keep them, and post them."""
-        request, place, say = run.request, run.request.place, words(run.request.locale)
+    async def lesson(self, run: Run) -> AsyncGenerator[Event, None]:
+        """The lesson of the day: how it begins, where it is, one question about it. Behind the last comes the first."""
+        request, say = run.request, words(run.request.locale)
+        today = await run.step("lesson", partial(self._today, request), Today)
+        yield Stage("lesson", f"{today.course}: {today.title}")
+        yield Text("\n".join(f"> {line}" for line in harmless(today.beginning).splitlines()))
+        if today.link:
+            yield Text("\n\n" + say("course.at", link=today.link))
+        asked = replace(request, options={"lesson": str(today.number), "questions": 1})
+        async with aclosing(self.quiz(run, asked)) as events:
+            async for event in events:
+                yield event
+
+    async def quiz(self, run: Run, asked: Request | None = None) -> AsyncGenerator[Event, None]:
+        """Make the questions, keep them, and post them; those that `asked` asks for, in place of the run's request."""
+        request, place, say = asked or run.request, run.request.place, words(run.request.locale)
         plan = await run.step("plan", partial(self._plan, request), Plan)
         yield Stage("quiz", plan.course)
         chance = random.Random(plan.seed)
@@ -236,6 +263,26 @@ class Quiz:
         text = await run.step("score", scored, str)
         yield Stage("score", say("course.score", name=request.author.name))
         yield Text(text)
+
+    async def _today(self, request: Request) -> Today:
+        """The lesson whose turn it is after so many have come. Raises Sorry."""
+        catalogue = await self._catalogues.of(request.place.space)
+        if not catalogue.courses:
+            raise Sorry("course.none")
+        course, _ = await self._about(catalogue, request)
+        lessons = {one.number: one for one in course.lessons}
+        if not lessons:
+            raise Sorry("course.quiz_empty", course=course.title)
+        number = list(lessons)[int(str(request.options.get("fired") or 0)) % len(lessons)]
+        lesson, beginning, after = lessons[number], "", -1
+        while not beginning and (
+            chunks := await self._passages.chunks_of(request.place.space, course.document, after)
+        ):
+            first = next((one for one in chunks if lesson.first <= one.section < lesson.past), None)
+            beginning, after = flowing(first.text) if first is not None else "", chunks[-1].ordinal
+        if len(beginning) > BEGINNING:
+            beginning = beginning[:BEGINNING].rsplit(" ", 1)[0] + " …"
+        return Today(course.title, number, shown(number, lesson.title), course.link_to(lesson), beginning)
 
     async def _plan(self, request: Request) -> Plan:
         space, wanted = request.place.space, int(str(request.options.get("questions") or QUESTIONS))

@@ -51,6 +51,7 @@ class Courses:
             "list": self._list,
             "outline": self._outline,
             "quiz": self._quiz.quiz,
+            "lesson": self._quiz.lesson,
             "answer": self._quiz.answer,
             "finish": self._quiz.finish,
             "score": self._quiz.score,

@@ -40,6 +40,14 @@ VERBS: tuple[Verb, ...] = (
         '/schedule nudge --when "19:00" --idle 3',
         options=(WHEN, Option("idle", "verbs.option_idle", "number", most=365)),
     ),
+    Verb(
+        "schedule",
+        "lesson",
+        "verbs.schedule_lesson",
+        '/schedule lesson Keeping Bees --when "mon 9:00" --every weekday',
+        argument=Argument("course", "verbs.arg_course", completes="course"),
+        options=(WHEN, EVERY, MISSED),
+    ),
     Verb("schedule", "list", "verbs.schedule_list", "/schedule list"),
     Verb("schedule", "remove", "verbs.schedule_remove", "/schedule remove 4f09ac", argument=_CODE),
     Verb(

@@ -35,7 +35,7 @@ RECAP_OF: Final = {
     "month": "31 days",
 }
 """What a recap tells that comes again, as `/story recap` takes it: what has happened since the one before."""
-OPTIONS: Final = ("idle", "course")
+OPTIONS: Final = ("idle",)
 """Options that the run which is begun gets."""
 
 

@@ -179,6 +179,20 @@ async def test_gaps_are_sentences_of_the_lesson_and_only_one_answer_fits_the_pas
             assert one.link.startswith("https://example.org/courses/keeping-bees")
 
 
+async def test_a_lesson_comes_a_day_each_with_a_question_that_is_answered_like_others(tmp_path: Path) -> None:
+    async with learning(tmp_path) as (learners, _):
+        titles = []
+        for fired in (0, 1, 7):  # of six lessons
+            learners.quiz = f"{(learners._runs + 1) * 0x5B2C1D:032x}"
+            said = await learners.said("lesson", "bees", answers="scheduled", fired=fired)
+            [question] = await learners.desk.app.house.quizzes.of("local", learners.quiz)
+            titles.append(question.lesson)
+            assert question.lesson in said
+            assert "https://example.org/courses/keeping-bees" in said
+            assert "Right" in await learners.press(1)
+        assert titles == ["0. Welcome", "1. The Hive and Its Parts", "1. The Hive and Its Parts"]
+
+
 async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -> None:
     async with learning(tmp_path) as (learners, _):
         await learners.do("quiz", "bees", questions=2)
