@@ -41,7 +41,7 @@ from bot.words import Words, words
 from bot.works.course.naming import named
 from bot.works.course.questions import WRONG, Made, Written, borne_out, gap, meant
 from bot.works.course.reading import shown
-from bot.works.course.work import harmless
+from bot.works.course.work import harmless, harmless_link
 from storage.quizzes import QuizQuestion
 
 if TYPE_CHECKING:
@@ -159,12 +159,12 @@ class Quiz:
 
     async def lesson(self, run: Run) -> AsyncGenerator[Event, None]:
         """The lesson of the day: how it begins, where it is, one question about it. Behind the last comes the first."""
-        request, say = run.request, words(run.request.locale)
+        request = run.request
         today = await run.step("lesson", partial(self._today, request), Today)
         yield Stage("lesson", f"{today.course}: {today.title}")
         yield Text("\n".join(f"> {line}" for line in harmless(today.beginning).splitlines()))
         if today.link:
-            yield Text("\n\n" + say("course.at", link=today.link))
+            yield Text(f"\n\n[{harmless(today.title)}]({harmless_link(today.link)})")
         asked = replace(request, options={"lesson": str(today.number), "questions": 1})
         async with aclosing(self.quiz(run, asked)) as events:
             async for event in events:
