@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := .venv-extras
 BENCH := .venv-bench
-# Tests at once: three for each core, since they wait for processes and pauses twice as long as they compute.
+# Tests at once: three for each core, since they wait for processes and pauses longer than they compute.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1) + 1)')
 # --no-compile: only what is used gets compiled, when it is used (a third of the time saved).
 # --no-deps: the lock is complete, nothing is left to resolve.
