@@ -108,7 +108,7 @@ def files(events: Events) -> str:
     return "".join(base64.b64decode(one["data"]).decode() for one in events if one["event"] == "attachment")
 
 
-@pytest.mark.parametrize("near", [3, 0])
+@pytest.mark.parametrize("near", [3, pytest.param(0, marks=pytest.mark.slow)])
 async def test_an_entry_comes_up_without_its_keyword_and_stays_with_the_scene(
     tmp_path: Path, near: int
 ) -> None:

@@ -84,7 +84,7 @@ async def recalled(memory: Memory, branch: str, story: Story, character: str) ->
     return as_prompt(story, found)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 async def test_nobody_recalls_a_secret_without_having_been_there(memory: Memory, seed: int) -> None:
     tale = Told(Random(seed))
     for number in range(12):
