@@ -112,7 +112,7 @@ class Stories:
             return
         space, row, story = request.place.space, played.row, played.story
         try:
-            if self._playing.settings.lore_near:
+            if story.lore and self._playing.settings.lore_near:
                 await self._memory.learn_lore(space, row.id, story)
             if story.length > SHORT:
                 await self._memory.learn(space, row.id, played.branch, story)

@@ -18,6 +18,7 @@ from bot.works.story.config import StoryConfig
 from bot.works.story.lorebook import LoreEntry
 from bot.works.story.memory.config import RecallConfig
 from bot.works.story.memory.memory import Memory
+from bot.works.story.memory.ranking import Query
 from bot.works.story.taken import Taken, called_up
 from storage.db import Database
 from storage.stories import Spot, Stories
@@ -33,11 +34,16 @@ SALT = "The cathedral of salt stands in the drowned harbour."
 
 
 @pytest.fixture
-async def memory() -> AsyncIterator[Memory]:
+def letters() -> Letters:
+    return Letters(ONE)
+
+
+@pytest.fixture
+async def memory(letters: Letters) -> AsyncIterator[Memory]:
     db = await Database.open("sqlite+aiosqlite:///:memory:")
     await Stories(db).create(Spot("local", "terminal", "terminal", "t"), "story", "A story", "ana")
     embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig(ONE)))
-    embedding.load = Letters(ONE).load
+    embedding.load = letters.load
     yield Memory(StoryVectors(db), embedding, RecallConfig())
     await db.close()
 
@@ -70,6 +76,18 @@ async def test_the_nearest_entries_are_found_and_some_never(memory: Memory) -> N
     assert await near() == [], "the entry says something else now"
     assert await memory.learn_lore("local", "story", tale.story) == 1
     assert await near() == []
+
+
+async def test_a_turn_is_made_a_vector_of_once(memory: Memory, letters: Letters) -> None:
+    """For the lorebook and for the past: a service's answer keeps the first words waiting."""
+    tale = Tale()
+    tale.add("lore", {"id": "salt", "entry": {"keys": ["zz"], "content": SALT}})
+    tale.turn("I wait.", "The sea is flat.")
+    await memory.learn_lore("local", "story", tale.story)
+    for text in ("I row to the harbour.", "I row on.", "I row to the harbour."):
+        await memory.lore("local", "story", tale.story, text, 3, 0.5)
+        await memory.recall("local", "story", "main", tale.story, Query(text), 3)
+    assert letters.asked == [(ONE, "I row to the harbour."), (ONE, "I row on.")]
 
 
 def test_both_share_one_budget_and_keywords_come_first() -> None:

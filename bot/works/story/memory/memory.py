@@ -62,6 +62,9 @@ LOADED = 1_000
 QUERY_CHARS = 8_000
 """Of a query: as much as says what is asked for. Each of its words is looked up."""
 
+QUERIES = 32
+"""Whose vectors are kept in memory: a turn's is asked for by its lorebook, and then by its past."""
+
 PAUSE = 60.0
 """Seconds for which a model that failed is asked for no query: until it makes vectors again, words do."""
 
@@ -194,6 +197,7 @@ class Memory:
         self._waits = waits
         self._paused = 0.0
         self._stories: OrderedDict[tuple[str, str], _Indexed] = OrderedDict()
+        self._queries: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
 
     async def recall(
         self,
@@ -272,10 +276,9 @@ class Memory:
 
         Each has a cosine of at least `least`. None without a model, and of entries that nobody has learnt yet.
         """
-        entries = by_meaning(story)
         indexed = await self._index_of(space, id, story)
         try:
-            if not entries or (embedder := await self._embedder(indexed)) is None:
+            if (embedder := await self._embedder(indexed)) is None or not (entries := by_meaning(story)):
                 return []
             if (vector := await self._vector(embedder, text[:QUERY_CHARS])) is None:
                 return []
@@ -288,11 +291,11 @@ class Memory:
 
     async def learn_lore(self, space: str, id: str, story: Story) -> int:
         """Make the vectors that the entries of the lorebook lack: of so many. Raises Sorry, StorageFault."""
-        entries = by_meaning(story)
         indexed = await self._index_of(space, id, story)
-        embedder = await self._embedder(indexed) if entries else None
+        embedder = await self._embedder(indexed)
         if embedder is None or indexed.learning.locked():
             return 0
+        entries = by_meaning(story)
         async with indexed.learning:
             await self._load_lore(space, id, indexed, embedder.name, list(entries))
             missing = [node for node in entries if node not in indexed.lore.numbers]
@@ -377,16 +380,22 @@ class Memory:
 
     async def _vector(self, embedder: Embedder, text: str) -> NDArray[np.float32] | None:
         """Of a query; None where the model fails or is late, and for a while after that."""
-        loop = asyncio.get_running_loop()
+        loop, key = asyncio.get_running_loop(), (embedder.name, text)
+        if key in self._queries:
+            return self._queries[key]
         if loop.time() < self._paused:
             return None
         try:
             async with asyncio.timeout(self._waits):
-                return await aside(partial(copy_context().run, embedder.query, text))
+                vector = await aside(partial(copy_context().run, embedder.query, text))
         except (Sorry, TimeoutError) as fault:
             _log.warning("stories are searched by their words alone: %s", str(fault) or "its model is late")
             self._paused = loop.time() + PAUSE
-        return None
+            return None
+        self._queries[key] = vector
+        if len(self._queries) > QUERIES:
+            self._queries.popitem(last=False)
+        return vector
 
     async def _load(self, space: str, id: str, indexed: _Indexed, embedder: str, lived: _Lived) -> None:
         """Have those of the branch's vectors in memory that are kept. Raises StorageFault."""

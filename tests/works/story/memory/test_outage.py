@@ -33,7 +33,7 @@ class Table:
     """A story that goes on, what it remembers, and the service that embeds it."""
 
     def __init__(self, service: EmbeddingService, db: Database) -> None:
-        self.service, self.tale = service, Tale()
+        self.service, self.tale, self.asked = service, Tale(), 0
         self._vectors = StoryVectors(db)
         self._service = service
         self.memory = self.anew()
@@ -53,7 +53,8 @@ class Table:
         return await self.memory.learn("local", "story", "story", self.story)
 
     async def recall(self, memory: Memory | None = None) -> list[Recalled]:
-        asked = Query("the lanterns of the harbour")
+        self.asked += 1  # the vector of the same query is not asked for again
+        asked = Query(f"the lanterns of the harbour, {self.asked}")
         return await (memory or self.memory).recall("local", "story", "story", self.story, asked, 3)
 
     @property
