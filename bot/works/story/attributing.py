@@ -87,15 +87,14 @@ def speeches(text: str, name: str) -> Iterator[str]:
 
 
 def deeds(text: str, name: str, *, decided: bool) -> Iterator[str]:
-    """Sentences whose subject is plainly the character: only what it decides, or else all that it does."""
+    """Verbs whose subject is plainly the character: only of what it decides, or else of all that it does."""
     verbs = _DECIDING if decided else f"{_DOING} {_DECIDING}"
     subject = re.compile(
-        rf"(?:^|[,;:—–]\s|\b(?:and|but|then|e|mas|então)\s){re.escape(name)}\s+(?:\w+ly\s+|se\s+)?(?:{_any(verbs)})\b",
+        rf"(?:^|[,;:—–]\s|\b(?:and|but|then|e|mas|então)\s){re.escape(name)}\s+(?:\w+ly\s+|se\s+)?({_any(verbs)})\b",
         re.IGNORECASE,
     )
     for sentence in sentences(_QUOTE.sub(" ", text)):
-        if subject.search(sentence):
-            yield sentence
+        yield from (found[1] for found in subject.finditer(sentence))
 
 
 def moved(text: str, name: str, others: Sequence[str]) -> bool:

@@ -24,6 +24,7 @@ class StoryConfig:
     scenes. `plot_check_mode` is how many of a chapter's open events are looked
     for: the next, the next three, or more as the chapter proceeds; after `nudge_after` scenes without one the writer is
     nudged. Phrases that stand in `phrase_times` of the last `phrase_scenes` scenes are told to the writer as overused.
+    With `ask_again` the writer writes on once more where its scene speaks or acts for a character whom a player plays.
     `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window.
     Where these leave room, at most `lore_near` more come up whose meaning is near the turn's, by a cosine of at least
     `lore_likeness`, which differs from model to model (docs/decisions.md); 0 does without.
@@ -52,6 +53,7 @@ class StoryConfig:
     nudge_after: int = within(3, 0, 100)
     phrase_scenes: int = within(20, 0, 200)
     phrase_times: int = within(4, 2, 200)
+    ask_again: bool = True
     presets: tuple[Path, ...] = ()
 
     @property

@@ -17,7 +17,6 @@ from bot import fence
 from bot.events import (
     Choice,
     Choices,
-    Completion,
     Event,
     Notice,
     Request,
@@ -30,14 +29,14 @@ from bot.holding import held, titled
 from bot.llm.base import Message, Prompt, room
 from bot.words import Words, words
 from bot.works.story import cast, context, dice
-from bot.works.story.cast import Unnamed
 from bot.works.story.choices import Before, read_choices, taken_away, ways
 from bot.works.story.log import SCENE, Excerpt, Mode, Story
 from bot.works.story.logs import Logs, Played, TakenAway, node, spot
 from bot.works.story.order import mode_of, whose
 from bot.works.story.presence import unknown_to
 from bot.works.story.recalling import excerpts, query_of
-from bot.works.story.taken import Taken, called_up, choices_task, prompt, searched
+from bot.works.story.taken import Taken, called_up, choices_task, players, prompt, searched
+from bot.works.story.writing import Writing
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
@@ -53,6 +52,7 @@ PROMPTS = (
     "story_opening",
     "story_scene",
     "story_speak",
+    "story_again",
     "story_cast",
     "story_chapter",
     "story_choices",
@@ -321,6 +321,7 @@ class Playing:
             nudge_after=limits.nudge_after,
             phrase_scenes=limits.phrase_scenes,
             phrase_times=limits.phrase_times,
+            ask_again=limits.ask_again and not demo,
             seconds=limits.choices_seconds,
             votes=mode_of(story, limits) == "vote",
         )
@@ -349,29 +350,23 @@ class Playing:
         if taken.writer is None:
             yield Notice(say("story.no_writer"))
             return
-        models, shown = self.models.given(taken.roles), list[str]()
-        reply = Unnamed(taken.speaker.name if taken.speaker is not None else "")
-        ended: Completion | None = None
+        story = await self._logs.story(space, taken.story, taken.branch, taken.at)
+        writing = Writing(self.models.given(taken.roles), run, taken, players(story, taken))
         try:
-            async with aclosing(models.stream(run, "writer", taken.stage, asked)) as pieces:
-                async for piece in pieces:
-                    if isinstance(piece, Completion):
-                        ended = piece
-                    elif said := reply.feed(piece):
-                        shown.append(said)
-                        yield Text(said)
-            if said := reply.feed("", last=True):
-                shown.append(said)
-                yield Text(said)
+            async with aclosing(writing.events(asked, say)) as events:
+                async for event in events:
+                    yield event
         except Sorry as error:
             yield Notice(say(error.key, **error.values))
         finally:
             # Also when stopped: what was shown has happened, and the story can go on from it.
-            if text := "".join(shown).strip():
-                await self._keep(run, taken, text, stopped=ended is None)
+            if text := writing.text:
+                await self._keep(run, taken, text, stopped=writing.ended is None)
         if taken.before is not None:  # not sooner: on some platforms it would keep the first words waiting
             yield taken.before.greyed(say)
-        text = "".join(shown).strip()
+        text, ended = writing.text, writing.ended
+        if writing.acted_for:
+            yield Notice(say("story.acts_for", names=", ".join(writing.acted_for)))
         if not text:
             yield Notice(say("story.nothing_written"))
         elif ended is not None and ended.finish in ("length", "refusal", "cut") and not taken.demo:

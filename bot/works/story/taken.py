@@ -13,6 +13,7 @@ from bot.events import Speaker
 from bot.llm.base import Prompt
 from bot.prompts import PromptText
 from bot.works.story import context
+from bot.works.story.acting_for import Players
 from bot.works.story.choices import Before
 from bot.works.story.context import Frame
 from bot.works.story.extracting import before_turns
@@ -61,6 +62,7 @@ class Taken:
     nudge_after: int = 3
     phrase_scenes: int = 0
     phrase_times: int = 4
+    ask_again: bool = False
     seconds: float = 20.0
     votes: bool = False
     rolls: list[str] = field(default_factory=list)
@@ -105,6 +107,15 @@ def prompt(story: Story, taken: Taken, lore: Sequence[str] = ()) -> Prompt:
     )
     frame = replace(frame, overused=tuple(overused(scenes, story.cast, taken.phrase_times)))
     return context.prompt(story, frame, before=turn.id, last=context.action(turn.act, turn.intents))
+
+
+def players(story: Story, taken: Taken) -> Players | None:
+    """Who must not be spoken or acted for in the scene; None for nobody."""
+    names = [name for name, sheet in story.cast.items() if sheet.get("player")]
+    if not (taken.ask_again and names):
+        return None
+    turn = story.turns[taken.turn]
+    return Players.of(names, turn, before_turns(story, turn.id))
 
 
 def choices_task(story: Story, taken: Taken) -> str:

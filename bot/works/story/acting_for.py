@@ -1,0 +1,140 @@
+"""Whether a scene speaks or acts for characters that players play, sentence by sentence as it is written.
+
+Told by code, in English and Portuguese, and only where it is plain: it would rather miss one than stop a good scene.
+Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bot.retrieval.language import FUNCTION_WORDS
+from bot.works.story import attributing
+from bot.works.story.log import Turn
+
+LATELY: Final = 5
+"""Turns whose words a scene may repeat."""
+_FEWEST: Final = 2
+"""Words of a line: who only cries out has decided nothing."""
+_TALKING: Final = re.compile(
+    r"\b(?:say|tell|ask|answer|repl(?:y|ies)|whisper|shout|mutter|call|cry|add|greet|thank|explain|beg|warn|order|offer"
+    r"|introduce|apologi[sz]e|persuade|convince|negotiate|threaten|argue|talk|speak|sing|pray|swear|promise|lie|joke"
+    r"|digo|diz|pergunto|pergunta|respondo|responde|conto|conta|grito|grita|sussurro|sussurra|chamo|chama|cumprimento"
+    r"|agradeço|explico|peço|aviso|ordeno|ofereço|prometo|falo|fala|canto|canta|rezo|juro|convenço|minto)\w*",
+    re.IGNORECASE,
+)
+_TOGETHER: Final = re.compile(
+    r"\b(?:we|us|our|all|both|everyone|everybody|together|party|group|nós|nos|todos|todas|juntos|juntas|grupo|gente)\b",
+    re.IGNORECASE,
+)
+_BINDING: Final = frozenset().union(*FUNCTION_WORDS.values())
+_GAP: Final = re.compile(r"(?<!\s)\s+(?=\S)")
+_DASH: Final = ("—", "–")
+_STEM: Final = 4
+"""Letters by which a deed is known again: "agree" in "agreed"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Players:
+    """Whose characters are played, and what has been said that they say and do."""
+
+    names: tuple[str, ...]
+    turn: str
+    """What is done in the turn that the scene follows."""
+    own: Mapping[str, str]
+    """What players do in it, or want to do, by their characters."""
+    said: frozenset[str]
+    """Words of it, and of the last turns."""
+
+    @classmethod
+    def of(cls, names: Sequence[str], turn: Turn, before: Sequence[Turn]) -> Players:
+        own = {**dict(turn.intents), **({turn.act.character: turn.act.text} if turn.act.character else {})}
+        texts = [turn.act.text, *own.values(), *(one.act.text for one in before[-LATELY:])]
+        return cls(tuple(names), turn.act.text, own, frozenset(_words("\n".join(texts))))
+
+    def acted_for(self, passage: str) -> list[str]:
+        """Those for whom the passage speaks, decides or acts in a way that no player has said."""
+        return [name for name in self.names if self._speaks(name, passage) or self._acts(name, passage)]
+
+    def _speaks(self, name: str, passage: str) -> bool:
+        if _TALKING.search(self.own.get(name, "")):
+            return False  # what was told in other words is put into a line here
+        for line in attributing.speeches(passage, name):
+            telling = set(_words(line)) - _BINDING
+            if len(_words(line)) >= _FEWEST and 2 * len(telling & self.said) < len(telling):
+                return True
+        return False
+
+    def _acts(self, name: str, passage: str) -> bool:
+        # What comes of the turn for who takes it, is named in it or goes along, is the scene's to tell; not what they
+        # decide. So it is for everybody where nobody's character takes the turn.
+        along = name in self.own or attributing.names_one(self.turn, name) or _TOGETHER.search(self.turn)
+        stems = {word[:_STEM] for word in self.said}
+        deeds = attributing.deeds(passage, name, decided=bool(along) or not self.own)
+        return any(verb.casefold()[:_STEM] not in stems for verb in deeds)
+
+
+class Watched:
+    """A scene as its pieces come: what of it may be shown, until a sentence speaks or acts for a player's character.
+
+    Whatever the pieces are, the same text comes out the same.
+    """
+
+    def __init__(self, players: Players | None, *, stop: bool) -> None:
+        """Without players all is passed on as it comes. Where it does not `stop`, what is found is only noted."""
+        self._players, self._stop = players, stop
+        self._text = ""
+        self._shown = self._read = 0
+        self.acted_for: list[str] = []
+
+    @property
+    def kept_back(self) -> str:
+        """What has not been shown."""
+        return self._text[self._shown :]
+
+    def feed(self, piece: str, *, last: bool = False) -> str:
+        if self._players is None:
+            return piece
+        self._text += piece
+        if not (last or piece.strip()):
+            return ""
+        passed = []
+        for end in self._ends(last=last):
+            passage = self._text[self._shown : end]
+            self.acted_for += [one for one in self._players.acted_for(passage) if one not in self.acted_for]
+            if self.acted_for and self._stop:
+                break
+            passed.append(passage)
+            self._shown = end
+        return "".join(passed)
+
+    def _ends(self, *, last: bool) -> Iterator[int]:
+        """Where sentences end with which nobody's line is still open, or still without who says it."""
+        if self.acted_for and self._stop:
+            return
+        while (gap := _GAP.search(self._text, self._read)) is not None:
+            self._read = gap.end()
+            sentence = self._text[self._shown : gap.start()]
+            if "\n" in gap[0] or (sentence[-1:] in (*".!?…",) and not _open(sentence)):
+                yield gap.end()
+        self._read = max(self._read, len(self._text.rstrip()))
+        if last and self._shown < len(self._text):
+            yield len(self._text)
+
+
+def _open(sentence: str) -> bool:
+    """Whether somebody's line has begun in it and not ended; a line between dashes ends with its paragraph."""
+    if sentence.lstrip().startswith(_DASH):
+        return True
+    return bool(
+        sentence.count('"') % 2
+        or sentence.count("“") > sentence.count("”")
+        or sentence.count("«") > sentence.count("»")
+    )
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())

@@ -1,0 +1,87 @@
+"""A scene as it is written: shown as it comes, and written on once more where it acts for a player's character."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Final
+
+from bot import fence
+from bot.events import Completion, Event, Run, Sorry, Status, Text
+from bot.words import Words
+from bot.works.story import context
+from bot.works.story.acting_for import Players, Watched
+from bot.works.story.cast import Unnamed
+
+if TYPE_CHECKING:
+    from bot.llm.base import Prompt
+    from bot.llm.registry import Models
+    from bot.works.story.taken import Taken
+
+AGAIN: Final = "story_again"
+LEAST_WORDS: Final = 30
+"""Of what is written once more."""
+
+_log = logging.getLogger(__name__)
+
+
+class Writing:
+    """One scene. `ended` is the last answer's end, None of one that was cut off; `acted_for` are those of the players'
+    characters for whom it speaks or acts all the same.
+    """
+
+    def __init__(self, models: Models, run: Run, taken: Taken, players: Players | None) -> None:
+        """`players` is None where nobody's character is watched."""
+        self._models, self._run, self._taken, self._players = models, run, taken, players
+        self._shown = list[str]()
+        self.ended: Completion | None = None
+        self.acted_for: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """What was shown."""
+        return "".join(self._shown).strip()
+
+    async def events(self, asked: Prompt, say: Words) -> AsyncGenerator[Event, None]:
+        """Raises what Models.stream does, of the first answer."""
+        first = Watched(self._players, stop=True)
+        async with aclosing(self._written(self._taken.stage, asked, first)) as pieces:
+            async for piece in pieces:
+                yield piece
+        if not first.acted_for:
+            return
+        names = ", ".join(first.acted_for)
+        _log.info("%s acts for players' characters, and is written on once more", self._run.id)
+        yield Status(say("story.written_on", names=names))
+        left = max(self._taken.words - len(self.text.split()), LEAST_WORDS)
+        wording = self._taken.prompts[AGAIN].fill(names=fence.data(names), words=str(left))
+        later = context.then(asked, self.text, "\n".join(wording), answer=self._taken.answer)
+        again, shown = Watched(self._players, stop=False), len(self._shown)
+        try:
+            async with aclosing(self._written(f"{self._taken.stage}-again", later, again)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except Sorry as error:
+            _log.info("%s is not written on: %s", self._run.id, error)
+        self.acted_for = again.acted_for
+        if len(self._shown) == shown:  # better than a scene that breaks off
+            self.acted_for = first.acted_for
+            yield self._show(first.kept_back)
+
+    async def _written(self, step: str, asked: Prompt, watched: Watched) -> AsyncGenerator[Event, None]:
+        speaker = self._taken.speaker
+        reply = Unnamed(speaker.name if speaker is not None else "")
+        self.ended = None
+        async with aclosing(self._models.stream(self._run, "writer", step, asked)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Completion):
+                    self.ended = piece
+                elif said := watched.feed(reply.feed(piece)):
+                    yield self._show(said)
+        if said := watched.feed(reply.feed("", last=True), last=True):
+            yield self._show(said)
+
+    def _show(self, text: str) -> Text:
+        self._shown.append(text)
+        return Text(text)

@@ -1,0 +1,151 @@
+"""A scene that speaks or acts for a player's character: told by code, written on once more, then shown with a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.works.story.acting_for import Players, Watched
+from tests.fakes.reply import Body, Reply
+from tests.fakes.wires import WIRES
+from tests.promises.talk import settings, talking
+from tests.works.story.tale import Tale
+from tests.works.story.test_playing import START, Writer, last, texts
+
+WIND = "The wind turns, and the lamp gutters. "
+LINE = "“I will go down alone,” Mira said. Bo laughed."
+GULL = "A gull calls from below."
+
+
+def players(turn: str = "I light the lamp.", *, by: str = "Mira", intent: str = "") -> Players:
+    """Mira's player takes a turn, and Bo is somebody else's; Zoe is nobody's."""
+    tale = Tale()
+    tale.turn("I take the brass key of the lower stairs.", "Steps sound below.")
+    if intent:
+        tale.add("intent", {"name": "Bo", "text": intent})
+    tale.add("act", {"mode": "act", "text": turn, "name": "Ana", "character": by})
+    *before, now = tale.story.told
+    return Players.of(["Mira", "Bo"], now, before)
+
+
+@pytest.mark.parametrize(
+    ("passage", "turn", "found"),
+    [
+        ("“I will go down alone,” Mira said.", "I light the lamp.", ["Mira"]),
+        ("“Who is down there?” Mira asked.", "Who is down there?", []),
+        ("“Come up to us, whoever you are,” Mira calls.", "I call down the stairs.", []),
+        ("“Ah!” Mira cried.", "I light the lamp.", []),
+        ("“I take the brass key,” Mira said again.", "I light the lamp.", []),
+        ("— Eu desço sozinha — disse Mira.", "Acendo a lâmpada.", ["Mira"]),
+        ("“Never in my life,” said Bo.", "I ask Bo to come along.", ["Bo"]),
+        ("“Never in my life,” said Zoe.", "I light the lamp.", []),
+        ("Mira nods, and the lamp burns.", "I light the lamp.", []),
+        ("Mira decides to leave.", "I light the lamp.", ["Mira"]),
+        ("Mira agrees at once.", "I agree with the old man.", []),
+        ("Bo nods and lifts his pack.", "I light the lamp.", ["Bo"]),
+        ("Bo climbs after the others.", "We all go down.", []),
+        ("Bo takes the rope.", "I throw Bo the rope.", []),
+        ("Bo agrees at once.", "I throw Bo the rope.", ["Bo"]),
+        ("They speak of Bo, who once nodded.", "I light the lamp.", []),
+        ("The captain asked Bo to step back.", "I light the lamp.", []),
+    ],
+)
+def test_who_is_spoken_or_acted_for(passage: str, turn: str, found: list[str]) -> None:
+    assert players(turn).acted_for(passage) == found
+
+
+def test_where_everybody_goes_on_only_lines_and_decisions_count() -> None:
+    goes_on = players("", by="")
+    assert goes_on.acted_for("Bo nods and lifts his pack.") == []
+    assert goes_on.acted_for("Bo refuses.") == ["Bo"]
+
+
+def test_what_somebody_wants_to_do_is_the_scenes_to_tell() -> None:
+    wanting = players("So be it.", by="", intent="I warn the harbour master.")
+    assert wanting.acted_for("“Close the gates,” Bo said. Bo opened the window.") == []
+    assert wanting.acted_for("“Close the gates,” Mira said.") == ["Mira"]
+
+
+@given(
+    st.lists(st.sampled_from([WIND, LINE, GULL, " ", "\n\n", "“Go. Now.", "— Vamos. ", "Bo nods. ", "…"])),
+    st.data(),
+)
+def test_however_a_scene_comes_in_the_same_of_it_is_shown(parts: list[str], data: st.DataObject) -> None:
+    text = "".join(parts)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)))))
+    for stop in (True, False):
+        whole, pieces = Watched(players(), stop=stop), Watched(players(), stop=stop)
+        told = whole.feed(text) + whole.feed("", last=True)
+        came = [
+            pieces.feed(text[start:end]) for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)
+        ]
+        assert "".join(came) + pieces.feed("", last=True) == told
+        assert pieces.acted_for == whole.acted_for
+        assert told + whole.kept_back == text
+        assert stop or told == text
+
+
+def test_a_line_is_not_shown_before_it_is_known_whose_it_is() -> None:
+    watched = Watched(players(), stop=True)
+    assert watched.feed(WIND + "“Stay here. ") == WIND
+    assert watched.feed("I go alone.” ") == ""
+    assert watched.feed("Mira said. " + GULL, last=True) == ""
+    assert watched.kept_back.startswith("“Stay here.")
+    assert watched.acted_for == ["Mira"]
+
+
+class Playing(Writer):
+    """Writes Mira's part until it is asked not to; `again` is what it then writes on."""
+
+    def __init__(self, again: str) -> None:
+        super().__init__()
+        self.again, self.told = again, list[Body]()
+
+    def __call__(self, asked: Body) -> Reply:
+        if "Go on with the scene." in last(asked):
+            self.told.append(asked)
+            return Reply(self.again)
+        if "next scene" in last(asked):
+            self.next.append(Reply(WIND + LINE))
+        return super().__call__(asked)
+
+
+async def played(tmp_path: Path, writer: Playing, *, toml: str = "") -> tuple[str, str]:
+    """The texts and all that is shown of a turn by somebody whose character is Mira."""
+    async with (
+        WIRES["chat"].service(writer) as service,
+        talking(settings(tmp_path / "data", service, toml=toml)) as talk,
+    ):
+        await talk.say(START)
+        await talk.say("/story cast Mira: a diver --player Ana")
+        events = await talk.say("I light the lamp.")
+        return texts(events).strip(), str(events)
+
+
+async def test_a_scene_that_acts_for_a_player_is_written_on_once_more(tmp_path: Path) -> None:
+    writer = Playing(GULL)
+    text, shown = await played(tmp_path, writer)
+    assert text == WIND + GULL, "what was shown stays, and what acts for her is never seen"
+    assert "speaks or acts" not in shown
+    assert len(writer.told) == 1
+    *_, scene, task = writer.told[0]["messages"]
+    assert scene == {"role": "assistant", "content": WIND.strip()}
+    assert "Mira, whom players play" in task["content"]
+
+
+@pytest.mark.parametrize(("again", "shown"), [("Mira agrees at once.", "Mira agrees at once."), ("", LINE)])
+async def test_one_that_does_so_again_is_shown_with_a_word(tmp_path: Path, again: str, shown: str) -> None:
+    text, events = await played(tmp_path, Playing(again))
+    assert text == WIND + shown
+    assert "speaks or acts for Mira" in events
+    assert "/story retry" in events
+
+
+async def test_it_is_left_as_it_is_where_nobody_wants_that(tmp_path: Path) -> None:
+    writer = Playing(GULL)
+    text, _ = await played(tmp_path, writer, toml="[story]\nask_again = false\n")
+    assert text == WIND + LINE
+    assert not writer.told
