@@ -27,7 +27,9 @@ MOST: Final = 12
 WORDS: Final = 40
 """Of each line of an outline."""
 ABOUT_CHARS: Final = 2_000
-_LINE: Final = re.compile(r"^[\s\-*•_#>|]*(?:\d{1,2}[.)]\s*)?[*_]*(\w+)(?:\s*\d{1,2})?[*_]*\s*[:|]\s*(\S.*)$")
+_LINE: Final = re.compile(r"(?:\d{1,2}[.)]\s*)?([^\W_]+)(?:\s*\d{1,2})?[*_]{0,2}\s*[:|]\s*(\S.*)")
+_LISTED: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+(\S.*)")
+_DECORATION: Final = "#*_-•>| \t"
 _NAMES: Final = {
     **dict.fromkeys(("title", "chapter", "título", "titulo", "capítulo", "capitulo"), "title"),
     **dict.fromkeys(("location", "place", "where", "local", "lugar", "onde"), "location"),
@@ -140,12 +142,12 @@ def _from_lines(text: str) -> Iterator[tuple[str, str]]:
     """Lines as they were asked for; those of a list below a heading "Events:" are events, too."""
     listing = False
     for line in text.splitlines():
-        plain = line.replace("**", "").replace("__", "")
-        found = _LINE.match(plain)
-        if found and found[1].casefold() in _NAMES:
+        plain = line.strip(_DECORATION)
+        found = _LINE.fullmatch(plain)
+        if found is not None and found[1].casefold() in _NAMES:
             listing = False
             yield found[1], found[2]
-        elif _NAMES.get(plain.strip("#*_ :").casefold()) == "event":
+        elif _NAMES.get(plain.rstrip(":* ").casefold()) == "event":
             listing = True
-        elif listing and (listed := re.match(r"\s*(?:[-*•]|\d{1,2}[.)])\s+(\S.*)", plain)):
+        elif listing and (listed := _LISTED.match(line)):
             yield "event", listed[1]

@@ -61,6 +61,9 @@ def test_an_outline_is_read_out_of_whatever_was_written(text: str) -> None:
         "x" * 100_000,
         "title: …",
         "{" * 100_000,
+        "_" * 100_000,
+        "a" + " " * 100_000,
+        "1." * 50_000,
         '{"title": 7, "events": {"a": 1}}',
     ],
 )
