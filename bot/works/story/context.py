@@ -88,7 +88,7 @@ def prompt(story: Story, frame: Frame, *, before: str | None = None, last: str =
         messages += [_user(focus), _assistant(READ)]
     # The last but one was the last in the turn before: a service that reads no further than to a mark has kept it then.
     messages += _marked(later, 2)
-    changed = state.since(story, told, len(settled), before_recent)
+    changed = state.since(story, told, len(settled), before_recent, before or "")
     frame = replace(frame, recalled="\n".join(filter(None, (frame.recalled, changed))))
     messages.append(_user(_tail(frame, last), cache=True))
     return Prompt(frame.system, tuple(messages), max_tokens=frame.answer, cache=False)

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from bot.words import Words
 from bot.works.story import attributing
-from bot.works.story.state import Character
+from bot.works.story.log import Story
+from bot.works.story.state import Character, characters
 
 GONE: Final = "–"
 """What somebody holds from whom the last thing was taken."""
@@ -27,6 +28,18 @@ _PASSING: Final = re.compile(
     r"|grab\w*|throw\w*|threw|toss\w*|drop\w*|picks?|picked|leav\w*|left|lend\w*|lent|borrow\w*|pull\w*|wrest\w*"
     r"|d[áe]|deu|dando|entreg\w*|pass[ao]\w*|peg[ao]\w*|tom[ao]\w*|arranc\w*|rouba\w*|roubou|larg\w*|solt\w*|empresta\w*"
     r"|jog[ao]\w*)\b",
+    re.IGNORECASE,
+)
+
+_ALIVE: Final = re.compile(
+    r"\b(?:reviv\w+|resurrect\w*|(?:back|return\w*) (?:to life|from the (?:dead|grave))|is (?:still )?alive|alive again"
+    r"|lives again|(?:rises?|rose|risen) from the (?:dead|grave)|(?:is not|isn't|was never) dead|ressuscit\w+"
+    r"|de volta à vida|volt\w+ à vida|está viv[oa]|vive de novo|não (?:está mort[oa]|morreu))\b",
+    re.IGNORECASE,
+)
+_UNSURE: Final = re.compile(
+    r"\?|\b(?:try|tries|attempt\w*|wish\w*|hop(?:e|es|ing)|want\w*|if|whether|could|would|maybe|perhaps|dream\w*|pray\w*"
+    r"|nobody|cannot|can't|tent[ao]\w*|quer\w*|talvez|sonh\w*|esper\w*|rez[ao]|ninguém)\b",
     re.IGNORECASE,
 )
 
@@ -55,6 +68,18 @@ def _dead(
             or next(attributing.speeches(scene, one.name), "")
             or next(attributing.deeds(scene, one.name, decided=False), "")
         )
+    ]
+
+
+def raised(turn: str, story: Story) -> list[str]:
+    """Those of the dead of whom a player plainly says that they live: not asked, not tried, not wished for."""
+    sentences = [one for one in attributing.sentences(turn) if _ALIVE.search(one) and not _UNSURE.search(one)]
+    if not sentences:
+        return []
+    return [
+        one.name
+        for one in characters(story).values()
+        if one.dead and any(attributing.names_one(sentence, one.name) for sentence in sentences)
     ]
 
 

@@ -9,7 +9,9 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import BeforeValidator
 
 from bot import fence
 from bot.events import Event, Run, Sorry
@@ -71,6 +73,17 @@ class Check:
     happened: bool
 
 
+def _as_list(checks: object) -> object:
+    """Small models write {"1": true} instead, too, which is taken as it is meant."""
+    if not isinstance(checks, dict):
+        return checks
+    return [
+        {"number": n, "happened": so}
+        for n, so in checks.items()
+        if n.isascii() and n.isdecimal() and isinstance(so, bool)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What the model is asked for."""
@@ -81,7 +94,7 @@ class Findings:
     characters: list[CharacterState] = field(default_factory=list)
     memories: list[CharacterMemory] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
-    key_events: list[Check] = field(default_factory=list)
+    key_events: Annotated[list[Check], BeforeValidator(_as_list)] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
 
 
@@ -103,7 +116,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What counted before a turn: its turns, and the characters as they stood."""
+    """What counted before a turn's scene: the turns before, and the characters as its player says that they stand."""
 
     told: list[Turn]
     characters: dict[str, state.Character]
@@ -204,7 +217,7 @@ class Extracting:
     async def asked(self, space: str, story: Story, one: Version, events: Sequence[KeyEvent]) -> Prompt:
         scene = scene_of(story, one)
         turn = story.turns[one.turn]
-        known = state.as_prompt(state.characters(story, before_turns(story, one.turn)))
+        known = state.as_prompt(before(story, one.turn).characters)
         listed = "\n".join(f"{n}. {fence.data(event.text)}" for n, event in enumerate(events, 1))
         wording = (await self._prompts.wording(space, PROMPT)).text
         system, task = wording.fill(
@@ -243,7 +256,9 @@ def before_turns(story: Story, turn: str) -> list[Turn]:
 
 def before(story: Story, turn: str) -> Before:
     told = before_turns(story, turn)
-    return Before(told, state.characters(story, told))
+    standing = state.characters(story, told)
+    state.correct(standing, [one for one in story.corrections.get(turn, ()) if not one.versions])
+    return Before(told, standing)
 
 
 def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:

@@ -28,7 +28,7 @@ from bot.events import (
 from bot.holding import held, titled
 from bot.llm.base import Message, Prompt, room
 from bot.words import Words, words
-from bot.works.story import cast, context, dice
+from bot.works.story import cast, context, continuity, dice
 from bot.works.story.choices import Before, read_choices, taken_away, ways
 from bot.works.story.log import SCENE, Excerpt, Mode, Story
 from bot.works.story.logs import Logs, Played, TakenAway, node, spot
@@ -204,7 +204,13 @@ class Playing:
         """The turn is taken: from now on the story goes on from it. `text` may be one of the choices before."""
         story, head = played.story, played.story.head
         own = await self._own_names(request)
-        at = await self._logs.append(played, act)
+        # Who is dead stays so unless a player says otherwise, which counts before the scene is written.
+        lives = [
+            node(request.id, f"lives-{n}", "corrected", body, turn=act.id, author=request.author.id)
+            for n, name in enumerate(continuity.raised(text, story))
+            if (body := {"character": name, "field": "dead", "value": "no"})
+        ]
+        at = await self._logs.append(played, act, *lives)
         told = await self._logs.story(played.row.space, played.row.id, played.branch, at)
         before = None
         if head is not None and (scene := head.scene) is not None and scene.choices:

@@ -42,7 +42,7 @@ def characters(
     """
     found: dict[str, Character] = {}
     if begun is None:
-        _correct(found, story.corrections.get("", ()))
+        correct(found, story.corrections.get("", ()))
     else:
         found |= {
             key: replace(one, fields={**one.fields}, relations={**one.relations})
@@ -52,10 +52,10 @@ def characters(
         scene, corrections = turn.scene, story.corrections.get(turn.id, ())
         at = next((n for n, version in enumerate(turn.scenes) if version is scene), 0)
         # What was corrected before this version was written is older than what happens in it.
-        _correct(found, [one for one in corrections if one.versions <= at])
+        correct(found, [one for one in corrections if one.versions <= at])
         if scene is not None:
             _take(found, turn.id, scene)
-        _correct(found, [one for one in corrections if one.versions > at])
+        correct(found, [one for one in corrections if one.versions > at])
     return found
 
 
@@ -71,7 +71,8 @@ def _take(found: dict[str, Character], turn: str, scene: Scene) -> None:
             one.turn, one.scenes = turn, one.scenes + 1
 
 
-def _correct(found: dict[str, Character], corrections: Sequence[Correction]) -> None:
+def correct(found: dict[str, Character], corrections: Sequence[Correction]) -> None:
+    """Have the characters stand as people say."""
     for correction in corrections:
         one = found.setdefault(correction.character.casefold(), Character(correction.character))
         if correction.field == "dead":
@@ -99,14 +100,16 @@ def as_prompt(found: dict[str, Character]) -> str:
     return "\n".join(["<state>", *reversed(lines), "</state>"]) if lines else ""
 
 
-def since(story: Story, told: Sequence[Turn], settled: int, before: Mapping[str, Character]) -> str:
+def since(
+    story: Story, told: Sequence[Turn], settled: int, before: Mapping[str, Character], now_told: str = ""
+) -> str:
     """Who has died, and what people have corrected, in the turns that the prompt's beginning does not know yet: those
-    from number `settled` on, `before` which the characters stood so.
+    from number `settled` on, `before` which the characters stood so; and in the one whose scene is written.
     """
     now = characters(story, told[settled:], before)
     died = [one.name for name, one in now.items() if one.dead and not (name in before and before[name].dead)]
     lines = [f"{name} is dead, and stays so." for name in died]
-    turns = [turn.id for turn in told[settled:]] + ([""] if not settled else [])
+    turns = [*(turn.id for turn in told[settled:]), *([""] if not settled else []), *filter(None, [now_told])]
     corrected = (one for turn in turns for one in story.corrections.get(turn, ()))
     lines += [f"{one.character}, {one.field}: {one.value}" for one in corrected]
     return (

@@ -9,6 +9,7 @@ import pytest
 from bot.words import words
 from bot.works.story import attributing, continuity
 from bot.works.story.state import Character
+from tests.works.story.tale import Tale
 
 BEFORE = {
     "mira": Character("Mira", {"where": "the lower stairs", "holding": "the lamp, a rope"}),
@@ -102,3 +103,25 @@ def test_long_texts_are_read_in_linear_time() -> None:
         assert not list(attributing.speeches(text, "Bo"))
         list(attributing.deeds(text, "Bo", decided=False))
         attributing.moved(text, "Bo", ["Mira"])
+
+
+@pytest.mark.parametrize(
+    ("turn", "lives"),
+    [
+        ("I bring Bo back to life with the last of the oil.", True),
+        ("Bo is not dead: he rises from the dead, and coughs.", True),
+        ("Bo está vivo.", True),
+        ("I try to revive Bo.", False),
+        ("Is Bo alive?", False),
+        ("I wish that Bo is alive.", False),
+        ("Nobody is alive who knew Bo.", False),
+        ("I revive the fire. Then I mourn Bo.", False),
+        ("I talk to Bo.", False),
+    ],
+)
+def test_a_player_says_that_somebody_lives(turn: str, lives: bool) -> None:
+    tale = Tale()
+    drowned = tale.turn("I row.", "The sea takes Bo.")
+    dead = {"scene": tale.nodes[-1].id, "state": [{"name": "Bo", "dead": True}, {"name": "Mira"}]}
+    tale.add("extracted", dead, drowned)
+    assert continuity.raised(turn, tale.story) == (["Bo"] if lives else [])

@@ -9,6 +9,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from bot.works.story import context, state
 from bot.works.story.config import StoryConfig
 from bot.works.story.context import Frame
+from bot.works.story.log import Part, folded
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Talk, settings, talking
@@ -152,22 +154,26 @@ async def test_all_scenes_of_an_interval_are_looked_into_at_once(tmp_path: Path,
     [
         "I would rather not.",
         "x" * 1_000_000,
+        pytest.param("x" * 10_000_000, marks=pytest.mark.slow),
         '{"key_events": [{"number": 99, "happened": true}, {"number": -1, "happened": true}]}',
+        '{"key_events": {"99": true, "-1": true, "x": true, "²": true, "1": "no"}, "scene": 99}',
         '{"characters": [{"character": "", "where": "x"}], "memories": [{"character": "A", "kind": "?", "text": "b"}]}',
     ],
 )
 async def test_what_cannot_be_used_harms_nothing(tmp_path: Path, service: Service, broken: str) -> None:
     async with playing(tmp_path / "data", service) as talk:
-        service.found += [broken, broken]
         await talk.say(START)
-        await looked_into(talk, 1)
-        assert len(service.extracted) <= 2, "one try to mend it"
-        service.found.clear()
         await talk.say("/story chapter One --events 'a; b'")
+        await looked_into(talk, 1)
+        service.found += [broken, broken]
+        await talk.say("I wait.")
+        await looked_into(talk, 2)
+        assert len(service.extracted) <= 3, "one try to mend it"
+        service.found.clear()
         assert "☑" not in texts(await talk.say("/story plot"))
         service.finds(characters=[standing("Bo", mood="calm")])
         await talk.say("I wait.")
-        await looked_into(talk, 2)
+        await looked_into(talk, 3)
         assert "calm" in texts(await talk.say("/story state"))
 
 
@@ -195,8 +201,15 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
         assert "<pacing>" not in last(asked[0])
         assert last(asked[-1]).index("the bell is found") < last(asked[-1]).index("Your task: write")
         await looked_into(talk, 5)
-        for sentence in ("the bell is found", "the lamp dies", "the door closes"):
-            service.finds(key_events=[{"number": 1, "happened": True}])
+        checks = (
+            {"1": True, "2": False},
+            {"1": True},
+            [{"number": 1, "happened": True}],
+        )  # the seed's form too
+        for sentence, check in zip(
+            ("the bell is found", "the lamp dies", "the door closes"), checks, strict=True
+        ):
+            service.finds(key_events=check)
             count = len(service.extracted)
             await talk.say("I go on.")
             await looked_into(talk, count + 1)
@@ -222,6 +235,21 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
             assert files[name]["messages"][-1]["text"] == last(body), name
 
 
+def test_a_clock_that_jumps_back_changes_no_order() -> None:
+    tale = Tale()
+    first = tale.turn("I wait.", "Bo rows away.")
+    tale.add("extracted", {"scene": tale.nodes[-1].id, "state": [{"name": "Bo", "where": "the boat"}]}, first)
+    second = tale.turn("I wait.", "Bo lands.")
+    tale.add(
+        "extracted", {"scene": tale.nodes[-1].id, "state": [{"name": "Bo", "where": "the pier"}]}, second
+    )
+    late = datetime(2031, 1, 1, tzinfo=UTC)
+    nodes = [replace(one, created_at=late - timedelta(days=one.seq)) for one in tale.nodes]
+    story = folded([Part("main")], nodes)
+    assert [turn.id for turn in story.told] == [first, second]
+    assert state.characters(story)["bo"].fields["where"] == "the pier"
+
+
 async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service) as talk:
         service.finds(characters=[standing("Bo", dead=True)])
@@ -236,6 +264,8 @@ async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path,
         assert "Bo is dead, and acts here" in str(talk.events)
         assert "(dead)" in texts(await talk.say("/story state"))
         flagged = len(talk.events)
+        changed = next(one for one in reversed(talk.events) if "/story correct" in str(one))
+        assert str(changed).count("/story retry") == 2, "beside keep and correct, and below the scene"
         (line,) = set(re.findall(r"/story keep [^\"']+", str(talk.events)))
         assert "flagged no more" in texts(await talk.say(line))
         await talk.say("/story retry")
@@ -243,6 +273,25 @@ async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path,
         assert "acts here" not in str(talk.events[flagged:])
         await talk.say("/story state Bo dead: no")
         assert "(dead)" not in texts(await talk.say("/story state"))
+
+
+async def test_whom_a_player_brings_back_lives(tmp_path: Path, service: Service) -> None:
+    async with playing(tmp_path / "data", service) as talk:
+        service.finds(characters=[standing("Bo", dead=True, present=False)])
+        await talk.say(START)
+        await looked_into(talk, 1)
+        service.next.append(Reply("“I was cold,” Bo said."))
+        service.finds(characters=[standing("Bo", mood="glad")])
+        await talk.say("I bring Bo back to life.")
+        assert "Bo, dead: no" in last(service.scenes[-1])
+        await looked_into(talk, 2)
+        assert "dead" not in str(service.extracted[-1]["messages"][-1]["content"]).partition("<scene>")[0]
+        assert "(dead)" not in texts(await talk.say("/story state"))
+        await talk.say("/story retry")
+        assert "Bo, dead: no" in last(service.scenes[-1]), "also of another version"
+        await talk.say("/story undo")
+        assert "(dead)" in texts(await talk.say("/story state"))
+        assert "acts here" not in str(talk.events)
 
 
 async def test_a_branch_knows_only_what_it_has_lived_through(tmp_path: Path, service: Service) -> None:
