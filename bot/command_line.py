@@ -211,7 +211,7 @@ def _option(verb: Verb, word: str) -> tuple[Option | None, str | None]:
     if not _DASHES.match(word):
         return None, None
     name, _, given = _DASHES.sub("", word).partition("=")
-    if option := verb.option(name.lower()):
+    if option := verb.option(name.lower().replace("_", "-")):
         return option, given or None
     known = [option.name for option in verb.options]
     close = nearest(name.lower(), known)

@@ -77,6 +77,7 @@ def test_plain_text_is_left_alone() -> None:
             'openai:x effort=high, local:y persona="a sceptic"',
         ),
         ("/council chair", "council chair", {}, ""),
+        ("/script ask --max_tools 3 Who?", "script ask", {"max-tools": 3}, "Who?"),
         ("/council show ballots 2 --run 4f6a1c", "council show", {"run": "4f6a1c"}, "ballots 2"),
         (
             "/story start A door in the sea --title The door --tone eerie, slow --length short",
@@ -213,7 +214,7 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
     told = ("ask", "branches", "ideas", "show", "recall", "recap", "state", "characters", "plot")
     story = {f"story {name}" for name in told}
     course = {f"course {name}" for name in ("ask", "list", "outline", "quiz")}
-    script = {f"script {name}" for name in ("scenes", "scene", "report", "export")}
+    script = {f"script {name}" for name in ("ask", "scenes", "scene", "report", "export")}
     assert private == rules | council | story | course | script
     parsed = parse("/rules ask --private who holds the mill?")
     assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")

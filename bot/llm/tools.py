@@ -96,11 +96,13 @@ class ToolLoop:
         role: str = "tool_loop",
         limits: Limits | None = None,
         plan: Callable[[], Awaitable[list[ToolCall]]] | None = None,
+        closing: bool = True,
     ) -> None:
         """`prompt` with its tools, each with its `call`. The names of all steps begin with `step`.
 
         `plan` gives what to look up where the model cannot call tools: that is done first, and the model then asked
-        once, with the outcome before the prompt's last message.
+        once, with the outcome before the prompt's last message. Without `closing` nobody is asked for an answer once a
+        limit closes the turn, or the plan is done: the caller has its own way with what was found.
         """
         self._models = models
         self._run = run
@@ -109,6 +111,7 @@ class ToolLoop:
         self._role = role
         self._limits = limits or Limits()
         self._plan = plan
+        self._closing = closing
         self._asked = 0
         self._pieces: list[str] = []
         self._told: set[str] = set()
@@ -152,6 +155,9 @@ class ToolLoop:
         prompt, owner, recoveries = begun, "", 0
         while True:
             self.capped = await self._cap(prompt, owner) if prompt.tools else ""
+            if self.capped and not self._closing:
+                self.ended = "answer"
+                return
             asked = replace(prompt, closing=self.capped != "")
             try:
                 async with aclosing(self._ask(asked, [owner] if owner else able)) as pieces:
@@ -209,6 +215,9 @@ class ToolLoop:
             yield Status(self._doing(calls))
             room = await self._run.step(f"{self._step}-room", partial(self._room, prompt), int)
             results = await self._results(calls, min(self._limits.chars, room // len(calls)))
+            if not self._closing:
+                self.ended = "answer"
+                return
             found = "\n".join(f"<finding>\n{result.text}\n</finding>" for result in results)
             *before, last = prompt.messages
             last = replace(last, text=f"{FOUND}\n{found}\n\n{last.text}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.kind import Kind, Runs, Typed
 from bot.verb import PRIVATE, Argument, Option, Verb
+from bot.works.script.config import ScriptConfig
 
 if TYPE_CHECKING:
     from bot.events import Work
@@ -52,6 +53,27 @@ VERBS: tuple[Verb, ...] = (
         "remove", "/script remove The Last Ferry", Argument("script", "verbs.arg_script", completes="script")
     ),
     _verb("share", "/script share The Last Ferry --visible space", _SCRIPT, _VISIBLE),
+    Verb(
+        "script",
+        "ask",
+        "verbs.script_ask",
+        "/script ask How does Anna change over the script?",
+        ordered=True,
+        plain=True,
+        argument=Argument("question", "verbs.arg_question", most=4_000),
+        options=(
+            _OF_SCRIPT,
+            Option("tier", "verbs.option_tier", choices=("quick", "standard", "deep")),
+            Option(
+                "intent",
+                "verbs.option_intent",
+                choices=("local-edit", "scene-feedback", "global-question", "brainstorm"),
+            ),
+            Option("tools", "verbs.option_tools", choices=("auto", "on", "off")),
+            Option("max-tools", "verbs.option_max_tools", "number", most=30),
+            PRIVATE,
+        ),
+    ),
     _verb("list", "/script list", personal=True),
     _verb("scenes", "/script scenes The Last Ferry", _SCRIPT, PRIVATE),
     _verb("scene", "/script scene 12", Argument("scene", "verbs.arg_scene"), _OF_SCRIPT, PRIVATE),
@@ -68,13 +90,23 @@ VERBS: tuple[Verb, ...] = (
 
 def make(house: House, runs: Runs) -> Work:
     from bot.works.library.config import LibraryConfig
+    from bot.works.script.asking import Asking
     from bot.works.script.catalogue import Catalogue
     from bot.works.script.intake import ScriptIntake
     from bot.works.script.work import Scripts
 
     catalogue = Catalogue(house.scripts)
     intake = ScriptIntake(catalogue, house.incoming, house.config.section(LibraryConfig).max_bytes)
-    return Scripts(catalogue, intake)
+    asking = Asking(
+        catalogue,
+        house.models,
+        house.prompts,
+        house.records.sessions,
+        house.earlier,
+        house.settings.roles,
+        house.config.section(ScriptConfig),
+    )
+    return Scripts(catalogue, intake, asking.run)
 
 
 async def _titles(house: House, typed: Typed) -> list[str]:
@@ -89,4 +121,4 @@ async def _titles(house: House, typed: Typed) -> list[str]:
     return list(dict.fromkeys([*begin, *within]))[:COMPLETIONS]
 
 
-KIND = Kind("script", VERBS, make, completes={"script": _titles})
+KIND = Kind("script", VERBS, make, completes={"script": _titles}, sections={"script": ScriptConfig})

@@ -9,12 +9,15 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Request, Sorry
 from bot.readers.frames import screenplay_heard, screenplay_told
 from bot.retrieval.titles import normal
 from bot.works.script.model import Script, script
+from bot.works.script.quotations import Quotations
+from bot.works.script.searching import SceneSearch
 from storage.scripts import VISIBILITIES, Reader, ScriptRow, Visibility
 
 if TYPE_CHECKING:
@@ -44,12 +47,28 @@ def body_of(screenplay: Screenplay) -> str:
     return json.dumps(screenplay_told(screenplay), ensure_ascii=False, separators=(",", ":"))
 
 
+class Reading:
+    """A script as the run `run` has taken it in; its search and its words to check quotations by, made when needed."""
+
+    def __init__(self, run: str, script: Script) -> None:
+        self.run = run
+        self.script = script
+
+    @cached_property
+    def search(self) -> SceneSearch:
+        return SceneSearch(self.script)
+
+    @cached_property
+    def quotations(self) -> Quotations:
+        return Quotations(self.script)
+
+
 class Catalogue:
     """Finds and reads them. Every way to a script leads through `storage.scripts`, which minds who may read it."""
 
     def __init__(self, scripts: Scripts) -> None:
         self.rows = scripts
-        self._known: OrderedDict[tuple[str, str], Script] = OrderedDict()
+        self._known: OrderedDict[str, Reading] = OrderedDict()
         self._reading = asyncio.Lock()
 
     async def meant(self, asked: Reader, name: str = "") -> ScriptRow:
@@ -86,19 +105,24 @@ class Catalogue:
 
     async def read(self, asked: Reader, row: ScriptRow) -> Script:
         """What the script says now. Raises Sorry where it has gone meanwhile."""
+        return (await self.open(asked, row, questions=False)).script
+
+    async def open(self, asked: Reader, row: ScriptRow, *, questions: bool = True) -> Reading:
+        """The same, with what `questions` to it need."""
         async with self._reading:
-            key = (row.id, row.run_id)
-            if (known := self._known.get(key)) is None:
+            known = self._known.get(row.id)
+            if known is None or known.run != row.run_id:
                 found = await self.rows.read(asked, row.id)
                 if found is None:
                     raise Sorry("script.no_such", name=row.title)
                 row, body = found
-                known = await asyncio.to_thread(lambda: script(screenplay_heard(json.loads(body)), row.title))
-                key = (row.id, row.run_id)
-                self._known[key] = known
+                made = await asyncio.to_thread(lambda: script(screenplay_heard(json.loads(body)), row.title))
+                known = self._known[row.id] = Reading(row.run_id, made)
                 while len(self._known) > KEPT:
                     self._known.popitem(last=False)
-            self._known.move_to_end(key)
+            self._known.move_to_end(row.id)
+            if questions:
+                await asyncio.to_thread(lambda: (known.search, known.quotations))
             return known
 
 

@@ -11,6 +11,8 @@ from bot.works.script.model import Script
 
 _QUOTATION: Final = re.compile(r'"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|„([^„“”\n]+)[“”]')
 
+_OPENS: Final = re.compile(r'["“«„]')
+
 
 class Quotations:
     """A script's words, to be looked for."""
@@ -28,3 +30,34 @@ class Quotations:
             return found[0] if self._words.find(quoted) else f"{quoted.strip()} {word}"
 
         return _QUOTATION.sub(judged, answer)
+
+
+class QuotationGate:
+    """The same while an answer comes: what stands in an unfinished quotation is held back. `unfound` counts those that
+    lost their marks."""
+
+    def __init__(self, quotations: Quotations, word: str) -> None:
+        self._quotations = quotations
+        self._word = word
+        self._held = ""
+        self.unfound = 0
+
+    def feed(self, piece: str) -> str:
+        """What may be shown by now."""
+        text = self._held + piece
+        line = text.rfind("\n") + 1
+        end = max((line, *(found.end() for found in _QUOTATION.finditer(text, line))))
+        begun = _OPENS.search(text, end)
+        end = begun.start() if begun else len(text)
+        self._held = text[end:]
+        return self._checked(text[:end])
+
+    def finish(self) -> str:
+        """The rest."""
+        text, self._held = self._held, ""
+        return self._checked(text)
+
+    def _checked(self, text: str) -> str:
+        checked = self._quotations.checked(text, self._word)
+        self.unfound += checked.count(self._word) - text.count(self._word)
+        return checked

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bot.events import Attachment, Choice, Choices, Event, Request, Run, Sorry, Stage, Text
 from bot.words import Words, words
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bot.works.script.model import Scene, Script
     from storage.scripts import ScriptRow
 
+Verb: TypeAlias = "Callable[[Run], AsyncGenerator[Event, None]]"
 LISTED: Final = 60
 """Scenes of one list; all of them are in the file that comes with it then."""
 SHOWN_CHARS: Final = 6_000
@@ -30,7 +31,8 @@ SHOWN_CHARS: Final = 6_000
 class Scripts:
     """Screenplays: taken in, taken out, listed, shown, counted, handed out."""
 
-    def __init__(self, catalogue: Catalogue, intake: ScriptIntake) -> None:
+    def __init__(self, catalogue: Catalogue, intake: ScriptIntake, ask: Verb) -> None:
+        self._ask = ask
         self._catalogue = catalogue
         self._intake = intake
 
@@ -40,6 +42,7 @@ class Scripts:
             "replace": self._intake.events,
             "remove": self._remove,
             "share": self._share,
+            "ask": self._ask,
             "list": self._list,
             "scenes": self._scenes,
             "scene": self._scene,

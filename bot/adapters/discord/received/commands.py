@@ -73,8 +73,9 @@ class Slot:
 
     @property
     def argument(self) -> str:
-        """What Python calls it: a word of its own it cannot take."""
-        return f"{self.name}_" if keyword.iskeyword(self.name) else self.name
+        """What Python calls it: a word of its own it cannot take, nor a dash."""
+        name = self.name.replace("-", "_")
+        return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def wants_text(row: Verb) -> bool:

@@ -13,7 +13,7 @@ from bot.adapters.discord.received.commands import FILES, Slot, path_of, slots, 
 from bot.command_line import parse
 from bot.commands import HELP, TABLE, WORKS
 from bot.verb import Verb
-from bot.words import LOCALES, Words, words
+from bot.words import LOCALES, Words, name_of, words
 
 _COMMAND = re.compile(r"`/([^`\n]+)`")
 _OPTION = re.compile(r"\b(option|opção) `(\w+)`")
@@ -65,7 +65,7 @@ def _names(locale: str) -> tuple[dict[str, str], dict[str, str]]:
     say = words(locale)
     paths = {row.path: path_of(say, row) for row in TABLE}
     paths |= {name.replace("_", "-"): say(f"names.{name}") for name in ONLY_HERE}
-    return paths, {slot.name: say(f"names.option_{slot.name}") for row in TABLE for slot in slots(row)}
+    return paths, {slot.name: say(name_of(slot.name, "option")) for row in TABLE for slot in slots(row)}
 
 
 def help_text(say: Words, topic: str = "") -> str:
@@ -133,4 +133,4 @@ def _example(say: Words, row: Verb) -> str:
 
 
 def _name(say: Words, option: str) -> str:
-    return say(f"names.option_{option}")
+    return say(name_of(option, "option"))

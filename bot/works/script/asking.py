@@ -1,0 +1,440 @@
+"""A question to a script: what is wanted, what is looked up for it, and the answer, each quotation in it checked.
+
+A model looks scenes up by tools, and the answer is made from what they found; or from what the prompt tells of the
+script. Without a model the scenes that come nearest are quoted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from bot import fence
+from bot.budget import text_tokens
+from bot.citing.quoting import why_quoted
+from bot.commands import FOLLOW_UP
+from bot.events import (
+    Choice,
+    Choices,
+    Completion,
+    Event,
+    Notice,
+    Request,
+    Run,
+    Sorry,
+    Stage,
+    Status,
+    Text,
+    ToolCall,
+)
+from bot.holding import held
+from bot.llm.base import Message, Prompt, room
+from bot.llm.tools import Limits, ToolLoop
+from bot.prompts import PromptText
+from bot.retrieval.language import detect_question
+from bot.retrieval.lexical import content_terms
+from bot.strategies.base import LANGUAGES
+from bot.strategies.following import leans
+from bot.words import Words, words
+from bot.works.course.work import harmless
+from bot.works.script.catalogue import Catalogue, reader
+from bot.works.script.evidence import ranked
+from bot.works.script.intent import FORMS, INTENTS, Intent, by_keywords, scene_named, with_tools
+from bot.works.script.length import page_of, pages
+from bot.works.script.quotations import QuotationGate
+from bot.works.script.report import report
+from bot.works.script.tools import ScriptTools, card, outlined
+from bot.works.script.work import numbered, scene_title
+
+if TYPE_CHECKING:
+    from bot.earlier import EarlierWords
+    from bot.llm.registry import Models
+    from bot.prompts import Prompts
+    from bot.works.script.catalogue import Reading
+    from bot.works.script.config import ScriptConfig
+    from bot.works.script.model import Scene
+    from storage.sessions import Sessions
+
+QUESTION_CHARS: Final = 4_000
+TIERS: Final = ("quick", "standard", "deep")
+QUOTED: Final = 3
+"""Scenes that an answer without a model quotes."""
+QUOTED_CHARS: Final = 500
+CHARS_PER_TOKEN: Final = 4
+"""Of what one tool may give, beside the tier's tokens."""
+LINKED: Final = 5
+"""Scenes that an answer names, and that buttons lead to."""
+READ: Final = "I have read what is known of the script."
+_NAMED: Final = re.compile(r"\b(?:scenes?|cenas?)\s+#?(\d{1,5})\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Intended:
+    """What the small model is asked for."""
+
+    intent: Intent
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a question's run decides first, so that a replay decides the same.
+
+    `intent` is "" where a small model has to say it, and `scene` is the scene that is meant, 0 for none. `answerer` is
+    who answers, None where nobody does; `reads`: no code has to answer. `history` is empty where a new topic begins.
+    """
+
+    question: str
+    language: str
+    script: str
+    alias: str
+    tier: str
+    tools: str
+    calls: int
+    intent: str
+    scene: int
+    session: str | None
+    answerer: str | None
+    reads: bool
+    demo: bool
+    introduced: bool
+    prompts: dict[str, PromptText]
+    history: list[tuple[str, str]] = field(default_factory=list)
+    earlier: str = ""
+    roles: dict[str, list[str]] = field(default_factory=dict)
+
+
+class Asking:
+    """The verb "ask"."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        models: Models,
+        prompts: Prompts,
+        sessions: Sessions,
+        earlier: EarlierWords,
+        roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
+        config: ScriptConfig,
+    ) -> None:
+        """`roles`: whose models a place has chosen itself."""
+        self._catalogue = catalogue
+        self._models = models
+        self._prompts = prompts
+        self._sessions = sessions
+        self._earlier = earlier
+        self._roles = roles
+        self._config = config
+
+    async def run(self, run: Run) -> AsyncGenerator[Event, None]:
+        snapshot = await run.step("snapshot", partial(self._snapshot, run.request), Snapshot)
+        say = words(snapshot.language if snapshot.language in ("en", "pt") else run.request.locale)
+        asked = reader(run.request)
+        reading = await self._catalogue.open(asked, await self._catalogue.meant(asked, snapshot.script))
+        yield Stage("answer", say("rules.answer"))
+        answer = Answer(run, snapshot, reading, say, self._models.given(snapshot.roles), self._config)
+        try:
+            async with aclosing(answer.events()) as events:
+                async for event in events:
+                    yield event
+        finally:  # also when stopped: what was shown is kept, and a follow-up can build on it
+            text, space = "".join(answer.shown), run.request.place.space
+            if snapshot.session is not None and text.strip():
+                question = " ".join(run.request.text.split()) or snapshot.question
+                await self._sessions.add_exchange(space, snapshot.session, run.id, question, text)
+
+    async def _snapshot(self, request: Request) -> Snapshot:
+        question = " ".join(request.text.split())
+        if not question:
+            raise Sorry("rules.no_question")
+        if len(question) > QUESTION_CHARS:
+            raise Sorry("rules.long_question", length=len(question), limit=QUESTION_CHARS)
+        asked, options, config = reader(request), request.options, self._config
+        row = await self._catalogue.meant(asked, str(options.get("script") or ""))
+        reading = await self._catalogue.open(asked, row)
+        await self._catalogue.rows.speak_of(asked, row.id)
+        spoken = await self._catalogue.rows.spoken_of(asked)
+        scene = spoken[1] if spoken and spoken[0] == row.id else 0
+        scene = scene if scene <= len(reading.script.scenes) else 0
+        named = scene_named(question)
+        if named.isdigit() or (
+            named and sum(one.label.lower() == named for one in reading.script.scenes) == 1
+        ):
+            scene = numbered(reading.script, named).number
+        mine = await held(self._sessions, request, question)
+        past = (
+            await self._sessions.last_exchanges(asked.space, mine.id, max(config.memory, 1)) if mine else []
+        )
+        history = [(one.question, one.answer) for one in past[-config.memory :]] if config.memory else []
+        languages = list(dict.fromkeys([reading.search.language, "en", "pt"]))
+        language = detect_question(question, languages) or request.locale.split("-")[0]
+        if history and not _goes_on(question, history[-1][0], language):
+            history = []
+        first = bool(options.get(FOLLOW_UP)) and mine is not None and not past
+        first = first and mine is not None and await self._sessions.first_here(mine)
+        roles = await self._roles(request)
+        models = self._models.given(roles)
+        try:
+            can = models.capabilities("answerer")
+        except Sorry:  # asked all the same: the call says what is wrong with the settings
+            can = None
+        answerer = models.describe("answerer")
+        given, calls = str(options.get("intent") or "").upper().replace("-", "_"), options.get("max-tools")
+        texts = await self._prompts.texts(asked.space, ("script", "script_evidence", "script_intent"))
+        return Snapshot(
+            question=question,
+            language=language,
+            script=row.id,
+            alias=row.alias,
+            tier=str(options.get("tier") or "standard"),
+            tools=str(options.get("tools") or "auto"),
+            calls=int(calls) if isinstance(calls, int | float) else config.calls,
+            intent=given if given in INTENTS else by_keywords(question) or "",
+            scene=scene,
+            session=mine.id if mine else None,
+            answerer=answerer,
+            reads=answerer is not None and not (can is not None and can.demo),
+            demo=can is not None and can.demo,
+            introduced=bool(past),
+            prompts=texts,
+            history=history,
+            earlier=await self._earlier.of(request) if first else "",
+            roles=roles,
+        )
+
+
+def _goes_on(question: str, before: str, language: str) -> bool:
+    """Whether it is still about what was asked before; else a new topic begins, and the prompt without history."""
+    shared = set(content_terms(question, language)).intersection(content_terms(before, language))
+    return bool(shared) or leans(question, before, [language], confident=False)
+
+
+class Answer:
+    """One answer. `shown` is its text so far."""
+
+    def __init__(
+        self, run: Run, snapshot: Snapshot, reading: Reading, say: Words, models: Models, config: ScriptConfig
+    ) -> None:
+        self._run = run
+        self._snapshot = snapshot
+        self._script = reading.script
+        self._search = reading.search
+        self._tools = ScriptTools(snapshot.script, reading.script, reading.search)
+        self._say = say
+        self._models = models
+        self._config = config
+        self._gate = QuotationGate(reading.quotations, say("script.not_quoted"))
+        self.shown: list[str] = []
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """The answer, and ways to the scenes that it names."""
+        if self._snapshot.reads:
+            try:
+                async with aclosing(self._by_model()) as events:
+                    async for event in events:
+                        yield event
+            except Sorry as error:
+                yield Notice(self._say(error.key, **error.values))
+            if rest := self._gate.finish():
+                self.shown.append(rest)
+                yield Text(rest)
+        if not "".join(self.shown).strip():
+            async with aclosing(self._by_code()) as events:
+                async for event in events:
+                    yield event
+        named = dict.fromkeys(int(found[1]) for found in _NAMED.finditer("".join(self.shown)))
+        known = [number for number in named if 1 <= number <= len(self._script.scenes)][:LINKED]
+        if known:
+            alias, say = self._snapshot.alias, self._say
+            choices = [
+                Choice(say("script.scene", number=n), f"/script scene {n} --script {alias}") for n in known
+            ]
+            yield Choices(say("script.see_scenes"), tuple(choices))
+
+    async def _by_model(self) -> AsyncGenerator[Event, None]:
+        one, say = self._snapshot, self._say
+        intent = await self._intent()
+        tools = with_tools(one.question, intent, focus=one.scene > 0, asked=one.tools)
+        prompt = self._prompt(intent, tools=tools)
+        if tools:
+            tokens = self._config.tokens(one.tier)
+            limits = Limits(
+                rounds=self._config.rounds,
+                calls=max(1, one.calls),
+                chars=min(Limits().chars, max(self._config.evidence_item_chars, tokens * CHARS_PER_TOKEN)),
+            )
+            loop = ToolLoop(
+                self._models, self._run, prompt, step="look", limits=limits, plan=self._plan, closing=False
+            )
+            yield Status(say("script.looking", model=one.answerer))
+            said: list[str] = []
+            async with aclosing(loop.events()) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Status):
+                        yield piece
+                    else:
+                        said.append(piece)
+            if not loop.done and loop.error is not None:
+                raise loop.error
+            if not loop.done:  # it knew enough: all that it said is the answer
+                yield Text(self._checked("".join(said)))
+                return
+            if loop.error is not None:
+                yield Notice(say(loop.error.key, **loop.error.values))
+            prompt = self._synthesis(intent, loop)
+        yield Status(say("script.writing"))
+        async with aclosing(self._models.stream(self._run, "answerer", "answer", prompt)) as stream:
+            async for part in stream:
+                if not isinstance(part, Completion):
+                    if text := self._checked(part):
+                        yield Text(text)
+                elif part.finish in ("length", "refusal"):
+                    yield Notice(say(f"rules.finish_{part.finish}"))
+
+    def _checked(self, text: str) -> str:
+        shown = self._gate.feed(text)
+        self.shown.append(shown)
+        return shown
+
+    async def _intent(self) -> Intent:
+        """The hint's, the keywords', else what a small model says; without one, a question about the whole."""
+        one = self._snapshot
+        if found := next((intent for intent in INTENTS if intent == one.intent), None):
+            return found
+        system, user = one.prompts["script_intent"].fill(question=fence.data(one.question))
+        try:
+            can = self._models.capabilities("extractor")
+            if can is None or can.demo:
+                return "SCENE_FEEDBACK" if one.scene else "GLOBAL_QUESTION"
+            prompt = Prompt(
+                system, (Message("user", user),), max_tokens=room(20, "low"), temperature=0, effort="low"
+            )
+            return (await self._models.json(self._run, "extractor", "intent", prompt, Intended)).intent
+        except Sorry:
+            return "GLOBAL_QUESTION"
+
+    def _prompt(self, intent: Intent, *, tools: bool) -> Prompt:
+        """What comes again stands first, marked for the cache: who the model is, the script; then its scenes' cards,
+        where no tools look them up. Then what is of this question alone: conversation, scene and question."""
+        one, left = self._snapshot, self._config.tokens(self._snapshot.tier)
+        scene = (
+            self._focus(left // 2)
+            if one.scene and (intent in ("LOCAL_EDIT", "SCENE_FEEDBACK") or not tools)
+            else ""
+        )
+        history = _cut(fence.exchanges(one.history) or fence.thread(one.earlier), left // 4)
+        left -= text_tokens(scene) + text_tokens(history) + text_tokens(one.question)
+        known = _cut(self._known(), max(left, 0))
+        if not tools:
+            known += _cut(self._cards(), max(left - text_tokens(known), 0))
+        system, user = one.prompts["script"].fill(
+            language=LANGUAGES.get(one.language, "the language of the question"),
+            form=FORMS[intent],
+            history=history,
+            scene=f"<scene>\n{scene}\n</scene>" if scene else "",
+            question=fence.data(one.question),
+        )
+        messages = (
+            Message("user", f"<script>\n{known}\n</script>", cache=True),
+            Message("assistant", READ),
+            Message("user", user),
+        )
+        offered = self._tools.offered(self._say) if tools else ()
+        return Prompt(system, messages, max_tokens=self._config.answer_tokens, tools=offered, cache=True)
+
+    def _synthesis(self, intent: Intent, loop: ToolLoop) -> Prompt:
+        one = self._snapshot
+        items = ranked(loop.done, one.question, self._search, self._config)
+        told = "\n\n".join(f"{fence.data(item.name)}\n{fence.data(item.text)}" for item in items)
+        system, user = one.prompts["script_evidence"].fill(
+            language=LANGUAGES.get(one.language, "the language of the question"),
+            form=FORMS[intent],
+            history=_cut(fence.exchanges(one.history), self._config.tokens(one.tier) // 4),
+            evidence=told,
+            question=fence.data(one.question),
+        )
+        return Prompt(system, (Message("user", user),), max_tokens=self._config.answer_tokens)
+
+    def _known(self) -> str:
+        """The script in a few lines: its figures, the writer's own outline, who speaks in most scenes."""
+        script, made = self._script, report(self._script)
+        lines = [
+            f"Title: {script.title}",
+            f"{len(script.scenes)} scenes, {pages(sum(one.eighths for one in script.scenes))} pages, "
+            f"{round(100 * made.dialogue)} % dialogue.",
+        ]
+        lines += [
+            f"{one.name}: speaks in {len(one.scenes)} scenes, from scene {one.scenes[0]} to scene {one.scenes[-1]}."
+            for one in made.presences[: self._config.characters]
+        ]
+        return fence.data("\n".join([*lines, *outlined(script)])) + "\n"
+
+    def _cards(self) -> str:
+        before, lines = 0, []
+        for scene in self._script.scenes:
+            lines.append(card(scene, page_of(before)))
+            before += scene.eighths
+        return fence.data("\n".join(lines))
+
+    def _focus(self, tokens: int) -> str:
+        scene = self._script.scenes[self._snapshot.scene - 1]
+        return _cut(fence.data(f"Scene {scene.number}\n{scene.text}"), tokens)
+
+    async def _plan(self) -> list[ToolCall]:
+        """What to look up for a model that cannot ask for it."""
+        from json import dumps
+
+        one = self._snapshot
+        calls = [ToolCall("plan-search", "search_script", dumps({"query": one.question}))]
+        if one.scene:
+            calls.append(ToolCall("plan-scene", "get_scene_context", dumps({"scene_number": one.scene})))
+        wanted = set(re.findall(r"\w+", one.question.upper()))
+        names = [name for name in self._script.characters if wanted.issuperset(re.findall(r"\w+", name))]
+        calls += [
+            ToolCall(f"plan-{n}", "get_character_scenes", dumps({"character_name": name}))
+            for n, name in enumerate(names[:2], 1)
+        ]
+        return calls
+
+    async def _by_code(self) -> AsyncGenerator[Event, None]:
+        """The scenes that come nearest, in their own words."""
+        one, say = self._snapshot, self._say
+        yield Status(say("script.searching"))
+        found = [scene for _, scene in await asyncio.to_thread(self._search.ranked, one.question, QUOTED)]
+        if one.scene and scene_named(one.question):
+            meant = self._script.scenes[one.scene - 1]
+            found = [meant, *(scene for scene in found if scene is not meant)][:QUOTED]
+        if not found:
+            self.shown.append(say("script.nothing"))
+            yield Text(say("script.nothing"))
+            return
+        yield Notice(why_quoted(say, one.answerer, demo=one.demo, introduced=one.introduced, cites=True))
+        for shown in self._quoted(found):
+            self.shown.append(shown)
+            yield Text(shown)
+
+    def _quoted(self, scenes: Sequence[Scene]) -> list[str]:
+        wanted = self._search.terms(self._snapshot.question)
+        made = []
+        for scene in scenes:
+            part = self._search.window(scene.text, wanted, QUOTED_CHARS)
+            lines = "\n".join(f"> {harmless(line)}" for line in part.split("\n"))
+            made.append(f"**{scene_title(scene, self._say)}**\n{lines}\n\n")
+        return made
+
+
+def _cut(text: str, tokens: int) -> str:
+    """The beginning of the text that has about so many tokens, whole lines of it."""
+    if text_tokens(text) <= tokens:
+        return text
+    kept, left = [], tokens
+    for line in text.split("\n"):
+        left -= text_tokens(line) + 1
+        if left < 0:
+            break
+        kept.append(line)
+    return "\n".join([*kept, "…"]) if kept else ""

@@ -1,0 +1,76 @@
+"""A script's scenes by their words: which of them a query means most. Pure; blocking for long scripts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from bot.retrieval.language import detect
+from bot.retrieval.lexical import content_terms
+
+if TYPE_CHECKING:
+    from bot.works.script.model import Scene, Script
+
+_K1, _B = 0.9, 0.4
+"""Of BM25 over short texts (Anserini's defaults for passages)."""
+_SAMPLE: Final = 20_000
+"""Characters by which the language is told."""
+
+
+class SceneSearch:
+    """All scenes of a script. `language` is the script's own."""
+
+    def __init__(self, script: Script) -> None:
+        self._scenes = script.scenes
+        self.language = detect(" ".join(scene.text for scene in script.scenes[:40])[:_SAMPLE])
+        self._lengths: list[int] = []
+        self._holding: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        for at, scene in enumerate(script.scenes):
+            counted = Counter(self.terms(scene.text))
+            self._lengths.append(counted.total())
+            for term, count in counted.items():
+                self._holding[term].append((at, count))
+
+    def terms(self, text: str) -> list[str]:
+        """The words of a text that say what it is about, as they are compared."""
+        return content_terms(text, self.language)
+
+    def rarity(self, term: str) -> float:
+        """How much a term says: more, the fewer scenes hold it (Robertson and Spärck Jones, as Lucene has it)."""
+        held = len(self._holding.get(term, ()))
+        return math.log(1 + (len(self._scenes) - held + 0.5) / (held + 0.5))
+
+    def ranked(
+        self, query: str, most: int, allowed: Callable[[Scene], bool] = lambda scene: True
+    ) -> list[tuple[float, Scene]]:
+        """The scenes that hold words of the query, the best first, each with its score."""
+        mean = sum(self._lengths) / max(1, len(self._lengths)) or 1.0
+        scores: defaultdict[int, float] = defaultdict(float)
+        for term in dict.fromkeys(self.terms(query)):
+            for at, count in self._holding.get(term, ()):
+                weight = count + _K1 * (1 - _B + _B * self._lengths[at] / mean)
+                scores[at] += self.rarity(term) * count * (_K1 + 1) / weight
+        best = sorted(scores.items(), key=lambda one: (-one[1], one[0]))
+        found = [(score, self._scenes[at]) for at, score in best if allowed(self._scenes[at])]
+        return found[:most]
+
+    def window(self, text: str, wanted: Iterable[str], chars: int) -> str:
+        """So many characters of the text, whole lines where they fit: the part that holds most of the terms."""
+        if len(text) <= chars:
+            return text
+        lines = text.split("\n")
+        wanted = set(wanted)
+        weights = [sum(self.rarity(term) for term in wanted.intersection(self.terms(line))) for line in lines]
+        best, at, weight, length, first = -1.0, 0, 0.0, 0, 0
+        for last, line in enumerate(lines):
+            weight += weights[last]
+            length += len(line) + 1
+            while length > chars + 1 and first < last:
+                weight -= weights[first]
+                length -= len(lines[first]) + 1
+                first += 1
+            if weight > best + 1e-9:
+                best, at = weight, first
+        return "\n".join(lines[at:])[:chars]

@@ -1,0 +1,300 @@
+"""What a model, or code in its place, may look up in a script. A `scene_number` is a scene's place, from 1.
+
+Plain functions; who calls them, and how often, is `bot.llm.tools`' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+from bot.llm.base import Tool, ToolOutput
+from bot.retrieval.found import Passage
+from bot.works.script.heading import speaker
+from bot.works.script.length import page_of, pages
+from bot.works.script.report import report
+
+if TYPE_CHECKING:
+    from bot.words import Words
+    from bot.works.script.model import Scene, Script
+    from bot.works.script.searching import SceneSearch
+
+SCENE_CHARS: Final = 12_000
+"""Of a scene that a model reads; the rest is said to be left out."""
+SCENES: Final = 10
+"""Scenes of one call."""
+NEIGHBOURS: Final = 5
+RESULTS, MOST_RESULTS = 5, 20
+LISTED: Final = 80
+"""Scenes of a list."""
+PARTS: Final = 4
+"""A script's quarters: the first is about its first act, the last its third."""
+
+_NUMBER: Final = {"type": "integer", "minimum": 1, "description": "The scene's place in the script, from 1."}
+_NUMBERS: Final = {"type": "array", "items": _NUMBER, "minItems": 1, "maxItems": SCENES}
+_NEIGHBOURS: Final = {"type": "integer", "minimum": 0, "maximum": NEIGHBOURS}
+
+
+class ScriptTools:
+    """The tools over one script."""
+
+    def __init__(self, id: str, script: Script, search: SceneSearch) -> None:
+        self._id = id
+        self._script = script
+        self._search = search
+        self._starts: list[int] = []
+        before = 0
+        for scene in script.scenes:
+            self._starts.append(page_of(before))
+            before += scene.eighths
+
+    async def get_scene(self, scene_number: int) -> ToolOutput:
+        """One scene's words."""
+        return self._scenes([scene_number])
+
+    async def get_scenes(self, scene_numbers: list[int]) -> ToolOutput:
+        """Several scenes' words."""
+        return self._scenes(scene_numbers)
+
+    async def get_scene_context(self, scene_number: int, neighbor_count: int = 1) -> ToolOutput:
+        """A scene, with those before and after it."""
+        return await self.get_scenes_context([scene_number], neighbor_count)
+
+    async def get_scenes_context(self, scene_numbers: list[int], neighbor_count: int = 1) -> ToolOutput:
+        """Several scenes, each with those before and after it."""
+        last = len(self._script.scenes)
+        near = {
+            number
+            for wanted in scene_numbers
+            if 1 <= wanted <= last
+            for number in range(wanted - neighbor_count, wanted + neighbor_count + 1)
+            if 1 <= number <= last
+        }
+        return self._scenes([*sorted(near), *(one for one in scene_numbers if not 1 <= one <= last)])
+
+    async def get_character_scenes(self, character_name: str) -> ToolOutput:
+        """Where a character speaks or is named, and how their part runs over the script."""
+        name = self._named(character_name)
+        if name is None:
+            known = ", ".join(self._script.characters[:40])
+            return ToolOutput(f"Nobody called so speaks in it. Those who speak: {known}.", failed=True)
+        speaking = [scene for scene in self._script.scenes if name in scene.characters]
+        lines = [
+            f"{name} speaks in {len(speaking)} of {len(self._script.scenes)} scenes, first in scene "
+            f"{speaking[0].number}, last in scene {speaking[-1].number}. By quarters of the script: "
+            f"{', '.join(map(str, self._quarters(speaking)))} scenes."
+        ]
+        lines += [self._line(scene) for scene in speaking[:LISTED]]
+        if len(speaking) > LISTED:
+            lines.append(f"… and {len(speaking) - LISTED} more.")
+        arc = dict.fromkeys((speaking[0], speaking[len(speaking) // 2], speaking[-1]))
+        return ToolOutput("\n".join(lines), tuple(self._passage(scene, 0.5) for scene in arc))
+
+    async def search_script(
+        self, query: str, filters: dict[str, str] | None = None, limit: int = RESULTS
+    ) -> ToolOutput:
+        """The scenes that come nearest to a query, of those that the filters let through."""
+        given = {name: value.strip().upper() for name, value in (filters or {}).items() if value.strip()}
+
+        def allowed(scene: Scene) -> bool:
+            said = {
+                "character": " · ".join(scene.characters),
+                "place": scene.heading.place,
+                "setting": scene.heading.setting,
+                "time": f"{scene.heading.time} {scene.light.upper()}",
+            }
+            return all(value in said[name] for name, value in given.items())
+
+        found = self._search.ranked(query, limit, allowed)
+        best = found[0][0] if found else 1.0
+        return ToolOutput(
+            "" if found else "No scene has these words.",
+            tuple(self._passage(scene, score / best) for score, scene in found),
+            failed=not found,
+        )
+
+    async def analyze_pacing(self) -> ToolOutput:
+        """Lengths and shares of dialogue, over the script and by its quarters."""
+        scenes = self._script.scenes
+        lengths = [one.eighths for one in scenes]
+        longest = sorted(scenes, key=lambda one: -one.eighths)[:5]
+        lines = [
+            f"{len(scenes)} scenes, {pages(sum(lengths))} pages; a scene has {pages(round(median(lengths)))} pages in "
+            f"the median. The longest: {'; '.join(f'scene {one.number} ({pages(one.eighths)})' for one in longest)}."
+        ]
+        for part in range(PARTS):
+            some = scenes[len(scenes) * part // PARTS : len(scenes) * (part + 1) // PARTS]
+            if some:
+                said = sum(one.dialogue_words for one in some)
+                share = 100 * said // max(1, said + sum(one.action_words for one in some))
+                mean = pages(round(sum(one.eighths for one in some) / len(some)))
+                lines.append(
+                    f"Scenes {some[0].number} to {some[-1].number}: {pages(sum(one.eighths for one in some))} pages, "
+                    f"{mean} a scene, {share} % dialogue."
+                )
+        return ToolOutput("\n".join(lines))
+
+    async def get_plot_threads(self) -> ToolOutput:
+        """The writer's own sections and synopses, and who keeps meeting whom, as far as no analysis has told more."""
+        outline = outlined(self._script)
+        made = report(self._script)
+        pairs = sorted(
+            (
+                (count, made.presences[row].name, made.presences[column].name)
+                for row, counts in enumerate(made.together)
+                for column, count in enumerate(counts)
+                if row < column and count > 1
+            ),
+            reverse=True,
+        )
+        lines = ["No plot threads have been worked out for this script; this is what its pages say."]
+        lines += ["The writer's own outline:", *outline] if outline else []
+        lines += [f"{one} and {other} are together in {count} scenes." for count, one, other in pairs[:12]]
+        return ToolOutput("\n".join(lines))
+
+    async def get_scene_relationships(self, scene_number: int) -> ToolOutput:
+        """Which scenes a scene belongs with: by place, by who speaks, by rare words."""
+        if (scene := self._scene(scene_number)) is None:
+            return self._none([scene_number])
+        others = [one for one in self._script.scenes if one is not scene]
+        place = [one for one in others if scene.heading.place and one.heading.place == scene.heading.place]
+        who = set(scene.characters)
+        shared = sorted(
+            (one for one in others if who.intersection(one.characters)),
+            key=lambda one: (-len(who.intersection(one.characters)), abs(one.number - scene.number)),
+        )
+        alike = [one for _, one in self._search.ranked(scene.text[:2_000], 6) if one is not scene]
+        groups = (("The same place", place), ("The same characters", shared), ("Like words", alike))
+        lines = [f"Scene {scene.number}: {self._line(scene)}"]
+        for title, some in groups:
+            if some:
+                lines += [f"{title}:", *(self._line(one) for one in some[:12])]
+        return ToolOutput("\n".join(lines), (self._passage(scene, 1.0),))
+
+    def offered(self, say: Words) -> tuple[Tool, ...]:
+        """As a model gets them."""
+        filters = {
+            "type": "object",
+            "properties": {name: {"type": "string"} for name in ("character", "place", "setting", "time")},
+            "additionalProperties": False,
+            "description": 'Only scenes that fit; "setting" is INT or EXT, "time" such as NIGHT.',
+        }
+        name = {"type": "string", "description": "The character's name, as the cues have it."}
+        limit = {"type": "integer", "minimum": 1, "maximum": MOST_RESULTS}
+        one, several = {"scene_number": _NUMBER}, {"scene_numbers": _NUMBERS}
+        near = {"neighbor_count": _NEIGHBOURS}
+        told: tuple[tuple[Any, str, dict[str, Any], str], ...] = (
+            (self.get_scene, "Get one scene, whole.", one, "reading_scene"),
+            (self.get_scenes, "Get several scenes, whole.", several, "reading_scene"),
+            (self.get_scene_context, "Get a scene with its neighbours.", one | near, "reading_scene"),
+            (
+                self.get_scenes_context,
+                "Get several scenes with their neighbours.",
+                several | near,
+                "reading_scene",
+            ),
+            (
+                self.get_character_scenes,
+                "Get all scenes in which a character speaks, and how their part runs over the script.",
+                {"character_name": name},
+                "following",
+            ),
+            (
+                self.search_script,
+                "Search the scenes by words of the script's own language, and get those that come nearest.",
+                {"query": {"type": "string"}, "filters": filters, "limit": limit},
+                "searching",
+            ),
+            (self.analyze_pacing, "Get lengths and shares of dialogue over the script.", {}, "measuring"),
+            (self.get_plot_threads, "Get the plot threads and the outline.", {}, "threads"),
+            (
+                self.get_scene_relationships,
+                "Get which scenes a scene belongs with: by place, characters and words.",
+                one,
+                "relating",
+            ),
+        )
+        optional = ("neighbor_count", "filters", "limit")
+        return tuple(
+            Tool(
+                call.__name__,
+                description,
+                {
+                    "type": "object",
+                    "properties": properties,
+                    "required": [name for name in properties if name not in optional],
+                    "additionalProperties": False,
+                },
+                call,
+                say(f"script.{label}"),
+            )
+            for call, description, properties, label in told
+        )
+
+    def _scene(self, number: int) -> Scene | None:
+        return self._script.scenes[number - 1] if 1 <= number <= len(self._script.scenes) else None
+
+    def _scenes(self, numbers: Sequence[int]) -> ToolOutput:
+        wanted = [self._scene(number) for number in dict.fromkeys(numbers)]
+        missing = [number for number in numbers if self._scene(number) is None]
+        found = [self._passage(scene, 1.0) for scene in wanted if scene is not None][: SCENES * 2]
+        if not found:
+            return self._none(missing)
+        return ToolOutput(self._none(missing).text if missing else "", tuple(found))
+
+    def _none(self, numbers: Iterable[int]) -> ToolOutput:
+        listed = ", ".join(map(str, numbers))
+        return ToolOutput(
+            f"There is no scene {listed}: the scenes are 1 to {len(self._script.scenes)}.", failed=True
+        )
+
+    def _named(self, given: str) -> str | None:
+        """The character that a name means: exactly, else the only one with it in theirs."""
+        wanted, _ = speaker(given)
+        known = self._script.characters
+        if wanted in known:
+            return wanted
+        fits = [name for name in known if wanted and wanted in name.split()]
+        return fits[0] if len(fits) == 1 else None
+
+    def _quarters(self, scenes: Iterable[Scene]) -> list[int]:
+        counts = [0] * PARTS
+        for scene in scenes:
+            counts[(scene.number - 1) * PARTS // len(self._script.scenes)] += 1
+        return counts
+
+    def _line(self, scene: Scene) -> str:
+        return card(scene, self._starts[scene.number - 1])
+
+    def _passage(self, scene: Scene, score: float) -> Passage:
+        text = scene.text
+        return Passage(
+            chunk=f"{self._id}:{scene.number}",
+            document=self._id,
+            source=self._script.title,
+            title=self._script.title,
+            heading=f"Scene {scene.number} · {scene.heading.text}",
+            page=self._starts[scene.number - 1],
+            text=text if len(text) <= SCENE_CHARS else f"{text[:SCENE_CHARS]}…",
+            score=score,
+            section=scene.number,
+        )
+
+
+def card(scene: Scene, page: int) -> str:
+    """A scene in a line, as far as its pages say it."""
+    who = f"; {', '.join(scene.characters)}" if scene.characters else ""
+    return f"Scene {scene.number} (p. {page}, {pages(scene.eighths)}): {scene.heading.text}{who}"
+
+
+def outlined(script: Script) -> list[str]:
+    """The writer's own sections and synopses, each with the scene that it stands before or in."""
+    lines = [f"before scene 1: {one.text}" for one in script.opening if one.kind in ("section", "synopsis")]
+    for scene in script.scenes:
+        lines += [
+            f"scene {scene.number}: {' '.join(one.text.split())}"
+            for one in scene.elements
+            if one.kind in ("section", "synopsis")
+        ]
+    return lines[:LISTED]
