@@ -279,12 +279,15 @@ class App:
         if ordered(request):
             self._order.enter(line_of(request), seq)
 
-    async def plain(self, place: Place) -> tuple[str, str]:
-        """The work and verb that plain text goes to in this place: its session's, else rules."""
+    async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
+        """The work and verb that a person's plain text goes to in this place: its session's, else rules."""
         here = (place.space, place.platform, place.channel, place.thread)
         with in_words():
             session = await self.records.sessions.active(*here)
-        return commands.plain_verb(session.work if session else commands.DEFAULT_WORK)
+            work, verb = commands.plain_verb(session.work if session else commands.DEFAULT_WORK)
+            kind = commands.KINDS[work]
+            meant = await kind.plain(self.house, place, author, text) if kind.plain is not None else ""
+        return work, meant or verb
 
     async def stop(self, place: Place, author: str = "") -> int:
         """Stop what runs or waits in this place, library jobs only where nothing else does; how many.

@@ -23,6 +23,8 @@ FOLLOW_UP = "follow_up"
 """The option that marks plain text: it may lean on what was said before, as a typed verb does not."""
 ON_MESSAGE = "on_message"
 """The option that marks a verb that was called on a run's message, and not by a button that the run has offered."""
+OPENLY = "openly"
+"""The option that marks what is personal, and is answered where others read along: nobody can be told alone there."""
 MAX_LINE = 8_000
 """Characters of one typed line: more than any question needs, less than any model's window."""
 

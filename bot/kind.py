@@ -114,6 +114,7 @@ class Kind:
     inner verb that is done when a person has put the request of one of its runs in other words: its text is those
     words, and it `answers` that run. `sections` are its tables in config.toml, by their names, each a frozen dataclass:
     see `bot.config.settings`. `examine` looks into them for the doctor. `service` is what it does beside its runs.
+    `plain` gives the verb that a person's (by id) plain text in a place means, "" for the one that is `plain` anyway.
     """
 
     name: str
@@ -130,3 +131,4 @@ class Kind:
     examine: Examine | None = None
     service: Callable[[House, Runs], Service] | None = None
     shapes: Callable[[Config], Mapping[str, Shape]] = lambda config: {}
+    plain: Callable[[House, Place, str, str], Awaitable[str]] | None = None

@@ -159,12 +159,14 @@ class Quizzes:
         async with self._db.write() as connection:
             await self._db.alone(connection, f"quiz:{space}:{author}")
             found = select(c.c.run_id).where(*mine, c.c.quiz == quiz, c.c.n == n)
-            if (before := await connection.scalar(found)) is not None:
-                return bool(before == run)
+            if (before := await connection.scalar(found)) == run:
+                return True
             asked = q.select().where(q.c.space == space, q.c.run_id == quiz, q.c.n == n).with_for_update()
             question = (await connection.execute(asked)).one()
             if question.closed_by:
                 return None
+            if before is not None:
+                return False
             same = (*mine, c.c.first == question.first)
             last = select(c.c.memory).where(*same).order_by(c.c.answered_at.desc()).limit(1)
             right = chosen == question.answer

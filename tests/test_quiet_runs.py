@@ -260,7 +260,7 @@ async def test_plain_text_goes_on_where_the_work_began_even_while_that_waits(
 
     place = Place("terminal", "local", "terminal", "t")
     async with running(tmp_path, recorder, waiting=waiting) as app:
-        assert await app.plain(place) == ("rules", "ask")
+        assert await app.plain(place, "ana", "hello") == ("rules", "ask")
         ticket = await app.perform(asked("one", "waiting"))
         session = await app.house.records.sessions.active("local", "terminal", "terminal", "t")
         assert session is not None

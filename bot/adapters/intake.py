@@ -304,9 +304,9 @@ class Intake:
             coming = await records.schedules.here(*at)
             await records.schedules.remove(place.space, *(row.id for row in coming))
 
-    async def meant(self, parsed: Parsed, files: tuple[File, ...], place: Place) -> Asked:
+    async def meant(self, parsed: Parsed, files: tuple[File, ...], place: Place, author: str) -> Asked:
         """What a message asks for: plain text goes to the work of the place's session. Raises Sorry."""
-        row = parsed.verb or commands.verb(*await self.app.plain(place))
+        row = parsed.verb or commands.verb(*await self.app.plain(place, author, parsed.text))
         return Asked(row, parsed.text, parsed.options, files, plain=parsed.verb is None)
 
     async def same_again(self, here: Spot, run: str) -> Asked:

@@ -92,7 +92,7 @@ class FakeApp:
             self._tickets[request.id] = FakeTicket(request.id, asyncio.create_task(self._run(request)))
         return self._tickets[request.id]
 
-    async def plain(self, place: Place) -> tuple[str, str]:
+    async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]:
         return plain_verb("rules")
 
     async def stop(self, place: Place) -> int:

@@ -38,6 +38,8 @@ async def test_the_first_answer_counts_and_its_own_run_may_say_it_again(db: Data
     assert await quizzes.close("s", "quiz", "end")
     assert not await quizzes.close("s", "quiz", "again")
     assert await answer("r5", 1, "caio") is None
+    assert await answer("r6", 1) is None
+    assert await answer("r1", 0) is True
     assert await quizzes.learners("s", "quiz") == 2
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.kill.remains import live
 from tests.wire.conftest import Take
 from tests.wire.stories import ANA, BIA
 from tests.wire.test_courses import shown, taken_in
@@ -44,31 +47,46 @@ async def test_a_quiz_is_answered_ended_and_scored(platform: str, take: Take, tm
     wrong = "A" if right != "A" else "B"
 
     await d.restart()
-    if platform == "terminal":  # what was offered there is forgotten; what was asked is not
-        answered = await d.command(ANA, f"course answer 1 {right}")
+    if platform == "terminal":
+        await d.mention(ANA, quiz, right)
         await d.rest(runs + 3)
         again = await d.command(ANA, f"course answer 1 {wrong}")
         await d.rest(runs + 4)
+        assert "You have 1 of 1 right" in shown(quiz)
     else:
-        answered = await d.choose(ANA, quiz, right)
+        opened = await d.choose(ANA, quiz, "In words…")
+        await d.fill(ANA, quiz, opened, "two ropes of different thickness")
         await d.rest(runs + 3)
         again = await d.choose(ANA, quiz, wrong)
         await d.rest(runs + 4)
-        opened = await d.choose(BIA, quiz, "In words…")
-        await d.fill(BIA, quiz, opened, "three sails")
+        told = d.told(d.people[BIA], quiz.channel, quiz.root) if platform == "slack" else quiz
+        await d.mention(BIA, quiz, "It is three sails.")
         await d.rest(runs + 5)
+        # Slack tells Bia alone; on Discord, where nobody can be told alone by a message, nobody is told.
+        assert ("Not right" if platform == "slack" else "Your answer to question 1") in shown(told)
         # Nobody else reads how somebody has answered.
         assert "1 of 1 right" not in shown(quiz)
         assert "Not right" not in shown(quiz)
         assert "already" not in shown(quiz)
-    assert "You have 1 of 1 right" in shown(answered)
     assert "You have answered question 1 already" in shown(again)
 
-    if platform != "terminal":
+    ended = len(d.states())
+    if platform == "terminal":  # what was offered is forgotten there; what was asked is not
+        finished = await d.command(ANA, "course finish")
+    else:
+        finished = quiz
         await d.choose(ANA, quiz, "End the quiz")
-        await d.rest(runs + 6)
-        await d.until(lambda: "1 of 2 had this right" in shown(quiz))
+    await d.rest(ended + 1)
+    learners = 1 if platform == "terminal" else 2
+    await d.until(lambda: f"1 of {learners} had this right" in shown(finished))
+    if platform != "terminal":
         assert "End the quiz" not in str(d.open_buttons(quiz))
+        late = d.told(d.people[BIA], quiz.channel, quiz.root) if platform == "slack" else quiz
+    else:
+        late = quiz
+    await d.mention(BIA, quiz, "three sails")
+    await d.rest(ended + 2)
+    await d.until(lambda: "This quiz has ended" in shown(late))
     before, everybody = len(d.states()), shown(d.channel()) if platform != "terminal" else ""
     score = await d.command(ANA, "course score")
     await d.rest(before + 1)
@@ -79,3 +97,53 @@ async def test_a_quiz_is_answered_ended_and_scored(platform: str, take: Take, tm
         await d.rest(before + 2)
         await d.until(lambda: "Knots at Sea: 0 of 1 right" in shown(d.channel()))
     d.check()
+
+
+# The engine notes that the answer's step is done, and is at it until the process is killed.
+FOR_EVER = """
+CREATE TRIGGER for_ever BEFORE INSERT ON operation_outputs WHEN new.function_name = 'answered' BEGIN
+SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n);
+END
+"""
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack", "terminal"])
+async def test_an_answer_that_is_kept_but_not_its_step_counts_once(
+    platform: str, take: Take, tmp_path: Path
+) -> None:
+    d = await take(platform)
+    runs = len(d.states())
+    await taken_in(d, platform, tmp_path)
+    await d.rest(runs + 1)
+    d.model.form = WRITTEN
+    of = {"lesson": "2", "questions": 1}
+    if platform == "terminal":
+        quiz = await d.command(ANA, "course quiz", course="knots", **of)
+    else:
+        quiz = await d.ask(ANA, "knots", verb="course quiz", **of)
+    await d.rest(runs + 2)
+    engine(d, FOR_EVER)
+    answered = await d.choose(ANA, quiz, letter(quiz))
+    await d.until(lambda: cards(d) == 1)
+    await d.kill() if platform != "terminal" else await d.process.kill()
+    engine(d, "DROP TRIGGER for_ever")
+    await d.begin(d.process)
+    await d.rest(runs + 3)
+    assert cards(d) == 1
+    if platform == "terminal":
+        await d.until(lambda: "You have 1 of 1 right" in shown(answered))
+    score = await d.command(ANA, "course score")
+    await d.rest(runs + 4)
+    assert "Knots at Sea: 1 of 1 right" in shown(score)
+    assert d.states()[-2:] == ["done", "done"]
+
+
+def engine(d: Any, statement: str) -> None:
+    with closing(sqlite3.connect(d.process.data / "engine.db", timeout=60)) as database, database:
+        database.execute(statement)
+
+
+def cards(d: Any) -> int:
+    """How many answers are kept."""
+    ((count,),) = live(d.process.data / "sutradhar.db", "SELECT count(*) FROM quiz_cards")
+    return int(count)

@@ -49,7 +49,7 @@ class Application(Protocol):
 
     async def perform(self, request: Request) -> Ticket: ...
 
-    async def plain(self, place: Place) -> tuple[str, str]: ...
+    async def plain(self, place: Place, author: str, text: str) -> tuple[str, str]: ...
 
     async def stop(self, place: Place) -> int: ...
 
@@ -171,7 +171,7 @@ class Conversation:
         """The request that a line makes here; plain text goes to the session's work."""
         parsed = line.parsed
         if parsed.verb is None:
-            work, name = await app.plain(self.place)
+            work, name = await app.plain(self.place, self.author.id, parsed.text)
         elif parsed.verb.at_once or parsed.verb.stops:
             return House(parsed.verb.name, parsed.text)
         else:

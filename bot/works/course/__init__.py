@@ -12,7 +12,7 @@ from bot.works.course.config import MOST_MEMORY, CourseConfig
 
 if TYPE_CHECKING:
     from bot.config import Config
-    from bot.events import Request, Work
+    from bot.events import Place, Request, Work
     from bot.house import House
     from bot.retrieval.intake import Shape
     from bot.words import Words
@@ -100,7 +100,7 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("course", "score", "verbs.course_score", "/course score", personal=True, options=(SHARE,)),
     Verb("course", "lesson", "verbs.course_quiz", "/course lesson", inner=True),
-    Verb("course", "finish", "verbs.course_finish", "/course finish", inner=True, options=(PRIVATE,)),
+    Verb("course", "finish", "verbs.course_finish", "/course finish"),
 )
 
 
@@ -145,6 +145,7 @@ def make(house: House, runs: Runs) -> Work:
         asking.kept_to,
         house.passages,
         house.quizzes,
+        house.records.sessions,
         house.models,
         house.prompts,
         house.settings.roles,
@@ -223,6 +224,12 @@ async def _overview(house: House, space: str, say: Words, name: Callable[[str], 
         yield say("slack_home.more_courses", n=rest)
 
 
+async def _plain(house: House, place: Place, author: str, text: str) -> str:
+    from bot.works.course.quiz import answers_quiz
+
+    return "answer" if await answers_quiz(house.quizzes, place, author, text) else ""
+
+
 KIND = Kind(
     "course",
     VERBS,
@@ -243,4 +250,5 @@ KIND = Kind(
     examine=_examine,
     service=_watch,
     shapes=_shapes,
+    plain=_plain,
 )

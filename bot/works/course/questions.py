@@ -105,15 +105,23 @@ def gap(
     return None
 
 
-def meant(typed: str, options: Sequence[str]) -> int | None:
-    """The index of the option that a person's words mean: its letter, number or words; None where they mean none."""
-    said = normal(typed)
+def exactly(typed: str, options: Sequence[str]) -> int | None:
+    """The index of the option whose letter, number or words these are, and nothing more; None where there is none."""
+    said, known = normal(typed), [normal(one) for one in options]
+    if said in known:
+        return known.index(said)
     letter = re.fullmatch(r"(?:option |letter |opcao |letra )?([a-z]|\d)", said)
-    if letter is not None and said not in map(normal, options):
-        at = int(letter[1]) - 1 if letter[1].isdigit() else ord(letter[1]) - ord("a")
-        return at if 0 <= at < len(options) else None
-    same = [at for at, one in enumerate(options) if said and normal(one) == said]
-    held = same or [at for at, one in enumerate(options) if f" {normal(one)} " in f" {said} "]
+    if letter is None:
+        return None
+    at = int(letter[1]) - 1 if letter[1].isdigit() else ord(letter[1]) - ord("a")
+    return at if 0 <= at < len(options) else None
+
+
+def meant(typed: str, options: Sequence[str]) -> int | None:
+    """The index of the option that a person's words mean: the only one that stands in them, else None."""
+    if (at := exactly(typed, options)) is not None:
+        return at
+    held = [at for at, one in enumerate(options) if f" {normal(one)} " in f" {normal(typed)} "]
     return held[0] if len(held) == 1 else None
 
 

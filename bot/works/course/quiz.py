@@ -10,7 +10,7 @@ import json
 import random
 import re
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence, Set
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot import fence
 from bot.citing.quoting import flowing
+from bot.commands import FOLLOW_UP, OPENLY
 from bot.events import (
     Changed,
     Choice,
@@ -26,6 +27,7 @@ from bot.events import (
     Citation,
     Event,
     Notice,
+    Place,
     Request,
     Run,
     Sorry,
@@ -33,13 +35,14 @@ from bot.events import (
     Status,
     Text,
 )
+from bot.holding import held
 from bot.llm.base import Message, Prompt, room
 from bot.prompts import PromptText
 from bot.strategies.base import LANGUAGES
 from bot.strategies.base import ROLE as WRITER
 from bot.words import Words, words
 from bot.works.course.naming import named
-from bot.works.course.questions import WRONG, Made, Written, borne_out, gap, meant
+from bot.works.course.questions import WRONG, Made, Written, borne_out, exactly, gap, meant
 from bot.works.course.reading import shown
 from bot.works.course.work import harmless, harmless_link
 from storage.quizzes import QuizQuestion
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
     from bot.works.course.naming import CourseNames
     from storage.passages import Passages
     from storage.quizzes import Quizzes
+    from storage.sessions import Sessions
 
 PROMPT: Final = "quiz"
 QUESTIONS: Final = 3
@@ -66,6 +70,9 @@ LETTERS: Final = "ABCD"
 END: Final = "end"
 BEGINNING: Final = 500
 """Characters that are shown of the lesson of the day."""
+
+_NUMBERED = re.compile(r"(\d{1,2})[.:)]?\s+(.+)", re.DOTALL)
+"""A question's number, and an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +131,7 @@ class Outcome:
 class Result:
     """A quiz that has ended: of how many learners how many were right, question by question."""
 
+    quiz: str
     questions: list[QuizQuestion]
     learners: int
     right: list[int]
@@ -139,6 +147,7 @@ class Quiz:
         kept_to: Callable[[Catalogue, Request], Awaitable[tuple[str | None, int | None]]],
         passages: Passages,
         quizzes: Quizzes,
+        sessions: Sessions,
         models: Models,
         prompts: Prompts,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
@@ -151,6 +160,7 @@ class Quiz:
         self._kept_to = kept_to
         self._passages = passages
         self._quizzes = quizzes
+        self._sessions = sessions
         self._models = models
         self._prompts = prompts
         self._roles = roles
@@ -220,26 +230,34 @@ class Quiz:
         yield Choices("", (Choice(say("course.quiz_end"), "/course finish"),))
 
     async def answer(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Keep a learner's answer, and tell them alone whether it is right."""
-        say = words(run.request.locale)
+        """Keep a learner's answer, and tell them whether it is right; where others read along, only that it is kept."""
+        say, openly = words(run.request.locale), bool(run.request.options.get(OPENLY))
         outcome = await run.step("answered", partial(self._answered, run), Outcome)
-        question, right = outcome.question, outcome.chosen == outcome.question.answer
-        yield Stage("answer", say("course.quiz_right" if right else "course.quiz_wrong"))
-        yield Text(_solution(question, say))
-        yield _source(question, 1)
-        if outcome.answered == outcome.total:
-            yield Notice(say("course.quiz_score", right=outcome.right, total=outcome.total))
+        question, left = outcome.question, outcome.total - outcome.answered
+        if openly:
+            yield Stage("answer", say("course.quiz_kept", n=question.n + 1))
+            letter, answer = LETTERS[outcome.chosen], harmless(question.options[outcome.chosen])
+            yield Text(say("course.quiz_kept_answer", letter=letter, answer=answer))
         else:
-            yield Notice(say("course.quiz_left", n=outcome.total - outcome.answered))
+            right = outcome.chosen == question.answer
+            yield Stage("answer", say("course.quiz_right" if right else "course.quiz_wrong"))
+            yield Text(_solution(question, say))
+            yield _source(question, 1)
+        if left:
+            yield Notice(say("course.quiz_left", n=left))
+        elif not openly:
+            yield Notice(say("course.quiz_score", right=outcome.right, total=outcome.total))
 
     async def finish(self, run: Run) -> AsyncGenerator[Event, None]:
         """End a quiz: everybody sees the right answers, and how many gave them; nobody's own score."""
-        say, quiz = words(run.request.locale), run.request.answers
+        say = words(run.request.locale)
         result = await run.step("finished", partial(self._finished, run), Result)
         for one in result.questions:
             title = say("course.quiz_question", n=one.n + 1, total=len(result.questions))
-            yield Changed(quiz, _stage(one), title, (Text(_text(one)), _choices(one, say, taken=one.answer)))
-        yield Changed(quiz, END, result.questions[0].subject, (Text(say("course.quiz_ended")),))
+            yield Changed(
+                result.quiz, _stage(one), title, (Text(_text(one)), _choices(one, say, taken=one.answer))
+            )
+        yield Changed(result.quiz, END, result.questions[0].subject, (Text(say("course.quiz_ended")),))
         yield Stage("results", say("course.quiz_results", n=result.learners))
         for one, right in zip(result.questions, result.right, strict=True):
             told = say("course.quiz_had_right", right=right, n=result.learners)
@@ -319,6 +337,8 @@ class Quiz:
         chance.shuffle(excerpts)
         tried = excerpts[: 2 * TRIED * wanted]
         tried.sort(key=lambda one: any(quote in one.text for quote in asked))
+        # From now on plain text here answers the quiz, unless it came unasked to where another work is.
+        await held(self._sessions, request, course.title, over=request.verb == "quiz")
         roles = await self._roles(request)
         models = self._models.given(roles)
         writer = models.describe(WRITER)
@@ -365,22 +385,15 @@ class Quiz:
     async def _answered(self, run: Run) -> Outcome:
         request, space = run.request, run.request.place.space
         quiz, questions = await self._meant(request)
-        numbered = re.fullmatch(r"(\d{1,2})[.:)]?\s+(.+)", request.text.strip(), re.DOTALL)
-        if numbered is None and len(questions) > 1:
-            raise Sorry("course.quiz_number", total=len(questions))
-        number, typed = (int(numbered[1]), numbered[2]) if numbered is not None else (1, request.text)
-        question = next((one for one in questions if one.n == number - 1), None)
-        if question is None:
-            raise Sorry("course.quiz_no_question", n=number, total=len(questions))
-        if (chosen := meant(typed, question.options)) is None:
-            raise Sorry("course.quiz_unclear", options=", ".join(LETTERS[: len(question.options)]))
+        answered = {one.n for one in await self._quizzes.cards(space, quiz, request.author.id)}
+        question, chosen = _chosen(request, questions, answered)
         counts = await self._quizzes.answer(
             space, quiz, question.n, request.author.id, run.id, chosen, self._remembered, self._clock()
         )
         if counts is None:
             raise Sorry("course.quiz_over")
         if not counts:
-            raise Sorry("course.quiz_answered", n=number)
+            raise Sorry("course.quiz_answered", n=question.n + 1)
         mine = await self._quizzes.cards(space, quiz, request.author.id)
         return Outcome(question, chosen, len(mine), sum(one.right for one in mine), len(questions))
 
@@ -399,17 +412,16 @@ class Quiz:
         raise Sorry("course.quiz_none")
 
     async def _finished(self, run: Run) -> Result:
-        request, space, quiz = run.request, run.request.place.space, run.request.answers
-        asked, questions = await self._past(space, quiz), await self._quizzes.of(space, quiz)
-        if asked is None or not questions:
-            raise Sorry("course.quiz_none")
-        if asked.author.id != request.author.id and not request.author.admin:
+        request, space = run.request, run.request.place.space
+        quiz, questions = await self._meant(request)
+        asked = await self._past(space, quiz)
+        if not request.author.admin and (asked is None or asked.author.id != request.author.id):
             raise Sorry("course.quiz_not_yours")
         if not await self._quizzes.close(space, quiz, run.id):
             raise Sorry("course.quiz_over")
         cards = await self._quizzes.cards(space, quiz)
         right = [sum(card.right for card in cards if card.n == one.n) for one in questions]
-        return Result(questions, await self._quizzes.learners(space, quiz), right)
+        return Result(quiz, questions, await self._quizzes.learners(space, quiz), right)
 
     def _remembered(self, memory: str, right: bool) -> tuple[str, datetime]:
         """What FSRS remembers of a card, and when it is due."""
@@ -421,6 +433,46 @@ class Quiz:
         card = Card.from_dict(json.loads(memory)) if memory else Card(card_id=0, due=now)
         card, _ = scheduler.review_card(card, Rating.Good if right else Rating.Again, now)
         return json.dumps(card.to_dict()), card.due
+
+
+async def answers_quiz(quizzes: Quizzes, place: Place, author: str, text: str) -> bool:
+    """Whether a person's plain text answers the newest quiz of the thread, or would have while there was one to answer.
+
+    A question is none, but one to the courses; so is, from who has answered all, what is not one of the options.
+    """
+    newest = (await quizzes.latest(place.space, place.channel, place.thread))[:1]
+    if not newest or text.rstrip().endswith("?"):
+        return False
+    questions = await quizzes.of(place.space, newest[0])
+    answered = await quizzes.cards(place.space, newest[0], author)
+    if not questions[0].closed_by and len(answered) < len(questions):
+        return True
+    return any(exactly(text, one.options) is not None for one in questions)
+
+
+def _chosen(
+    request: Request, questions: Sequence[QuizQuestion], answered: Set[int]
+) -> tuple[QuizQuestion, int]:
+    """The question that is answered, and with which option. Raises Sorry.
+
+    Plain text that names no question by its number means the first one that is not `answered`.
+    """
+    text, open_one = request.text.strip(), None
+    if request.options.get(FOLLOW_UP) or len(questions) == 1:
+        open_one = next((one for one in questions if one.n not in answered), questions[-1])
+    numbered = _NUMBERED.fullmatch(text)
+    if numbered is not None and (open_one is None or exactly(text, open_one.options) is None):
+        number, text = int(numbered[1]), numbered[2]
+        question = next((one for one in questions if one.n == number - 1), None)
+        if question is None:
+            raise Sorry("course.quiz_no_question", n=number, total=len(questions))
+    elif open_one is None:
+        raise Sorry("course.quiz_number", total=len(questions))
+    else:
+        question = open_one
+    if (option := meant(text, question.options)) is None:
+        raise Sorry("course.quiz_unclear", options=", ".join(LETTERS[: len(question.options)]))
+    return question, option
 
 
 def _again(n: int, question: QuizQuestion, chance: random.Random) -> QuizQuestion:

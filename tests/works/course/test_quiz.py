@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from bot.app import App
+from bot.commands import FOLLOW_UP, OPENLY
 from bot.events import Attachment, Author, Choices, Event, Failed, OptionValue, Place, Request
 from bot.works.course.questions import GAP, Written, borne_out, meant
 from storage.quizzes import Quizzes
@@ -318,6 +320,75 @@ async def test_a_learners_answers_are_exported_and_deleted_with_them(tmp_path: P
         await learners.do("delete", author=ANA, work="privacy", yes=True)
         assert "No question of a quiz is answered yet" in await learners.said("score")
         assert f"{BEES}: 1 of 1 right" in await learners.said("score", author=BIA)
+
+
+async def test_plain_text_answers_the_open_question_and_a_question_goes_to_the_course(tmp_path: Path) -> None:
+    async with learning(tmp_path) as (learners, _):
+        app, place = learners.desk.app, Place("terminal", "local", "c", "t")
+        assert await app.plain(place, "ana", "B") == ("rules", "ask")
+        await learners.do("quiz", "", questions=2)
+        plain: dict[str, Any] = {FOLLOW_UP: True}
+
+        async def verb(text: str, author: Author = ANA, thread: str = "t") -> str:
+            return "/".join(await app.plain(replace(place, thread=thread), author.id, text))
+
+        assert await verb("the old queen") == "course/answer"
+        assert await verb("When do they swarm?") == "course/ask"
+        assert await verb("B", thread="another") == "rules/ask"
+        assert "cannot tell which answer" in await learners.said("answer", "hm", **plain)
+        assert "Right" in await learners.said("answer", await learners.letter(1), **plain)
+        # By its number, also not in order; Bia's first one is still open.
+        assert "Not right" in await learners.said(
+            "answer", f"2 {await learners.letter(2, right=False)}", BIA, **plain
+        )
+        assert "You have 1 of 2 right" in await learners.said(
+            "answer", await learners.letter(1), BIA, **plain
+        )
+        last = (await app.house.quizzes.of("local", learners.quiz))[1]
+        said = await learners.said("answer", f"I think {last.options[last.answer]}.", **plain)
+        assert "You have 2 of 2 right" in said
+        # What is not an answer any more is a question, and a late answer is told so.
+        assert await verb("Tell me of drones.") == "course/ask"
+        assert "You have answered question 2 already" in await learners.said("answer", "B", **plain)
+        await learners.do("finish")
+        late = Author("late", "Late")
+        assert [await verb(text, late) for text in ("B", "Tell me of drones.")] == [
+            "course/answer",
+            "course/ask",
+        ]
+        assert "This quiz has ended" in await learners.said("answer", "B", late, **plain)
+
+
+async def test_where_others_read_along_nobody_is_told_what_is_right(tmp_path: Path) -> None:
+    async with learning(tmp_path) as (learners, _):
+        await learners.do("quiz", "bees", questions=1)
+        (question,) = await learners.desk.app.house.quizzes.of("local", learners.quiz)
+        openly: dict[str, Any] = {FOLLOW_UP: True, OPENLY: True}
+        said = {
+            author: await learners.do("answer", await learners.letter(1, right=right), author, **openly)
+            for author, right in ((ANA, True), (BIA, False))
+        }
+        for author, right in ((ANA, True), (BIA, False)):
+            letter = await learners.letter(1, right=right)
+            option = question.options["ABCD".index(letter)]
+            assert (
+                words_of(said[author])
+                .replace(f"{letter}. {option}", "…")
+                .startswith("Your answer to question 1\n**…** is kept.")
+            )
+            assert cited(said[author]) == []
+        assert [words_of(one).replace("\n", "").count("right") for one in said.values()] == [1, 1]
+
+
+async def test_a_quiz_is_ended_by_its_verb_too(tmp_path: Path) -> None:
+    async with learning(tmp_path) as (learners, _):
+        assert "There is no quiz here" in await learners.said("finish")
+        await learners.do("quiz", "bees", questions=1)
+        quiz = learners.quiz
+        assert "Only whoever began" in await learners.said("finish", author=BIA)
+        assert "0 people have answered" in await learners.said("finish")
+        assert {one.run for one in learners.desk.recorder.changes} == {quiz}
+        assert "This quiz has ended" in await learners.said("finish")
 
 
 async def test_an_open_quiz_goes_on_after_a_restart(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ class Intake(intake.Intake):
             held = await self.held(here)
             here = placing.within(here, held)
             place = placing.place(here, event=message.id, goes="here", held=held)
-            asked = await self.meant(parsed, files, place)
+            asked = await self.meant(parsed, files, place, str(here.user))
             self.count(here, asked.row)
             made, _ = self._request_of(message, here, asked, held, say.locale)
             await self.app.perform(made)

@@ -18,6 +18,7 @@ import discord
 from discord import ChannelType
 
 from bot.adapters.markdown import clean
+from bot.commands import OPENLY
 from bot.events import Author, File, Place, Request, Sorry
 from bot.runs.requests import event_id
 
@@ -268,7 +269,9 @@ def request_of(
     # What is private is a conversation of its own; personal answers are only shown to one person.
     alone = private or (asked.personal and not here.direct)
     if pressed is None:
-        if alone:
+        if alone and asked.plain:
+            options[OPENLY], alone = True, False
+        elif alone:
             raise Sorry("discord.only_slash", verb=row.path)
         options.pop("private", None)
     goes = home(here, ordered=row.ordered and not asked.lacks, private=alone, threads=threads)

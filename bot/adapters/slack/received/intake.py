@@ -89,7 +89,7 @@ class Intake(intake.Intake):
         async def asked() -> Asked:
             parsed, goes = parsed_of(text, files), placing.home(here, ordered=False)
             place = placing.place(here, event="", goes=goes, held=await self.held(here))
-            return await self.meant(parsed, files, place)
+            return await self.meant(parsed, files, place, here.user)
 
         await self.perform(here, event, asked, ack)
 
