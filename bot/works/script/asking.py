@@ -339,7 +339,7 @@ class Answer:
             question=fence.data(one.question),
         )
         messages = (
-            Message("user", f"<script>\n{known}\n</script>", cache=True),
+            Message("user", f"<screenplay>\n{known}\n</screenplay>", cache=True),
             Message("assistant", READ),
             Message("user", user),
         )
