@@ -1,4 +1,4 @@
-"""kill -9 while a small model looks into a scene, or parts a turn: it looks once, and the turn is told once."""
+"""kill -9 while a small model looks into a scene or parts a turn, or a scene is written on: each is done once."""
 
 from __future__ import annotations
 
@@ -50,14 +50,20 @@ Serve = Callable[..., Service]
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Starts a service by the names of what it answers otherwise: "scene", "found", "parts"."""
+    """Starts a service by the names of what it answers otherwise: "scene", "again", "found", "parts"."""
     with ExitStack() as services:
 
         def start(name: str, *, extract: bool = True, **otherwise: dict[str, Any]) -> Service:
             script, log, config = (tmp_path / f"{name}.{end}" for end in ("json", "jsonl", "toml"))
-            answers = {"found": {"pieces": [FOUND]}, "parts": {"pieces": [PARTS]}, "scene": {"text": SCENE}}
+            answers = {
+                "found": {"pieces": [FOUND]},
+                "parts": {"pieces": [PARTS]},
+                "scene": {"text": SCENE},
+                "again": {"text": SCENE},
+            }
             answers |= otherwise
             rules = [
+                {"contains": "Go on with the scene.", "answer": answers["again"]},
                 {"contains": "Write down what the scene says", "answer": answers["found"]},
                 {"contains": "next scene", "answer": answers["scene"]},
                 {"contains": "</turn>", "answer": answers["parts"]},
@@ -129,3 +135,21 @@ def test_a_turn_that_was_being_parted_is_told_once(tmp_path: Path, serve: Serve,
     parted = 1 if held == "parts" else 0
     assert again.calls("tiny") == parted, "what was answered before the kill is not paid for again"
     assert again.calls("big") == 1
+
+
+def test_a_scene_that_is_written_on_is_not_paid_for_twice(tmp_path: Path, serve: Serve) -> None:
+    data = tmp_path / "data"
+    acting = {"text": "The wind turns. “I will go down alone,” Mira said. The lamp gutters."}
+    hangs = serve("hangs", extract=False, scene=acting, again=HUNG)
+    cast = "/story cast Mira: a diver --player Ana\n"
+    with Bot(*CHAT, data=data, config=hangs.config, stdin=BEGIN + cast + "I go.\n") as bot:
+        assert bot.strike_once(lambda: hangs.calls("big") == 3) == -signal.SIGKILL, bot.complaints()
+    again = serve("again", extract=False)
+    with Bot(*CHAT, data=data, config=again.config) as bot:
+        assert bot.end() == 0, bot.complaints()
+        shown = "".join(one["text"] for one in bot.events if one["event"] == "text")
+    assert again.calls("big") == 1, "only what it goes on with"
+    assert shown.strip() == f"The wind turns. {SCENE}"
+    scenes = rows(data / "sutradhar.db", "SELECT body FROM story_nodes WHERE kind = 'scene' ORDER BY seq")
+    assert len(scenes) == 2
+    assert json.loads(scenes[-1][0])["text"] == shown.strip()
