@@ -46,7 +46,7 @@ LAYERS = (
     ("bot.runs.order", "bot.patience", "storage"),
     ("bot.config", "bot.models"),
     ("bot.verb", "bot.config.settings", "bot.config.members", "bot.config.text"),
-    ("bot.words", "bot.events", "bot.speech", "bot.drawing"),
+    ("bot.words", "bot.events", "bot.markdown", "bot.speech", "bot.drawing"),
     ("bot.works.ALL",),
 )
 HOMES = {

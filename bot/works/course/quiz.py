@@ -37,6 +37,7 @@ from bot.events import (
 )
 from bot.holding import held
 from bot.llm.base import Message, Prompt, room
+from bot.markdown import harmless, harmless_link
 from bot.prompts import PromptText
 from bot.strategies.base import LANGUAGES
 from bot.strategies.base import ROLE as WRITER
@@ -44,7 +45,6 @@ from bot.words import Words, words
 from bot.works.course.naming import named
 from bot.works.course.questions import WRONG, Made, Written, borne_out, exactly, gap, meant
 from bot.works.course.reading import shown
-from bot.works.course.work import harmless, harmless_link
 from storage.quizzes import QuizQuestion
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Attachment, Event, Run, Stage, Text
+from bot.markdown import harmless, harmless_link
 from bot.words import Words, words
 from bot.works.course.naming import named
 
@@ -130,13 +130,3 @@ def _line(course: Course, say: Words) -> str:
     named = f"[{title}]({harmless_link(course.link)})" if course.link else f"**{title}**"
     by = f" · {harmless(course.instructor)}" if course.instructor else ""
     return f"- {named}: {say('course.lessons', n=len(course.lessons))}{by}"
-
-
-def harmless(words_of_a_file: str) -> str:
-    """A title as Markdown that is no markup."""
-    return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", words_of_a_file)
-
-
-def harmless_link(link: str) -> str:
-    """An address as it may stand between parentheses."""
-    return link.replace("(", "%28").replace(")", "%29")

@@ -35,13 +35,13 @@ from bot.events import (
 from bot.holding import held
 from bot.llm.base import Message, Prompt, room
 from bot.llm.tools import Limits, ToolLoop
+from bot.markdown import harmless
 from bot.prompts import PromptText
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import content_terms
 from bot.strategies.base import LANGUAGES
 from bot.strategies.following import leans
 from bot.words import Words, words
-from bot.works.course.work import harmless
 from bot.works.script.catalogue import Catalogue, reader
 from bot.works.script.evidence import ranked
 from bot.works.script.intent import FORMS, INTENTS, Intent, by_keywords, scene_named, with_tools

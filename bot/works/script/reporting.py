@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from bot.events import Event, Picture, Sorry, Text
+from bot.markdown import harmless
 from bot.words import Words
-from bot.works.course.work import harmless
 from bot.works.script import picture
 from bot.works.script.length import page_of, pages
 from bot.works.script.report import Presence, Report, report

@@ -8,8 +8,8 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bot.events import Attachment, Choice, Choices, Event, Request, Run, Sorry, Stage, Text
+from bot.markdown import harmless
 from bot.words import Words, words
-from bot.works.course.work import harmless
 from bot.works.script.catalogue import Catalogue, reader, visibility
 from bot.works.script.exporting import fountain, markdown, scenes_csv
 from bot.works.script.length import page_of, pages

@@ -1,0 +1,15 @@
+"""Words of files and people as Markdown that is no markup. A leaf; how a platform shows Markdown, its adapter knows."""
+
+from __future__ import annotations
+
+import re
+
+
+def harmless(words_of_a_file: str) -> str:
+    """The same words, whatever signs stand in them."""
+    return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", words_of_a_file)
+
+
+def harmless_link(link: str) -> str:
+    """An address as it may stand between parentheses."""
+    return link.replace("(", "%28").replace(")", "%29")
