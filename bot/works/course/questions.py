@@ -5,6 +5,7 @@ Pure; knows no model. What is borne out is decided by the passage's words alone.
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Sequence
@@ -12,8 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bot.citing.gate import Verbatim, sentences
-from bot.retrieval.lexical import content_terms, terms
+from bot.retrieval.lexical import content_terms, fold, terms
 from bot.retrieval.titles import normal
+from bot.works.course.naming import IDLE
 
 if TYPE_CHECKING:
     from collections.abc import Set
@@ -29,6 +31,17 @@ WORD: Final = 4
 """Letters of a word that may be left out; numbers may be shorter."""
 
 _WORDS = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*|\d[\d.,]*\d|\d")
+_KINDS = ("number", "name", "word")
+"""What is left out first."""
+_ENDINGS = ("mente", "ndo", "ing", "ly", "ed", "s", "ado", "ada", "ido", "ida", "r")
+"""Of words that are of one form, in English or in Portuguese: participles, adverbs, plurals, infinitives."""
+_LEANING = frozenset({
+    "it", "its", "they", "them", "their", "he", "she", "his", "her", "this", "that", "these", "those", "such", "both",
+    "each", "ele", "ela", "eles", "elas", "isso", "isto", "este", "esta", "esse", "essa", "estes", "estas", "esses",
+    "essas", "seu", "sua", "seus", "suas", "cada", "ambos",
+})  # fmt: skip
+"""Words that begin a sentence which leans on the one before."""
+_MARKUP = re.compile(r"://|[*\[\]|•#_]")
 _CLOSED = re.compile(r"[.!?…][\"'”’)]*$")
 
 
@@ -50,6 +63,28 @@ class Made:
     right: str
     wrong: list[str]
     quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A number, name or word of a sentence; `before` is the word before it, and it `leads` to one that is no idle word.
+
+    That tells nouns from verbs ("the", "to") and from adjectives, as far as words alone can.
+    """
+
+    text: str
+    before: str
+    leads: bool
+
+    @property
+    def kind(self) -> str:
+        return "number" if self.text[0].isdigit() else "name" if self.text[0].isupper() else "word"
+
+    @property
+    def ending(self) -> str:
+        if self.kind != "word":
+            return ""
+        return next((one for one in _ENDINGS if self.text.endswith(one)), "")
 
 
 def borne_out(written: Written, passage: str, language: str) -> Made | None:
@@ -81,27 +116,36 @@ def borne_out(written: Written, passage: str, language: str) -> Made | None:
 def gap(
     passage: str, others: Sequence[str], used: Set[str], language: str, chance: random.Random
 ) -> Made | None:
-    """A sentence of the passage with a word left out, and words of other passages for the wrong answers; None where
-    there is none but in sentences that were `used`.
+    """A sentence of the passage, not one that was `used`, with a number, a name or a word left out; None where there is
+    none.
+
+    The wrong answers are what stands in like places of the passages `others`, or numbers near to the right one.
     """
     verbatim, known = Verbatim(passage), set(terms(passage, language))
-    words = list(dict.fromkeys(word for other in others for word in _WORDS.findall(other)))
-    pool = [one for one in words if _fits(one, language) and not _stands(one, verbatim, known, language)]
+    pool = [
+        one
+        for one in dict.fromkeys(
+            slot for other in others for each in sentences(other) for slot in _slots(each)
+        )
+        if _fits(one.text, language) and not _stands(one.text, verbatim, known, language)
+    ]
     found = [one for one in sentences(passage) if _usable(one)]
     chance.shuffle(found)
-    for sentence in found:
-        said = _WORDS.findall(sentence)
-        # The first word of a sentence has a capital whatever it is.
-        left_out = [one for one in said[1:] if _fits(one, language) and said.count(one) == 1]
-        for word in sorted(left_out, key=lambda one: (not one[0].isdigit(), not one[0].isupper(), -len(one))):
-            kind = [one for one in pool if _kind(one) == _kind(word) and normal(one) != normal(word)]
-            # Words that end alike are more often of one kind: plurals, participles.
-            kind.sort(key=lambda one: (one[-2:] != word[-2:], abs(len(one) - len(word))))
-            wrong = list({normal(one): one for one in kind[: 2 * WRONG]}.values())
+    # What "it" or "this" is, only the sentence before says.
+    found.sort(key=lambda one: fold(_WORDS.findall(one)[0]) in _LEANING)
+    for alike in (_in_like_place, _of_like_form):
+        for sentence in found:
             quote = verbatim.find(sentence)
-            if len(wrong) >= WRONG and quote is not None and quote.text not in used:
-                text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", GAP, sentence)
-                return Made(_line(text), word, chance.sample(wrong, WRONG), quote.text)
+            if quote is None or quote.text in used:
+                continue
+            slots = [one for one in _slots(sentence) if _fits(one.text, language)]
+            for slot in sorted(slots, key=lambda one: (_KINDS.index(one.kind), -len(one.text))):
+                wrong = _wrong(slot, [one for one in pool if alike(slot, one)], chance)
+                wrong = [one for one in wrong if not _stands(one, verbatim, known, language)]
+                pattern = rf"(?<!\w){re.escape(slot.text)}(?!\w)"
+                if len(wrong) >= WRONG and len(re.findall(pattern, sentence)) == 1:
+                    text = re.sub(pattern, GAP, sentence)
+                    return Made(_line(text), slot.text, chance.sample(wrong[: 2 * WRONG], WRONG), quote.text)
     return None
 
 
@@ -136,12 +180,54 @@ def _stands(words: str, passage: Verbatim, known: Set[str], language: str) -> bo
 
 def _usable(sentence: str) -> bool:
     least, most = SENTENCE
-    return least <= len(sentence) <= most and "://" not in sentence and _CLOSED.search(sentence) is not None
+    return (
+        least <= len(sentence) <= most
+        and not _MARKUP.search(sentence)
+        and _CLOSED.search(sentence) is not None
+    )
 
 
-def _fits(word: str, language: str) -> bool:
-    return (word[0].isdigit() or len(word) >= WORD) and content_terms(word, language) != []
+def _fits(text: str, language: str) -> bool:
+    return (text[0].isdigit() or len(text) >= WORD) and content_terms(text, language) != []
 
 
-def _kind(word: str) -> str:
-    return "number" if word[0].isdigit() else "name" if word[0].isupper() else "word"
+def _slots(sentence: str) -> list[Slot]:
+    """What may be left out of a sentence: not its first word, which has a capital whatever it is."""
+    found = list(_WORDS.finditer(sentence))
+    slots: list[Slot] = []
+    past = found[0].end() if found else 0
+    for before, one in itertools.pairwise(found):
+        if one.start() < past:
+            continue
+        past = one.end()
+        if one[0][0].isupper():  # a name goes with the names behind it
+            for following in found[found.index(one) + 1 :]:
+                if not following[0][0].isupper() or sentence[past : following.start()] != " ":
+                    break
+                past = following.end()
+        beside = _WORDS.match(sentence, past + 1)
+        leads = beside is not None and fold(beside[0]) not in IDLE
+        slots.append(Slot(sentence[one.start() : past], fold(before[0]), leads))
+    return slots
+
+
+def _in_like_place(slot: Slot, other: Slot) -> bool:
+    """Whether the other would do in its place, as far as the words beside it tell."""
+    beside = slot.before == other.before and slot.before in IDLE and slot.leads == other.leads
+    return _of_like_form(slot, other) and (beside or slot.kind != "word")
+
+
+def _of_like_form(slot: Slot, other: Slot) -> bool:
+    return slot.kind == other.kind and slot.ending == other.ending and normal(slot.text) != normal(other.text)
+
+
+def _wrong(slot: Slot, alike: Sequence[Slot], chance: random.Random) -> list[str]:
+    """Wrong answers, the likeliest first."""
+    if slot.text.isdecimal():
+        unit = 10 ** (len(slot.text) - len(slot.text.rstrip("0")))
+        near = [str(int(slot.text) + n * unit) for n in (-3, -2, -1, 1, 2, 3)]
+        return chance.sample(near := [one for one in near if len(one) == len(slot.text)], len(near))
+    alike = sorted(
+        alike, key=lambda one: (one.text[-2:] != slot.text[-2:], abs(len(one.text) - len(slot.text)))
+    )
+    return list({normal(one.text): one.text for one in alike}.values())

@@ -63,7 +63,7 @@ PASSAGES: Final = 4_000
 """Of a course, the first ones, so that the largest one costs no more."""
 TRIED: Final = 3
 """Passages that are looked at for each question."""
-OTHERS: Final = 12
+OTHERS: Final = 40
 """Passages of the course out of which wrong answers are taken where no model writes them."""
 ANSWER_WORDS: Final = 150
 LETTERS: Final = "ABCD"

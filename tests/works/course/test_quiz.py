@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ import pytest
 from bot.app import App
 from bot.commands import FOLLOW_UP, OPENLY
 from bot.events import Attachment, Author, Choices, Event, Failed, OptionValue, Place, Request
-from bot.works.course.questions import GAP, Written, borne_out, meant
+from bot.works.course.questions import GAP, Written, borne_out, gap, meant
 from storage.quizzes import Quizzes
 from tests.fakes.chat_completions import ChatService
 from tests.fakes.reply import Reply
@@ -193,6 +194,35 @@ async def test_a_lesson_comes_a_day_each_with_a_question_that_is_answered_like_o
             assert "https://example.org/courses/keeping-bees" in said
             assert "Right" in await learners.press(1)
         assert titles == ["0. Welcome", "1. The Hive and Its Parts", "1. The Hive and Its Parts"]
+
+
+def test_wrong_answers_of_a_gap_are_of_the_right_ones_kind() -> None:
+    others = [
+        "We sail to Lisbon on the third day. The mate can splice the sheet, but the cook only drinks.",
+        "We sail to Faro Harbour. The mate can whip the ends, and the boy has to carry the anchor up.",
+        "We sail to Porto when the tide turns. The mate can sing.",
+        "Nobody has to swim, for the harbour is near; who has to climb the mast gets the jib.",
+    ]
+
+    def options(sentence: str) -> list[str]:
+        made = gap(sentence, others, set(), "en", random.Random(1))
+        assert made is not None
+        assert made.text.count(GAP) == 1
+        assert made.quote == sentence
+        assert made.text.replace(GAP, made.right) == sentence
+        return [made.right, *sorted(made.wrong)]
+
+    assert options("When the wind is low we row with them to Madeira.") == [
+        "Madeira", "Faro Harbour", "Lisbon", "Porto",
+    ]  # fmt: skip
+    right, *near = options("The rope is made of hemp and holds 250 kilograms.")
+    assert right == "250"
+    assert all(one != "250" and len(one) == 3 and one.endswith("0") for one in near)
+    right, *verbs = options("Whoever stands on deck by then has to reef.")
+    assert right == "reef"
+    assert set(verbs) == {"carry", "climb", "swim"}
+    marked = "* [A link](there) stands in this line, which nobody asks about."
+    assert gap(marked, others, set(), "en", random.Random(1)) is None
 
 
 async def test_everybody_answers_once_and_the_end_names_nobody(tmp_path: Path) -> None:
