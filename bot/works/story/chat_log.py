@@ -24,12 +24,20 @@ LINE_CHARS = 100_000
 
 BEGINNING = 1_000_000
 """Bytes by which a log is told from a story: more than its first line may take."""
+FIRST_LINES = 100
+"""Looked at for that: the first of them may be bad."""
 
 
 def is_chat_log(data: bytes) -> bool:
-    """Whether the first line is one of a chat log, and not the beginning of a whole story."""
-    first, _, rest = data[:BEGINNING].lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
-    return first.startswith(b"{") and first.rstrip().endswith(b"}") and b'"speaker"' in first + rest[:10_000]
+    """Whether the first line that can be read is one of a chat log, and the file no whole story."""
+    for line in data[:BEGINNING].removeprefix(BOM_UTF8).split(b"\n", FIRST_LINES)[:FIRST_LINES]:
+        try:
+            given = json.loads(_decoded(line))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(given, dict) and {"speaker", "format"} & given.keys():
+            return "speaker" in given
+    return False
 
 
 def read_chat_log(data: bytes, file: str, space: str) -> Imported:
@@ -79,7 +87,9 @@ def _body(line: str) -> tuple[dict[str, Any] | None, str]:
         return None, "story.import_line_long"
     try:
         given = json.loads(line)
-        line.encode()
+        json.dumps(
+            given, ensure_ascii=False
+        ).encode()  # half a pair of surrogates may stand in it as an escape
     except (ValueError, RecursionError):
         return None, "story.import_line_unreadable"
     if not isinstance(given, dict):

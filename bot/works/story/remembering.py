@@ -6,6 +6,7 @@ Neither is part of the story. What is recalled can be pinned for the writer, or 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -42,19 +43,10 @@ LOOKED_AT = 60
 QUOTED_CHARS = 300
 QUERY_CHARS = 2_000
 SHOWN_TIME = "%Y-%m-%d %H:%M"
-OWN_TURN = frozenset(
-    (
-        "me",
-        "mine",
-        "my turn",
-        "my last turn",
-        "mim",
-        "eu",
-        "meu turno",
-        "meu último turno",
-        "meu ultimo turno",
-    )
+OWN_TURN = re.compile(
+    r"(?:(?:since|desde) )?(?:me|mine|mim|eu|(?:(?:the|my|o|meu|last|[úu]ltimo) )*(?:turn|turno))"
 )
+"""Since the asker's last turn: "my turn", "desde o meu último turno"."""
 BEFORE_A_NUMBER = frozenset(("since", "from", "scene", "desde", "cena", "a", "da"))
 RECAP_WORDS = 200
 IDLE_DAYS = 2
@@ -227,7 +219,7 @@ class Remembering:
                 if not 1 <= number <= story.length:
                     raise Sorry("story.no_scene", n=number, count=story.length)
                 return Since(taken, number)
-        if given in OWN_TURN:
+        if OWN_TURN.fullmatch(given):
             own = [at for at, turn in enumerate(story.told, 1) if turn.act.author == request.author.id]
             # Of who has just taken the last turn, all that there is to tell came before.
             return Since(taken, min(own[-1] + 1, story.length) if own else 1)

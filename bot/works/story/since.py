@@ -13,6 +13,8 @@ _SINCE: Final = re.compile(
 )
 _OF_A_DAY: Final = re.compile(r"\d:\d\d|\b(?:hours?|horas?|minutes?|minutos?)\b", re.IGNORECASE)
 _MONTHS_AGO: Final = re.compile(r"\b(?:months?|m[êe]s|meses)\b", re.IGNORECASE)
+_NUMBERS: Final = re.compile(r"-?\d+(?:\s*[-–]\s*\d+)?")
+"""Scenes, perhaps: "3", "2-3"."""
 CHARS: Final = 100
 """Of a point in time; more is none."""
 
@@ -26,7 +28,7 @@ def point_in_time(given: str, now: datetime, locale: str) -> datetime | None:
 
     text = _SINCE.sub("", " ".join(given[: 2 * CHARS].split()), count=1).strip(" .")
     here, portuguese = now.replace(tzinfo=None), locale.startswith("pt")
-    if len(text) > CHARS or text.isdecimal():
+    if len(text) > CHARS or _NUMBERS.fullmatch(text):
         return None
     settings = {
         "PREFER_DATES_FROM": "past",

@@ -120,6 +120,16 @@ def test_a_whole_story_is_no_log() -> None:
     assert not is_chat_log(b"\x00\xff")
 
 
+@pytest.mark.parametrize(
+    "bad", ["", "{cut", "[1]", '{"id": 3}', '{"id": 1, "speaker": "A", "text": "\\ud800"}']
+)
+def test_a_bad_first_line_is_left_out_alone(bad: str) -> None:
+    assert is_chat_log(log(bad, *LINES))
+    read = read_chat_log(log(bad, *LINES), "log.jsonl", "local")
+    assert len(read.nodes) == len(LINES)
+    assert len(read.left_out) == bool(bad)
+
+
 def test_it_is_taken_in_and_asked_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.works.story.remembering import OWN_TURN
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Events
 from tests.works.story.test_playing import START, Writer, choices, last, playing, texts
@@ -76,3 +77,11 @@ async def test_a_recap_is_told_of_the_scenes_asked_for(tmp_path: Path, writer: W
         assert "This is what was written as number 1." in last(recapped())
         assert "9" in failed(await talk.say("/story recap 9"))
         assert "3 scenes" in texts(await talk.say("/story show"))
+
+
+@pytest.mark.parametrize(
+    "since", ["me", "my turn", "since my last turn", "the last turn", "desde o meu último turno", "meu turno"]
+)
+def test_the_askers_own_turn_is_named_in_many_ways(since: str) -> None:
+    assert OWN_TURN.fullmatch(since)
+    assert not OWN_TURN.fullmatch(f"{since} 3")

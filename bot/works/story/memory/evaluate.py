@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import time
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ def read_queries(file: Path) -> list[MemoryQuery]:
             continue
         try:
             given: Any = json.loads(line)
-            query, gold = str(given["query"]), tuple(map(str, given["gold"]))
+            query, gold = str(given["query"]), tuple(map(str, _listed(given["gold"])))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise Sorry("eval.memory_line", path=file, line=number) from error
         if gold:
@@ -52,6 +53,13 @@ def read_queries(file: Path) -> list[MemoryQuery]:
     if not queries:
         raise Sorry("eval.unreadable", path=file)
     return queries
+
+
+def _listed(gold: Any) -> list[Any]:
+    """Raises TypeError for anything but a list."""
+    if not isinstance(gold, list):
+        raise TypeError(gold)
+    return gold
 
 
 async def evaluate_memory(
@@ -69,7 +77,7 @@ async def evaluate_memory(
     return {
         **{name: statistics.mean(one[name] for one in scores) for name in scores[0]},
         "p50_ms": statistics.median(ordered),
-        "p95_ms": ordered[int(0.95 * (len(ordered) - 1))],
+        "p95_ms": ordered[math.ceil(0.95 * len(ordered)) - 1],
         "n": len(queries),
     }
 
