@@ -18,6 +18,7 @@ GONE: Final = "–"
 """What somebody holds from whom the last thing was taken."""
 _PARTS: Final = re.compile(r"\s*(?:[,;]|\band\b|\be\b|&)\s*", re.IGNORECASE)
 _INDEFINITE: Final = ("a", "an", "some", "um", "uma", "uns", "umas", "algum", "alguma")
+_OWN: Final = ("his", "her", "their", "its", "my", "your", "seu", "sua", "seus", "suas")
 _SMALL: Final = (
     "the his her their its my your own in on at of by near to from into with o os as seu sua seus suas no na nos "
     "nas do da dos das de em ao à perto com"
@@ -127,8 +128,8 @@ def _held(
 
 
 def _both_one_of_many(thing: str, theirs: str) -> bool:
-    """ "a knife" and "a knife" are two."""
-    return all(one.split()[0].casefold() in _INDEFINITE for one in (thing, theirs))
+    """ "a knife" and "a knife" are two, and so are "his notebook" and "his notebook"."""
+    return all(one.split()[0].casefold() in (*_INDEFINITE, *_OWN) for one in (thing, theirs))
 
 
 def _lose(

@@ -57,7 +57,7 @@ class Writing:
         left = max(self._taken.words - len(self.text.split()), LEAST_WORDS)
         wording = self._taken.prompts[AGAIN].fill(names=fence.data(names), words=str(left))
         later = context.then(asked, self.text, "\n".join(wording), answer=self._taken.answer)
-        again, shown = Watched(self._players, stop=False), len(self._shown)
+        again, ended, shown = Watched(self._players, stop=False), self.ended, len(self._shown)
         try:
             async with aclosing(self._written(f"{self._taken.stage}-again", later, again)) as pieces:
                 async for piece in pieces:
@@ -66,7 +66,7 @@ class Writing:
             _log.info("%s is not written on: %s", self._run.id, error)
         self.acted_for = again.acted_for
         if len(self._shown) == shown:  # better than a scene that breaks off
-            self.acted_for = first.acted_for
+            self.acted_for, self.ended = first.acted_for, ended
             yield self._show(first.kept_back)
 
     async def _written(self, step: str, asked: Prompt, watched: Watched) -> AsyncGenerator[Event, None]:

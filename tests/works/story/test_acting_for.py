@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from bot.works.story.acting_for import Players, Watched
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
-from tests.promises.talk import settings, talking
+from tests.promises.talk import Events, settings, talking
 from tests.works.story.tale import Tale
-from tests.works.story.test_playing import START, Writer, last, texts
+from tests.works.story.test_playing import START, Writer, choices, last, texts
 
 WIND = "The wind turns, and the lamp gutters. "
 LINE = "“I will go down alone,” Mira said. Bo laughed."
@@ -113,23 +113,22 @@ class Playing(Writer):
         return super().__call__(asked)
 
 
-async def played(tmp_path: Path, writer: Playing, *, toml: str = "") -> tuple[str, str]:
-    """The texts and all that is shown of a turn by somebody whose character is Mira."""
+async def played(tmp_path: Path, writer: Playing, *, toml: str = "") -> Events:
+    """What is shown of a turn in a story where Mira is a player's."""
     async with (
         WIRES["chat"].service(writer) as service,
         talking(settings(tmp_path / "data", service, toml=toml)) as talk,
     ):
         await talk.say(START)
         await talk.say("/story cast Mira: a diver --player Ana")
-        events = await talk.say("I light the lamp.")
-        return texts(events).strip(), str(events)
+        return await talk.say("I light the lamp.")
 
 
 async def test_a_scene_that_acts_for_a_player_is_written_on_once_more(tmp_path: Path) -> None:
     writer = Playing(GULL)
-    text, shown = await played(tmp_path, writer)
-    assert text == WIND + GULL, "what was shown stays, and what acts for her is never seen"
-    assert "speaks or acts" not in shown
+    shown = await played(tmp_path, writer)
+    assert texts(shown).strip() == WIND + GULL, "what was shown stays, and what acts for her is never seen"
+    assert "speaks or acts" not in str(shown)
     assert len(writer.told) == 1
     *_, scene, task = writer.told[0]["messages"]
     assert scene == {"role": "assistant", "content": WIND.strip()}
@@ -138,14 +137,15 @@ async def test_a_scene_that_acts_for_a_player_is_written_on_once_more(tmp_path: 
 
 @pytest.mark.parametrize(("again", "shown"), [("Mira agrees at once.", "Mira agrees at once."), ("", LINE)])
 async def test_one_that_does_so_again_is_shown_with_a_word(tmp_path: Path, again: str, shown: str) -> None:
-    text, events = await played(tmp_path, Playing(again))
-    assert text == WIND + shown
-    assert "speaks or acts for Mira" in events
-    assert "/story retry" in events
+    events = await played(tmp_path, Playing(again))
+    assert texts(events).strip() == WIND + shown
+    assert "speaks or acts for Mira" in str(events)
+    offered = [one["label"] for one in choices(events)]
+    assert {"Walk away.", "Write it another way"} <= set(offered), "it is gone on from as from any other"
 
 
 async def test_it_is_left_as_it_is_where_nobody_wants_that(tmp_path: Path) -> None:
     writer = Playing(GULL)
-    text, _ = await played(tmp_path, writer, toml="[story]\nask_again = false\n")
-    assert text == WIND + LINE
+    shown = await played(tmp_path, writer, toml="[story]\nask_again = false\n")
+    assert texts(shown).strip() == WIND + LINE
     assert not writer.told

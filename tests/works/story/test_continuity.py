@@ -67,6 +67,9 @@ def test_what_is_given_away_is_held_no_more() -> None:
 
 def test_two_of_a_kind_are_two() -> None:
     assert not flags("Mira has a knife, too.", standing("Mira", holding="a knife"))
+    own = {"mira": Character("Mira", {"holding": "her notebook"})}
+    bo = [standing("Bo", holding="his notebook")]
+    assert not continuity.flags(bo, own, "", "", "Bo reads his notebook.", "", words("en"))
 
 
 @pytest.mark.parametrize(
