@@ -44,7 +44,7 @@ from bot.strategies.base import LANGUAGES
 from bot.strategies.following import leans
 from bot.words import Words, words
 from bot.works.course.naming import named
-from bot.works.course.planning import planned
+from bot.works.course.planning import Plan, planned
 from bot.works.course.reading import shown
 from bot.works.course.tools import OUTLINE, SEARCH, CourseTools, Searched
 
@@ -69,10 +69,6 @@ NEAR: Final = 0.6
 """… each: those of at least this share of the best one's score."""
 SHOWN_CHARS: Final = 80
 """… of a statement, where it is said that nothing bears it out."""
-
-
-_LookUp = tuple[str, str | None, int | None, bool]
-"""A query, the course and the lesson that it is kept to, and whether the course's outline is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,38 +319,41 @@ class Answer:
 
     async def _plan(self) -> list[ToolCall]:
         """What to look up for a model that cannot ask for it."""
-        calls = []
-        for n, (query, course, lesson, outline) in enumerate(await self._asked(), 1):
-            if outline:
-                calls.append(ToolCall(f"plan-{n}-outline", OUTLINE, json.dumps({"course_name": course})))
-            found = {"query": query, "course_name": course, "lesson_number": lesson}
-            given = {name: value for name, value in found.items() if value is not None}
-            calls.append(ToolCall(f"plan-{n}", SEARCH, json.dumps(given)))
-        return calls
+        plan, calls = await self._asked(), []
+        # Of a name that means no course the outline's error tells, with the nearest names.
+        if plan.outline or plan.unknown:
+            named = {"course_name": plan.unknown or plan.course}
+            calls.append(ToolCall("plan-1-outline", OUTLINE, json.dumps(named)))
+        found = {"query": plan.query, "course_name": plan.course, "lesson_number": plan.lesson}
+        given = {name: value for name, value in found.items() if value is not None}
+        return [*calls, ToolCall("plan-1", SEARCH, json.dumps(given))]
 
-    async def _asked(self) -> list[_LookUp]:
-        """What to look up: a follow-up goes with what it leans on."""
+    async def _asked(self) -> Plan:
+        """What to look up: a follow-up goes with what it leans on, and a course may be named by its meaning."""
         one, catalogue = self._snapshot, self._tools.catalogue
         plan = planned(one.question, catalogue)
         if one.course:
-            plan = replace(plan, course=plan.course or one.course)
+            plan = replace(plan, course=plan.course or one.course, unknown="")
+        if plan.unknown and (meant := (await self._tools.meant(plan.unknown)).course) is not None:
+            plan = replace(plan, course=meant.title, unknown="")
         if not one.follows or not one.history:
-            return [(plan.query, plan.course, plan.lesson, plan.outline)]
+            return plan
         question, _ = one.history[-1]
         before = planned(question, catalogue)
         if not leans(one.question, question, one.languages, confident=plan.course is not None):
-            return [(plan.query, plan.course, plan.lesson, plan.outline)]
+            return plan
         course = plan.course or before.course
         lesson = plan.lesson if plan.lesson is not None or plan.course else before.lesson
-        return [(f"{before.query} {plan.query}", course, lesson, plan.outline)]
+        return replace(plan, query=f"{before.query} {plan.query}", course=course, lesson=lesson)
 
     async def _by_code(self) -> AsyncGenerator[Event, None]:
         """Passages word for word, or the outline of the course that is asked about."""
         say = self._say
-        ((query, course, lesson, outline),) = await self._run.step("planned", self._asked, list[_LookUp])
+        plan = await self._run.step("planned", self._asked, Plan)
+        query, course, lesson = plan.query, plan.course, plan.lesson
         if "".join(self.shown).strip():
             yield Text("\n\n")
-        if outline and course is not None:
+        if plan.outline and course is not None:
 
             async def outlined() -> list[Passage]:
                 return list((await self._tools.get_course_outline(course)).passages)
@@ -367,6 +366,10 @@ class Answer:
         found = await self._run.step("search", partial(self._tools.search, query, course, lesson), Searched)
         for key in found.notices:
             yield Notice(say(key))
+        no_such = ""
+        if plan.unknown:
+            nearest = (await self._tools.meant(plan.unknown)).nearest
+            no_such = say("course.no_such", name=plan.unknown[:80], names="; ".join(nearest))
         wanted = set(self._terms(query))
         sharing = [
             one for one in found.passages if wanted.intersection(self._terms(f"{one.heading}\n{one.text}"))
@@ -377,8 +380,10 @@ class Answer:
             key = "nothing"
             if found.refused and lesson is not None:
                 key = "no_lesson_anywhere" if course is None else "no_lesson"
-            yield Text(say(f"course.{key}", name=lesson, title=course))
+            yield Text(no_such or say(f"course.{key}", name=lesson, title=course))
             return
+        if no_such:
+            yield Notice(no_such)
         yield Notice(self._why_quoted() if found.confident else say("course.unsure"))
         self.passages = list(found.passages)
         first = found.passages[0] if found.confident else sharing[0]

@@ -54,18 +54,34 @@ _CALLED = re.compile(
     r"(?P<before>(?:[\w'’:-]+\s+){1,7})(?:course|class)\b"
     r"|\b(?:course|class|curso)\s+(?:on|about|called|named|of|de|sobre|chamado|do|da)?\s*[“\"']?(?P<after>[^?.,;!”\"]{2,80})"
 )
+_CALLED_SO = re.compile(
+    r"\b(?:course|class|curso)\s+(?:called\s+|named\s+|on\s+|about\s+|sobre\s+|chamado\s+)?[“\"«'](?P<quoted>[^”\"»']{3,80})[”\"»']"
+    r"|\b(?:course|class|curso)\s+(?:called|named|on|about|sobre|chamado|de)\s+(?P<after>[^?.,;:!]{3,80})"
+    r"|\b(?:the|my|our)\s+(?P<before>(?:[\w'’-]+\s+){1,4}?)(?:course|class)\b"
+    r"|\b(?:lesson|aula)\s+\d{1,6}\s+(?:of|in|from|do|da|de)\s+(?P<lesson>(?-i:[A-ZÀ-Þ])[^?.,;:!]{2,80})",
+    re.IGNORECASE,
+)
+"""Where a question says in so many words that something is a course."""
+_WHICH: Final = frozenset({
+    "first", "last", "next", "same", "other", "another", "whole", "entire", "main", "current", "new", "only", "best",
+})  # fmt: skip
+"""Words that say which one of the courses, and do not name it."""
 _BOUND = re.compile(r"\b(?:of|in|from|do|da|de|no|na)\s+(?P<after>[^?.,;!”\"]{2,80})", re.IGNORECASE)
 _QUOTED = re.compile(r"[“\"«']([^”\"»']{3,120})[”\"»']")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a question asks for; `query` is it without the course's name and the lesson's number, where it has these."""
+    """What a question asks for; `query` is it without the course's name and the lesson's number, where it has these.
+
+    `unknown` is what it calls a course and is none by words, "" where it calls nothing so.
+    """
 
     query: str
     course: str | None = None
     lesson: int | None = None
     outline: bool = False
+    unknown: str = ""
 
 
 def planned(question: str, catalogue: Catalogue) -> Plan:
@@ -80,7 +96,8 @@ def planned(question: str, catalogue: Catalogue) -> Plan:
         titles = [] if lesson is None else [one.title for each in courses for one in each.numbered(lesson)]
         query = " ".join(titles) or (course.title if course is not None else query)
         outline = outline or (course is not None and lesson is None)
-    return Plan(query or question, course.title if course is not None else None, lesson, outline)
+    unknown = _unknown(question) if course is None else ""
+    return Plan(query or question, course.title if course is not None else None, lesson, outline, unknown)
 
 
 def _says_something(query: str) -> bool:
@@ -126,6 +143,22 @@ def _course(question: str, catalogue: Catalogue, *, bound: bool) -> tuple[Course
             if (course := _meant(phrase, catalogue)) is not None:
                 return course, _without(question, phrase)
     return None, question
+
+
+def _unknown(question: str) -> str:
+    """What a question calls a course: words without any that ask, tell or bind, but between capitals."""
+    for called in _CALLED_SO.finditer(question):
+        if called["quoted"]:
+            return called["quoted"].strip()
+        words = (called["before"] or called["after"] or called["lesson"]).split()
+        telling = [not {fold(one)} & (IDLE | _ABOUT | _WHICH) for one in words]
+        if not called["before"]:
+            words = words[: [*telling, False].index(False)]
+        elif not all(telling) and not (telling[0] and words[0][0].isupper() and words[-1][0].isupper()):
+            words = []
+        if words:
+            return " ".join(words)
+    return ""
 
 
 def _contained(title: str, whole: str) -> bool:

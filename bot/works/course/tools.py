@@ -80,7 +80,7 @@ class CourseTools:
 
     async def get_course_outline(self, course_name: str) -> ToolOutput:
         """A course's outline, as a passage that can be cited."""
-        meant = await self._names.meant(self.catalogue, course_name)
+        meant = await self.meant(course_name)
         if (course := meant.course) is None:
             return ToolOutput(_no_course(course_name, meant), failed=True)
         return ToolOutput(passages=(_outline_passage(course),))
@@ -94,7 +94,7 @@ class CourseTools:
         if lesson_number is None and course_name == self._course:
             lesson_number = self._lesson
         if course_name and course_name.strip():
-            meant = await self._names.meant(self.catalogue, course_name)
+            meant = await self.meant(course_name)
             if meant.course is None:
                 return Searched(refused=_no_course(course_name, meant))
             courses = (meant.course,)
@@ -106,6 +106,10 @@ class CourseTools:
         found = await self._library.search(self._space, SHELF, query, k=RESULTS, within=within)
         passages = (self._placed(one) for one in found.passages)
         return Searched(tuple(passages), found.confident, notices=tuple(found.notices))
+
+    async def meant(self, course_name: str) -> Meant:
+        """Which course a name means, or which are nearest to it."""
+        return await self._names.meant(self.catalogue, course_name)
 
     def offered(self, say: Words) -> tuple[Tool, ...]:
         """As a model gets them."""

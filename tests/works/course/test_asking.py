@@ -112,6 +112,13 @@ async def test_a_model_without_tools_is_given_what_code_has_planned(tmp_path: Pa
         assert [one.link for one in cited(events)] == [SWARM]
 
 
+async def test_it_is_told_which_course_there_is_none_of(tmp_path: Path) -> None:
+    async with asked(tmp_path, [Reply("There is no such course.")], "tools = false") as (desk, service):
+        await desk.ask("course", "ask", "Which chords does the jazz piano course begin with?")
+        (request,) = service.requests
+        assert "There is no course “jazz piano”. The nearest names are: " in str(request["messages"])
+
+
 async def test_a_model_that_fails_leaves_the_passages_themselves(tmp_path: Path) -> None:
     async with asked(tmp_path, [Reply(status=401, times=9)]) as (desk, _):
         events = await desk.ask("course", "ask", "When does the old queen leave with half of the workers?")
@@ -144,6 +151,9 @@ async def test_without_a_model_code_finds_course_lesson_and_outline(tmp_path: Pa
         events = await ask("course", "ask", "When is oxalic acid used?", lesson="6. Varroa", thread="e")
         assert {one.heading for one in cited(events)} == {"Keeping Bees: A First Year › 6. Varroa"}
         assert "no course “jazz”" in await desk.said("course", "ask", "How?", course="jazz")
+        told = await desk.said("course", "ask", "What does the bee jazz course say of the blues?", thread="g")
+        assert "There is no course “bee jazz”. The nearest are: Keeping Bees: A First Year; " in told
+        assert "found nothing" not in told
         missing = await desk.said("course", "ask", "How?", course="sourdough", lesson="9")
         assert "no lesson “9” in “Sourdough from Scratch”" in missing
         assert "No course has a lesson “77”" in await desk.said("course", "ask", "How?", lesson="77")

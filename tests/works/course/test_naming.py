@@ -96,6 +96,21 @@ def test_what_means_several_courses_alike_means_none_of_them(name: str) -> None:
         ("What happens in lesson 99?", Plan("What happens?", None, 99)),
         ("In the third lesson, who is the queen?", Plan("who is the queen?", None, 3)),
         ("How wide is the bee space?", Plan("How wide is the bee space?")),
+        (
+            "What does the Jazz Piano course say of swing?",
+            Plan("What does the Jazz Piano course say of swing?", unknown="Jazz Piano"),
+        ),
+        (
+            "What does lesson 2 of the Jazz for Poets course say?",
+            Plan("What does of the Jazz for Poets course say?", None, 2, unknown="Jazz for Poets"),
+        ),
+        ("O que diz o curso de jardinagem?", Plan("O que diz o curso de jardinagem?", unknown="jardinagem")),
+        (
+            "Where is “swing” in the course “Jazz”?",
+            Plan("Where is “swing” in the course “Jazz”?", unknown="Jazz"),
+        ),
+        ("Does the whole course need a scale?", Plan("Does the whole course need a scale?")),
+        ("What does the lesson of my course say?", Plan("What does the lesson of my course say?")),
         ("What is the course of the river?", Plan("What is the course of the river?")),
         (
             "Who is the instructor of the RAG course?",
