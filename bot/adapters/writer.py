@@ -156,10 +156,11 @@ class Writer:
         return not self._due and max(self._edited + self._pace.edit_every_s, free) <= now
 
     def _wake(self) -> None:
-        lanes = {"edit" if message.there else "post" for message in self._due}
-        for lane, event in self._poked.items():
+        for event in self._poked.values():
             event.set()
-            if lane not in self._tasks and lane in lanes:
+        for message in self._due:
+            lane: Lane = "edit" if message.there else "post"
+            if lane not in self._tasks:
                 self._tasks[lane] = asyncio.create_task(self._work(lane))
 
     async def _work(self, lane: Lane) -> None:

@@ -92,10 +92,10 @@ class Source:
         """The sentence that shares most of the `wanted` terms; None where the passage has too few of them."""
         if not wanted or len(wanted & self._known) < min(SHARED, len(wanted)):
             return None
-        scored = [
-            (len(wanted & known), -len(sentence), sentence) for sentence, known in self._sentences.items()
-        ]
-        shared, _, quote = max(scored, default=(0, 0, ""))
+        best = (0, 0, "")
+        for sentence, known in self._sentences.items():
+            best = max(best, (len(wanted & known), -len(sentence), sentence))
+        shared, _, quote = best
         return quote if shared else None
 
 

@@ -141,8 +141,9 @@ class Answer:
         Calls are left out of what does not end with asking for them: they may be cut off, and are not to be made.
         """
         finish = finish or self.finish or "cut"
-        asked = self.calls if finish == "tool" else ()
-        calls = [ToolCall(*map(characters, (one.id, one.name, one.arguments))) for one in asked]
+        calls: list[ToolCall] = []
+        if finish == "tool":
+            calls = [ToolCall(*map(characters, (one.id, one.name, one.arguments))) for one in self.calls]
         return Completion(
             self.text,
             finish,

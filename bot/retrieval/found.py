@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from bot.retrieval.chunk import SEPARATOR
+
 ATTACHED: Final = "attached-"
 """What the ids of a question's own files begin with: no look-up finds them once their question is answered."""
 
@@ -29,6 +31,11 @@ class Passage:
     turns: tuple[tuple[int, int], ...] = ()
     section: int = 0
     link: str = ""
+
+    @property
+    def section_title(self) -> str:
+        """The innermost of its headings."""
+        return self.heading.rsplit(SEPARATOR, 1)[-1]
 
     @property
     def attached(self) -> bool:

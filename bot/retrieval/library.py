@@ -9,6 +9,7 @@ import asyncio
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from bot.events import Sorry
@@ -147,7 +148,7 @@ class Library:
             passages=passages,
             confident=ranked.confident and bool(passages),
             titled=ranked.evidence.title,
-            nearest=list(dict.fromkeys(one.heading.rsplit(SEPARATOR, 1)[-1] for one in passages))[:NEAREST],
+            nearest=list(dict.fromkeys(map(attrgetter("section_title"), passages)))[:NEAREST],
             see_also=opened.see_also([(hit.document_id, hit.section) for hit in hits[:NEAREST]]),
             notices=notices,
         )

@@ -286,7 +286,7 @@ class DurableRun:
     async def stream(
         self, name: str, call: Callable[[], AsyncGenerator[str | Completion, None]]
     ) -> AsyncGenerator[str | Completion, None]:
-        pieces: asyncio.Queue[str | None] = asyncio.Queue()
+        pieces: asyncio.Queue[str | asyncio.Future[dict[str, Any]]] = asyncio.Queue()
 
         async def body() -> dict[str, Any]:
             text: list[str] = []
@@ -304,10 +304,10 @@ class DurableRun:
             return kept | {"text": "".join(text)}
 
         task = asyncio.ensure_future(_kept(name, body))
-        task.add_done_callback(lambda _: pieces.put_nowait(None))
+        task.add_done_callback(pieces.put_nowait)  # behind the last piece
         live = False
         try:
-            while (piece := await pieces.get()) is not None:
+            while isinstance(piece := await pieces.get(), str):
                 live = True
                 yield piece
             kept = await task

@@ -73,7 +73,10 @@ class LiveRuns:
 
     def numbered(self, seq: int | None) -> Live | None:
         """The run that was received as number `seq`."""
-        return next((one for one in self._runs.values() if one.seq == seq), None)
+        for one in self._runs.values():
+            if one.seq == seq:
+                return one
+        return None
 
     def of(self, space: str, run: str) -> Live | None:
         """The run, if it is of this space."""

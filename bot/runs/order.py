@@ -6,7 +6,7 @@ Knows only keys and sequence numbers; the inbox gives the numbers, so the order 
 from __future__ import annotations
 
 import asyncio
-from bisect import insort
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Hashable
 
@@ -44,7 +44,9 @@ class Order:
 
     def before(self, key: Hashable, seq: int) -> int | None:
         """Who stands right before this one."""
-        return max((one for one in self._lines.get(key, ()) if one < seq), default=None)
+        line = self._lines.get(key, [])
+        at = bisect_left(line, seq)
+        return line[at - 1] if at else None
 
     async def moved(self, key: Hashable, seq: int) -> None:
         """Wait until somebody has left the line; at once for one who is not in it."""

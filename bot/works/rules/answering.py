@@ -16,7 +16,6 @@ from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, flowing, quoted, why_quoted
 from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Sorry, Status, Text
 from bot.llm.base import Message, Prompt
-from bot.retrieval.chunk import SEPARATOR
 from bot.retrieval.found import Found, Passage
 from bot.retrieval.lexical import content_terms
 from bot.strategies.base import LANGUAGES
@@ -144,14 +143,14 @@ class Answer:
 
     def _see_also(self) -> list[Choices]:
         """The authors' own references first, then what was found close by, each heading once."""
-        offered = {_title(one.heading) for one in self.cited}
+        offered = {self._found.passages[one.n - 1].section_title for one in self.cited}
         authors, close = list[str](), list[str]()
         for name in self._found.see_also:
             if name not in offered:
                 offered.add(name)
                 authors.append(name)
         for passage in _near_the_best(self._found.passages):
-            name = _title(passage.heading)
+            name = passage.section_title
             if not (passage.attached or name in offered):
                 offered.add(name)
                 close.append(name)
@@ -199,7 +198,3 @@ def _citation(n: int, passage: Passage, quote: str) -> Citation:
 def _beginning(statement: str) -> str:
     words = " ".join(statement.split())
     return words if len(words) <= SHOWN_CHARS else words[:SHOWN_CHARS].rsplit(" ", 1)[0] + "…"
-
-
-def _title(heading: str) -> str:
-    return heading.rsplit(SEPARATOR, 1)[-1]

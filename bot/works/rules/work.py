@@ -9,13 +9,13 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from bot import tracing
 from bot.citing.quoting import flowing
 from bot.events import Citation, Event, Notice, Run, Sorry, Stage, Status, Text
-from bot.retrieval.chunk import SEPARATOR
-from bot.retrieval.found import Book, Found, Passage, SectionText
+from bot.retrieval.found import Book, Found, SectionText
 from bot.retrieval.library import Library
 from bot.strategies import strategy
 from bot.words import Words, words
@@ -231,7 +231,8 @@ class Asking:
             if found.nearest:
                 yield look_ups(say("rules.nearest"), found.nearest)
             return
-        yield Text(_headings(found.passages))
+        headings = list(dict.fromkeys(map(attrgetter("section_title"), found.passages)))
+        yield Text(", ".join(headings[:4]) + ("…" if len(headings) > 4 else ""))
         yield Stage("answer", say("rules.answer"))
         pictures = Pictures()
         if snapshot.reads and snapshot.sees:
@@ -263,8 +264,3 @@ class Asking:
                 text,
                 json.dumps(sources),
             )
-
-
-def _headings(passages: list[Passage]) -> str:
-    names = list(dict.fromkeys(one.heading.rsplit(SEPARATOR, 1)[-1] for one in passages))
-    return ", ".join(names[:4]) + ("…" if len(names) > 4 else "")

@@ -220,7 +220,10 @@ def missing(client: discord.Client, channel_id: int, *needed: str) -> str | None
         may = channel.permissions_for(channel.guild.me)
     except discord.ClientException:  # a thread whose channel is not known
         return None
-    return next((name for name in needed if not getattr(may, name)), None)
+    for name in needed:
+        if not getattr(may, name):
+            return name
+    return None
 
 
 def home(spot: Spot, *, ordered: bool, private: bool = False, threads: bool = True) -> AnswerPlace:

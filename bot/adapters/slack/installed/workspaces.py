@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from slack_bolt.async_app import AsyncApp
@@ -225,22 +226,6 @@ class Workspace:
         return str(answer["permalink"])
 
 
-class _Turns:
-    """Looks like the engine that slack_sdk's stores want, as far as they use it.
-
-    On SQLite a transaction of the engine's own would poll for the write lock, even to read.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def begin(self) -> AbstractAsyncContextManager[Any]:
-        return self._database.write()
-
-    def connect(self) -> AbstractAsyncContextManager[Any]:
-        return self._database.read()
-
-
 class States(AsyncSQLAlchemyOAuthStateStore):
     """Forgets those that nobody came back with."""
 
@@ -255,7 +240,9 @@ class Store:
     """What was installed by OAuth. Raises StorageFault where the database cannot be used."""
 
     def __init__(self, database: Database, client_id: str) -> None:
-        turns: Any = _Turns(database)
+        # What slack_sdk's stores use of an engine. On SQLite a transaction of an engine of their own would poll for the
+        # write lock, even to read.
+        turns: Any = SimpleNamespace(begin=database.write, connect=database.read)
         LIBRARY.setLevel(logging.INFO)  # at its usual level it would make lines of tokens that nobody writes
         self.installations = AsyncSQLAlchemyInstallationStore(client_id, turns, logger=LIBRARY)
         self.states = States(STATE_S, turns, logger=LIBRARY)

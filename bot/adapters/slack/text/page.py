@@ -109,7 +109,7 @@ class Task:
 
 def actions_of(buttons: Sequence[Button]) -> Block:
     """A row of one to 25 buttons; a press tells the custom_id, as the action's id and as its value."""
-    return {"type": "actions", "elements": [_button(one) for one in buttons[:PER_ROW]]}
+    return {"type": "actions", "elements": list(map(_button, buttons[:PER_ROW]))}
 
 
 def feedback_of(run: str, say: Words) -> Block:

@@ -199,7 +199,7 @@ def _last(
         plainly = quoted
     if not (body or notes or failed or offered or closing or passing):
         notes = [f"📎 {shortened(', '.join(names), NOTE, size)}"] if names else [context.say("page.nothing")]
-    blocks = [*closing, *(small("\n".join(one)) for one in _packed(notes, SMALL) if one)]
+    blocks = [*closing, *map(small, filter(None, map("\n".join, _packed(notes, SMALL))))]
     rows: list[Block] = []
     for one in offered:
         blocks += [small(one.prompt)] if one.prompt else []
