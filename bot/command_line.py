@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from bot.commands import DEFAULT_WORK, HELP, MAX_LINE, ROWS, TABLE, WORKS, bare
 from bot.events import OptionValue, Sorry
@@ -86,7 +87,7 @@ def parse(line: str, *, asks: bool = False) -> Parsed:
     if not line.startswith("/"):
         return Parsed(None, {}, line)
     words = tokens(line[1:])
-    verb, used = _verb([word.value for word in words])
+    verb, used = _verb(list(map(attrgetter("value"), words)))
     return _read(verb, line[1:], words[used:], asks)
 
 

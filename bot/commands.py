@@ -64,7 +64,10 @@ def verb(work: str, name: str) -> Verb:
 
 def bare(name: str) -> Verb | None:
     """The row of a verb that is typed without a work's name, or None."""
-    return next((verb for verb in BARE if verb.name == name), None)
+    for row in BARE:
+        if row.name == name:
+            return row
+    return None
 
 
 def plain_verb(work: str) -> tuple[str, str]:

@@ -60,12 +60,15 @@ class Threads:
         """The real thread that the conversation is in."""
         from storage.tables import threads as t
 
-        row = await self._one(t.c.space == space, t.c.channel == channel, t.c.thread == thread)
+        here = (t.c.space == space, t.c.channel == channel, t.c.thread == thread)
+        row = await self._db.row(t.select().where(*here), ThreadRow)
         return row.real if row else None
 
     async def held(self, space: str, real: str) -> ThreadRow | None:
         """What the bot holds in a real thread; None where it holds nothing."""
-        return await self._one(*_held(space, real))
+        from storage.tables import threads as t
+
+        return await self._db.row(t.select().where(*_held(space, real)), ThreadRow)
 
     async def set_free_chat(self, space: str, real: str, on: bool) -> bool:
         """Whether plain text there is for the bot; False, changing nothing, where it holds nothing."""
@@ -85,11 +88,6 @@ class Threads:
         from storage.tables import threads as t
 
         return await self._db.run(t.delete().where(*_held(space, real))) == 1
-
-    async def _one(self, *where: ColumnElement[bool]) -> ThreadRow | None:
-        from storage.tables import threads as t
-
-        return await self._db.row(t.select().where(*where), ThreadRow)
 
 
 def _held(space: str, real: str) -> tuple[ColumnElement[bool], ...]:

@@ -13,6 +13,7 @@ from collections.abc import Hashable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import IntEnum
+from operator import attrgetter
 from typing import Literal, Protocol
 
 from bot.adapters.discreet import traced
@@ -206,7 +207,7 @@ class Writer:
         if posted:
             return due.put + self._pace.edit_every_s
         latest = due.put + 2 * self._pace.edit_every_s
-        taken = any(message.there for message in self._due)  # by an edit that waits or is on its way
+        taken = any(map(attrgetter("there"), self._due))  # by an edit that waits or is on its way
         free = latest if taken else min(self._edited + self._pace.edit_every_s, latest)
         return max(due.put + HOLD_S, free)
 

@@ -136,7 +136,10 @@ class CacheWatch:
 
 def _prefix(prompt: Prompt) -> str | None:
     """A name for the part of the prompt up to its last mark; None where nothing is marked."""
-    last = max((n for n, message in enumerate(prompt.messages, 1) if message.cache), default=0)
+    last = 0
+    for n, message in enumerate(prompt.messages, 1):
+        if message.cache:
+            last = n
     if not last and not prompt.cache:
         return None
     parts: list[object] = [prompt.system]

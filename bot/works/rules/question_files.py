@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -104,7 +105,7 @@ class QuestionFiles:
 
         Beside a question a file of no use is only said to be left out: the question goes to the shelf, as without it.
         """
-        files = [one for one in brought_by(run.request) if not is_picture(one)]
+        files = list(filterfalse(is_picture, brought_by(run.request)))
         if not files:
             return Own(self._library)
         brought, refused = await self._incoming.bring(
@@ -135,7 +136,7 @@ class QuestionPictures:
 
     async def of(self, run: Run) -> Pictures:
         """Fetch what the request brings, a step for each picture."""
-        files = [one for one in brought_by(run.request) if is_picture(one)]
+        files = list(filter(is_picture, brought_by(run.request)))
         if not files:
             return Pictures()
         brought, refused = await self._incoming.bring(

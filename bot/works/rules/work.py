@@ -217,7 +217,7 @@ class Asking:
                 if isinstance(one, Notice):
                     said.add(one)
         assert found is not None, "a strategy ends with what it found"
-        books = len({one.document for one in found.passages})
+        books = len(set(map(attrgetter("document"), found.passages)))
         outcome = say("rules.found", n=len(found.passages), books=books)
         yield Stage("search", outcome if found.confident else say("rules.found_none"))
         for key in found.notices:

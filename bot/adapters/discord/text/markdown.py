@@ -68,7 +68,7 @@ def _rendered(kind: Kind, source: str, limit: int) -> tuple[str, ...]:
             shown = [one for part in made for one in _cut_lines(part, limit)]
         case _:
             shown = _cut_lines("\n".join(map(_line, source.split("\n"))), limit)
-    return tuple(one.rstrip() for one in shown if one.strip())
+    return tuple(filter(None, map(str.rstrip, shown)))
 
 
 _kept = lru_cache(1024)(_rendered)

@@ -75,7 +75,7 @@ def pieces(markdown: str, *, whole: bool = True) -> list[Piece]:
     *lines, last = _LINE_END.split(markdown)
     if whole:
         lines.append(last)
-    lines = [_cleaned(one) for one in lines]
+    lines = list(map(_cleaned, lines))
     if steered := _STEERING.search(last):
         last = last[: steered.start()]
     last = clean(last)

@@ -243,7 +243,8 @@ def _packed(lines: list[str], room: int) -> list[list[str]]:
 
 
 def _length(lines: Sequence[str]) -> int:
-    return sum(size(one) + 1 for one in lines if one)
+    shown = list(filter(None, lines))
+    return sum(map(size, shown)) + len(shown)
 
 
 def fill(found: Iterable[Piece], breaks: Collection[int] = ()) -> list[Filled]:
