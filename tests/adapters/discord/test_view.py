@@ -152,13 +152,13 @@ async def test_a_quick_stage_is_posted_once(desk: Desk) -> None:
 
 
 async def test_a_long_stage_goes_on_in_more_messages_before_the_next_stage(desk: Desk) -> None:
-    long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(20))
+    long = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(12))
     await desk.run(Stage("a", "One"), Text(long), Stage("b", "Two"), Text("End."))
     assert len(desk.paper.messages) > 3
     assert desk.paper.texts[-1] == "### Two\nEnd."
     joined = "".join(desk.paper.texts)
-    assert [joined.index(f"Paragraph {n}.") for n in range(20)] == sorted(
-        joined.index(f"Paragraph {n}.") for n in range(20)
+    assert [joined.index(f"Paragraph {n}.") for n in range(12)] == sorted(
+        joined.index(f"Paragraph {n}.") for n in range(12)
     )
 
 
