@@ -5,7 +5,7 @@ Knows nothing of what a script says: `body` is the caller's JSON.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -148,6 +148,44 @@ class Scripts:
         async with self._db.read() as connection:
             row = (await connection.execute(query)).one_or_none()
             return (row.script_id, row.scene) if row else None
+
+    async def find(self, space: str, id: str, key: str, body: str) -> None:
+        """Keep what was made of a script under this key; nothing for one that has gone."""
+        from sqlalchemy import select
+
+        from storage.tables import script_findings, scripts
+
+        there = select(scripts.c.id).where(scripts.c.space == space, scripts.c.id == id)
+        row = {"space": space, "script_id": id, "key": key, "body": body}
+        new = self._db.insert(script_findings).values(row)
+        async with self._db.write() as connection:
+            if await connection.scalar(there) is not None:
+                await connection.execute(
+                    new.on_conflict_do_update(index_elements=["script_id", "key"], set_={"body": body})
+                )
+
+    async def findings(self, reader: Reader, id: str) -> dict[str, str]:
+        """What was made of a script that may be read: bodies by their keys."""
+        from sqlalchemy import select
+
+        from storage.tables import script_findings as table
+        from storage.tables import scripts
+
+        query = select(table.c.key, table.c.body).join(scripts).where(*_readable(reader), scripts.c.id == id)
+        async with self._db.read() as connection:
+            return {row.key: row.body for row in await connection.execute(query)}
+
+    async def keep_only(self, space: str, id: str, keys: Collection[str]) -> None:
+        """Forget what was made of a script under other keys."""
+        from sqlalchemy import select
+
+        from storage.tables import script_findings as table
+
+        mine = (table.c.space == space, table.c.script_id == id)
+        async with self._db.write() as connection:
+            found = (await connection.execute(select(table.c.key).where(*mine))).scalars()
+            for key in set(found) - set(keys):
+                await connection.execute(table.delete().where(*mine, table.c.key == key))
 
 
 def _columns() -> Sequence[ColumnElement[object]]:

@@ -7,7 +7,7 @@ from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint,
 from storage.belonging import Belongs, Person
 from storage.columns import Moment, metadata
 
-__all__ = ["script_places", "scripts"]
+__all__ = ["script_findings", "script_places", "scripts"]
 
 # `platform`, `channel` and `thread` are where it is shared, for who may read it only there.
 scripts = Table(
@@ -46,5 +46,17 @@ script_places = Table(
     Column("scene", Integer, nullable=False),
     PrimaryKeyConstraint("space", "platform", "channel", "thread"),
     Index(None, "script_id"),
+    info=Belongs(to="space", within="scripts").info,
+)
+
+# What a model has made of it; its words go with the script's, and can be made again.
+script_findings = Table(
+    "script_findings",
+    metadata,
+    Column("space", String, nullable=False),
+    Column("script_id", String, ForeignKey("scripts.id", ondelete="CASCADE"), nullable=False),
+    Column("key", String, nullable=False),
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("script_id", "key"),
     info=Belongs(to="space", within="scripts").info,
 )

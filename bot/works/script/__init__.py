@@ -84,19 +84,24 @@ VERBS: tuple[Verb, ...] = (
         Option("character", "verbs.option_character"),
         PRIVATE,
     ),
+    _verb("analysis", "/script analysis The Last Ferry", _SCRIPT, PRIVATE),
+    Verb("script", "analysed", "verbs.script_analysis", "/script analysed", inner=True),
     _verb("export", "/script export The Last Ferry --as fountain", _SCRIPT, _FORMAT, PRIVATE),
 )
 
 
 def make(house: House, runs: Runs) -> Work:
     from bot.works.library.config import LibraryConfig
+    from bot.works.script.analysing import Analysing
     from bot.works.script.asking import Asking
     from bot.works.script.catalogue import Catalogue
     from bot.works.script.intake import ScriptIntake
     from bot.works.script.work import Scripts
 
     catalogue = Catalogue(house.scripts)
-    intake = ScriptIntake(catalogue, house.incoming, house.config.section(LibraryConfig).max_bytes)
+    section = house.config.section(ScriptConfig)
+    analysing = Analysing(catalogue, house.models, house.prompts, house.settings.roles, section)
+    intake = ScriptIntake(catalogue, house.incoming, house.config.section(LibraryConfig).max_bytes, analysing)
     asking = Asking(
         catalogue,
         house.models,
@@ -104,9 +109,10 @@ def make(house: House, runs: Runs) -> Work:
         house.records.sessions,
         house.earlier,
         house.settings.roles,
-        house.config.section(ScriptConfig),
+        analysing,
+        section,
     )
-    return Scripts(catalogue, intake, asking.run)
+    return Scripts(catalogue, intake, analysing, asking.run)
 
 
 async def _titles(house: House, typed: Typed) -> list[str]:

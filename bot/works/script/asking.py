@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from bot.earlier import EarlierWords
     from bot.llm.registry import Models
     from bot.prompts import Prompts
+    from bot.works.script.analysing import Analysing
+    from bot.works.script.analysis import Analysis
     from bot.works.script.catalogue import Reading
     from bot.works.script.config import ScriptConfig
     from bot.works.script.model import Scene
@@ -119,9 +121,11 @@ class Asking:
         sessions: Sessions,
         earlier: EarlierWords,
         roles: Callable[[Request], Awaitable[dict[str, list[str]]]],
+        analysing: Analysing,
         config: ScriptConfig,
     ) -> None:
         """`roles`: whose models a place has chosen itself."""
+        self._analysing = analysing
         self._catalogue = catalogue
         self._models = models
         self._prompts = prompts
@@ -134,9 +138,13 @@ class Asking:
         snapshot = await run.step("snapshot", partial(self._snapshot, run.request), Snapshot)
         say = words(snapshot.language if snapshot.language in ("en", "pt") else run.request.locale)
         asked = reader(run.request)
-        reading = await self._catalogue.open(asked, await self._catalogue.meant(asked, snapshot.script))
+        row = await self._catalogue.meant(asked, snapshot.script)
+        reading = await self._catalogue.open(asked, row)
+        found = await self._analysing.of(asked, row, reading.script)
         yield Stage("answer", say("rules.answer"))
-        answer = Answer(run, snapshot, reading, say, self._models.given(snapshot.roles), self._config)
+        if found.cards and not found.done:
+            yield Notice(say("script.half_analysed"))
+        answer = Answer(run, snapshot, reading, found, say, self._models.given(snapshot.roles), self._config)
         try:
             async with aclosing(answer.events()) as events:
                 async for event in events:
@@ -217,13 +225,21 @@ class Answer:
     """One answer. `shown` is its text so far."""
 
     def __init__(
-        self, run: Run, snapshot: Snapshot, reading: Reading, say: Words, models: Models, config: ScriptConfig
+        self,
+        run: Run,
+        snapshot: Snapshot,
+        reading: Reading,
+        found: Analysis,
+        say: Words,
+        models: Models,
+        config: ScriptConfig,
     ) -> None:
         self._run = run
+        self._found = found
         self._snapshot = snapshot
         self._script = reading.script
         self._search = reading.search
-        self._tools = ScriptTools(snapshot.script, reading.script, reading.search)
+        self._tools = ScriptTools(snapshot.script, reading.script, reading.search, found)
         self._say = say
         self._models = models
         self._config = config
@@ -371,12 +387,16 @@ class Answer:
             f"{one.name}: speaks in {len(one.scenes)} scenes, from scene {one.scenes[0]} to scene {one.scenes[-1]}."
             for one in made.presences[: self._config.characters]
         ]
+        sheets = [self._found.sheet(one.name) for one in made.presences[: self._config.characters]]
+        lines += [f"{one.name}: {one.who} {one.arc}" for one in sheets if one]
+        acts = self._found.whole.acts if self._found.whole else []
+        lines += [f"{one.title} (scenes {one.first} to {one.last}): {one.summary}" for one in acts]
         return fence.data("\n".join([*lines, *outlined(script)])) + "\n"
 
     def _cards(self) -> str:
         before, lines = 0, []
         for scene in self._script.scenes:
-            lines.append(card(scene, page_of(before)))
+            lines.append(f"{card(scene, page_of(before))}. {self._found.card(scene)}".rstrip(". "))
             before += scene.eighths
         return fence.data("\n".join(lines))
 

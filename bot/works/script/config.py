@@ -14,6 +14,7 @@ class ScriptConfig:
     Of what tools have found, `evidence_items` are told at most, each of `evidence_item_chars`, and `evidence_chars` of
     all. An answer takes `answer_tokens`. `rounds` of tools are asked for, `calls` in all, and `memory` exchanges of a
     thread are remembered. `characters` of those who speak in most scenes are told of in each prompt.
+    `analyse`: a script that comes in is looked into by a small model, scene by scene.
     """
 
     quick: int = within(1_200, 300, 100_000)
@@ -27,6 +28,7 @@ class ScriptConfig:
     calls: int = within(8, 1, 50)
     memory: int = within(3, 0, 20)
     characters: int = within(3, 0, 20)
+    analyse: bool = True
 
     def tokens(self, tier: str) -> int:
         """Those of "quick", "standard" or "deep"."""

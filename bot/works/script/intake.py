@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bot.incoming import Incoming
     from bot.readers.document import Document
     from bot.readers.screenplay.elements import Screenplay
+    from bot.works.script.analysing import Analysing
     from bot.works.script.model import Script
 
 KINDS: Final = (".fdx", ".fountain")
@@ -62,7 +63,10 @@ class TakenIn:
 class ScriptIntake:
     """The verbs add and replace."""
 
-    def __init__(self, catalogue: Catalogue, incoming: Incoming, max_bytes: int) -> None:
+    def __init__(
+        self, catalogue: Catalogue, incoming: Incoming, max_bytes: int, analysing: Analysing
+    ) -> None:
+        self._analysing = analysing
         self._catalogue = catalogue
         self._incoming = incoming
         self._max_bytes = max_bytes
@@ -89,7 +93,10 @@ class ScriptIntake:
                 continue
             if not taken.known:
                 await run.step(f"keep:{n}", partial(taking.kept, taken, run.id), bool)
-            yield Text("\n".join(_told(taken, say)) + "\n\n")
+            lines = _told(taken, say)
+            if not taken.known and await self._analysing.begin(run, f"analyse:{n}", taken.id):
+                lines.append(say("script.analysing"))
+            yield Text("\n".join(lines) + "\n\n")
         for event in failures(refused[:LISTED], len(files) + len(refused), say):
             yield event
 

@@ -17,6 +17,7 @@ from bot.works.script.report import report
 
 if TYPE_CHECKING:
     from bot.words import Words
+    from bot.works.script.analysis import Analysis
     from bot.works.script.model import Scene, Script
     from bot.works.script.searching import SceneSearch
 
@@ -39,7 +40,8 @@ _NEIGHBOURS: Final = {"type": "integer", "minimum": 0, "maximum": NEIGHBOURS}
 class ScriptTools:
     """The tools over one script."""
 
-    def __init__(self, id: str, script: Script, search: SceneSearch) -> None:
+    def __init__(self, id: str, script: Script, search: SceneSearch, found: Analysis) -> None:
+        self._found = found
         self._id = id
         self._script = script
         self._search = search
@@ -85,6 +87,8 @@ class ScriptTools:
             f"{speaking[0].number}, last in scene {speaking[-1].number}. By quarters of the script: "
             f"{', '.join(map(str, self._quarters(speaking)))} scenes."
         ]
+        if (sheet := self._found.sheet(name)) is not None:
+            lines.append(f"{sheet.who} {sheet.arc}")
         lines += [self._line(scene) for scene in speaking[:LISTED]]
         if len(speaking) > LISTED:
             lines.append(f"… and {len(speaking) - LISTED} more.")
@@ -136,8 +140,17 @@ class ScriptTools:
         return ToolOutput("\n".join(lines))
 
     async def get_plot_threads(self) -> ToolOutput:
-        """The writer's own sections and synopses, and who keeps meeting whom, as far as no analysis has told more."""
+        """The plot's lines with their scenes, and the acts; else what the pages say: the writer's own sections and
+        synopses, and who keeps meeting whom."""
         outline = outlined(self._script)
+        if (whole := self._found.whole) is not None and whole.threads:
+            lines = [] if self._found.current else ["Of an earlier draft; scenes' numbers may have changed."]
+            lines += [f"{one.title} (scenes {one.first} to {one.last}): {one.summary}" for one in whole.acts]
+            lines += [
+                f"{one.title}: {one.summary} Scenes: {', '.join(map(str, one.scenes))}."
+                for one in whole.threads
+            ]
+            return ToolOutput("\n".join([*lines, *outline]))
         made = report(self._script)
         pairs = sorted(
             (
@@ -165,11 +178,14 @@ class ScriptTools:
             key=lambda one: (-len(who.intersection(one.characters)), abs(one.number - scene.number)),
         )
         alike = [one for _, one in self._search.ranked(scene.text[:2_000], 6) if one is not scene]
+        threads = self._found.whole.threads if self._found.whole and self._found.current else []
+        mine = [one for one in threads if scene_number in one.scenes]
         groups = (("The same place", place), ("The same characters", shared), ("Like words", alike))
         lines = [f"Scene {scene.number}: {self._line(scene)}"]
         for title, some in groups:
             if some:
                 lines += [f"{title}:", *(self._line(one) for one in some[:12])]
+        lines += [f"Thread “{one.title}”: scenes {', '.join(map(str, one.scenes))}" for one in mine]
         return ToolOutput("\n".join(lines), (self._passage(scene, 1.0),))
 
     def offered(self, say: Words) -> tuple[Tool, ...]:
@@ -265,7 +281,7 @@ class ScriptTools:
         return counts
 
     def _line(self, scene: Scene) -> str:
-        return card(scene, self._starts[scene.number - 1])
+        return f"{card(scene, self._starts[scene.number - 1])}. {self._found.card(scene)}".rstrip(". ")
 
     def _passage(self, scene: Scene, score: float) -> Passage:
         text = scene.text

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bot.events import Attachment, Choice, Choices, Event, Request, Run, Sorry, Stage, Text
+from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Sorry, Stage, Text
 from bot.markdown import harmless
 from bot.words import Words, words
 from bot.works.script.catalogue import Catalogue, reader, visibility
@@ -17,6 +17,8 @@ from bot.works.script.page import page
 from bot.works.script.reporting import reported
 
 if TYPE_CHECKING:
+    from bot.works.script.analysing import Analysing
+    from bot.works.script.analysis import Analysis
     from bot.works.script.intake import ScriptIntake
     from bot.works.script.model import Scene, Script
     from storage.scripts import ScriptRow
@@ -31,7 +33,8 @@ SHOWN_CHARS: Final = 6_000
 class Scripts:
     """Screenplays: taken in, taken out, listed, shown, counted, handed out."""
 
-    def __init__(self, catalogue: Catalogue, intake: ScriptIntake, ask: Verb) -> None:
+    def __init__(self, catalogue: Catalogue, intake: ScriptIntake, analysing: Analysing, ask: Verb) -> None:
+        self._analysing = analysing
         self._ask = ask
         self._catalogue = catalogue
         self._intake = intake
@@ -42,6 +45,8 @@ class Scripts:
             "replace": self._intake.events,
             "remove": self._remove,
             "share": self._share,
+            "analysed": self._analysing.run,
+            "analysis": self._analysis,
             "ask": self._ask,
             "list": self._list,
             "scenes": self._scenes,
@@ -157,6 +162,17 @@ class Scripts:
         for event in await asyncio.to_thread(reported, script, character, say):
             yield event
 
+    async def _analysis(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        row, script = await self._meant(request, request.text)
+        found = await self._analysing.of(reader(request), row, script)
+        yield Stage("analysis", say("script.analysis_of", title=harmless(script.title)))
+        for line in _analysed(found, script, say):
+            yield Text(line)
+        if not found.done:
+            goes_on = await self._analysing.begin(run, "analyse", row.id)
+            yield Notice(say("script.analysing" if goes_on else "script.no_analyst"))
+
     async def _export(self, run: Run) -> AsyncGenerator[Event, None]:
         request, say = run.request, words(run.request.locale)
         _, script = await self._meant(request, request.text)
@@ -199,6 +215,38 @@ def scene_title(scene: Scene, say: Words) -> str:
     if scene.label != str(scene.number):
         name = say("script.scene_called", number=scene.number, label=scene.label)
     return f"{name} · {harmless(scene.heading.text)}"
+
+
+def _analysed(found: Analysis, script: Script, say: Words) -> Iterator[str]:
+    """What a model has made of the script, as far as it has come."""
+    yield (
+        say("script.looked_into", n=len(script.scenes) - _without(found, script), of=len(script.scenes))
+        + "\n"
+    )
+    if (whole := found.whole) is None:
+        return
+    if not found.current:
+        yield "\n" + say("script.of_earlier") + "\n"
+    parts = {
+        "acts": [
+            f"**{harmless(one.title)}** ({one.first}–{one.last}): {harmless(one.summary)}"
+            for one in whole.acts
+        ],
+        "characters": [
+            f"**{harmless(one.name)}**: {harmless(one.who)} {harmless(one.arc)}" for one in whole.characters
+        ],
+        "threads_title": [
+            f"**{harmless(one.title)}**: {harmless(one.summary)} ({', '.join(map(str, one.scenes))})"
+            for one in whole.threads
+        ],
+    }
+    for name, lines in parts.items():
+        if lines:
+            yield f"\n### {say(f'script.{name}')}\n" + "".join(f"- {line}\n" for line in lines)
+
+
+def _without(found: Analysis, script: Script) -> int:
+    return sum(scene.content in found.missing for scene in script.scenes)
 
 
 def _one_liner(scene: Scene, at: int, say: Words) -> str:

@@ -17,6 +17,7 @@ from bot.commands import FOLLOW_UP
 from bot.events import Choices, Notice, Status, ToolCall
 from bot.llm.base import ToolOutput
 from bot.readers.screenplay.fountain import fountain
+from bot.works.script.analysis import Analysis
 from bot.works.script.config import ScriptConfig
 from bot.works.script.evidence import ranked
 from bot.works.script.intent import by_keywords, scene_named, with_tools
@@ -274,7 +275,7 @@ def test_when_tools_look_things_up() -> None:
 
 async def test_tools_know_scenes_by_their_place_alone() -> None:
     made = ferry()
-    tools = ScriptTools("id", made, SceneSearch(made))
+    tools = ScriptTools("id", made, SceneSearch(made), Analysis({}, ()))
     assert [one.section for one in (await tools.get_scene(2)).passages] == [2]
     assert [one.section for one in (await tools.get_scenes_context([1, 4, 77], 1)).passages] == [1, 2, 3, 4]
     assert (await tools.get_scene(0)).failed

@@ -54,9 +54,9 @@ ADA, BO = Author("ada", "Ada"), Author("bo", "Bo")
 class Room:
     """A desk at which several people ask, in several threads."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, runs: int = 0) -> None:
         self.desk = desk
-        self._runs = 0
+        self.runs = runs
 
     async def events(
         self,
@@ -68,8 +68,8 @@ class Room:
         thread: str = "t",
         **options: OptionValue,
     ) -> list[Event]:
-        self._runs += 1
-        id = f"{self._runs:032x}"
+        self.runs += 1
+        id = f"{self.runs:032x}"
         place = Place("terminal", space, "c", thread)
         work, verb = line.split()
         await self.desk.app.perform(Request(id, place, who, work, verb, options, text))
@@ -80,12 +80,12 @@ class Room:
         line = verb if " " in verb else f"script {verb}"
         return words_of(await self.events(who, line, text, **given))  # type: ignore[arg-type]
 
-    async def has(self, who: Author, text: str = PIER, visible: Visibility = "thread") -> None:
+    async def has(self, who: Author, text: str = PIER, visible: Visibility = "thread", run: str = "") -> None:
         """The script as if it had been taken in in the thread "t", without the process that parses files."""
         made, now = parsed(text), datetime(2026, 2, 3, tzinfo=UTC)
         row = ScriptRow(
-            f"{who.id}:{made.title}", "local", made.title, "a.fountain", who.id, visible, "terminal", "c", "t", who.id,
-            1, len(script(made).scenes), now, now,
+            f"{who.id}:{made.title}", "local", made.title, "a.fountain", who.id, visible, "terminal", "c", "t",
+            run or who.id, 1, len(script(made).scenes), now, now,
         )  # fmt: skip
         await self.desk.app.house.scripts.put(row, body_of(made))
 

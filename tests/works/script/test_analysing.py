@@ -1,0 +1,186 @@
+"""A script is looked into once for its contents, in the background; half of it is used and said to be half."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.events import Notice
+from bot.readers.screenplay.fountain import fountain
+from bot.works.script import analysis
+from bot.works.script.analysis import Act, Card, Sheet, Thread, Whole
+from bot.works.script.model import Script, script
+from storage.scripts import Reader
+from tests.fakes.chat_completions import ChatService
+from tests.fakes.reply import Reply
+from tests.works.course.desk import opened, words_of
+from tests.works.script.test_scripts import ADA, Room
+
+WHOLE = {
+    "acts": [
+        {"title": "The dark", "first": 1, "last": 2, "summary": "No light."},
+        {"title": "Beyond", "first": 9, "last": 99, "summary": "There are no such scenes."},
+    ],
+    "characters": [{"name": "ADA", "who": "A keeper.", "arc": "She lets go."}],
+    "threads": [{"title": "The lamp", "summary": "It is lit again.", "scenes": [1, 2, 2, 77]}],
+}
+
+
+def pages(*words: str) -> str:
+    scenes = "".join(f"INT. ROOM - DAY\n\n{one}\n\nADA\nYes.\n\n" for one in words)
+    return f"Title: Rooms\n\n{scenes}"
+
+
+@asynccontextmanager
+async def analysed(folder: Path, fails: str = "") -> AsyncIterator[tuple[Room, list[str]]]:
+    """A room, and what the small model was asked, prompt by prompt; it fails where a scene says so."""
+    asked: list[str] = []
+
+    def answer(body: dict[str, Any]) -> Reply:
+        prompt = json.dumps(body["messages"], ensure_ascii=False)
+        asked.append(prompt)
+        if fails and fails in prompt:
+            return Reply(status=401)
+        if "write the card" in prompt:
+            return Reply(json.dumps({"summary": f"Card {len(asked)}.", "purpose": "It begins."}))
+        if "tell the structure" in prompt:
+            return Reply(json.dumps(WHOLE))
+        return Reply("An answer.")
+
+    async with ChatService(answer) as service:
+        settings = (
+            f'[providers.a]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
+            '[roles]\nanswerer = "a:small"\n'
+        )
+        async with opened(folder, settings) as desk:
+            yield Room(desk), asked
+
+
+async def looked_into(room: Room) -> str:
+    """Begin or go on, wait for its end, and tell what there is then."""
+    await room.events(ADA, "script analysis")
+    inbox = room.desk.app.house.records.inbox
+    for child in await inbox.children("local", f"{room.runs:032x}"):
+        await room.desk.app.ended(child.id)
+    return words_of(await room.events(ADA, "script analysis"))
+
+
+async def test_a_new_draft_pays_for_what_it_changed_alone(tmp_path: Path) -> None:
+    async with analysed(tmp_path) as (room, asked):
+        await room.has(ADA, pages("A storm.", "A calm.", "A storm."))
+        told = await looked_into(room)
+        assert "3 of 3 scenes have been looked into." in told
+        # Two scenes of the same words are one.
+        assert [("write the card" in one) for one in asked] == [True, True, False]
+        assert "**The dark** (1–2): No light." in told
+        assert "**ADA**: A keeper. She lets go." in told
+        assert "**The lamp**: It is lit again. (1, 2)" in told
+        assert "Beyond" not in told
+        again = len(asked)
+        await looked_into(room)
+        assert len(asked) == again
+        await room.has(ADA, pages("A storm.", "A calm.", "Another storm."), run="second")
+        half = words_of(await room.events(ADA, "script analysis"))
+        assert "2 of 3 scenes have been looked into." in half
+        assert "The following is of an earlier draft:" in half
+        for child in await room.desk.app.house.records.inbox.children("local", f"{room.runs:032x}"):
+            await room.desk.app.ended(child.id)
+        assert len(asked) == again + 2
+        assert "Another storm." in asked[again]
+        (row,) = await room.desk.app.house.scripts.all(Reader("local", "ada"))
+        assert len(await room.desk.app.house.scripts.findings(Reader("local", "ada"), row.id)) == 4
+
+
+async def test_half_an_analysis_is_used_and_said_to_be_half(tmp_path: Path) -> None:
+    async with analysed(tmp_path, fails="A calm.") as (room, asked):
+        await room.has(ADA, pages("A storm.", "A calm.", "An end."))
+        assert "1 of 3 scenes have been looked into." in await looked_into(room)
+        events = await room.events(ADA, "script ask", "What is its structure?", tools="off")
+        assert any(isinstance(one, Notice) and "half done" in one.text for one in events)
+        assert "INT. ROOM - DAY; ADA. Card 1" in asked[-1]
+
+
+async def test_without_a_small_model_it_is_said(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        room = Room(desk)
+        await room.has(ADA)
+        told = words_of(await room.events(ADA, "script analysis"))
+        assert "0 of 3 scenes have been looked into." in told
+        assert "No model is set up" in told
+
+
+async def test_what_was_found_goes_with_its_script(tmp_path: Path) -> None:
+    async with opened(tmp_path) as desk:
+        room = Room(desk)
+        await room.has(ADA)
+        scripts, reader = desk.app.house.scripts, Reader("local", "ada")
+        (row,) = await scripts.all(reader)
+        await scripts.find("local", row.id, "whole", "{}")
+        await scripts.find("other", row.id, "scene:1", "{}")
+        assert await scripts.findings(reader, row.id) == {"whole": "{}"}
+        assert await scripts.findings(Reader("local", "bo"), row.id) == {}
+        await scripts.remove("local", row.id)
+        await scripts.find("local", row.id, "whole", "{}")
+        await room.has(ADA)
+        assert await scripts.findings(reader, row.id) == {}
+
+
+def test_the_whole_is_kept_without_what_there_is_not() -> None:
+    made = _script()
+    whole = Whole(
+        [Act("One", 1, 2), Act("Back", 2, 1), Act("Off", 1, 3)],
+        [Sheet("ADA", "x" * 5_000), Sheet(" ")],
+        [Thread("Lamp", "", [2, 2, 0, 3, 1])],
+    )
+    found = analysis.kept(made, {"whole": analysis.body_of_whole(whole, made)})
+    assert found.whole is not None
+    assert [one.title for one in found.whole.acts] == ["One"]
+    assert [(one.name, len(one.who)) for one in found.whole.characters] == [("ADA", 600)]
+    assert found.whole.threads[0].scenes == [2, 1]
+    assert found.current
+    assert not found.done
+    cards = {analysis.key(scene): analysis.body(Card("It rains.")) for scene in made.scenes}
+    assert not analysis.kept(made, cards).missing
+
+
+def _script() -> Script:
+    return script(fountain(pages("A storm.", "A calm.")))
+
+
+@pytest.mark.slow
+async def test_nothing_is_looked_into_twice_though_the_bot_ends_in_the_middle(tmp_path: Path) -> None:
+    held: list[str] = []
+
+    def answer(body: dict[str, Any]) -> Reply:
+        prompt = json.dumps(body["messages"], ensure_ascii=False)
+        held.append(prompt)
+        if "tell the structure" in prompt:
+            return Reply(json.dumps(WHOLE))
+        return Reply(json.dumps({"summary": "Rain.", "purpose": ""}))
+
+    async with ChatService(answer) as service:
+        settings = (
+            f'[providers.a]\nkind = "openai-compatible"\nbase_url = "{service.base_url}"\n'
+            '[roles]\nanswerer = "a:small"\n'
+        )
+        words = [f"Scene of {n}." for n in range(30)]
+        async with opened(tmp_path, settings) as desk:
+            room = Room(desk)
+            assert "A small model is looking into its scenes now" in await room.add(ADA, pages(*words))
+        before = len(held)
+        async with opened(tmp_path, settings) as desk:
+            children = await desk.app.house.records.inbox.children("local", f"{1:032x}")
+            assert [await desk.app.ended(child.id) for child in children] == ["done"]
+            told = words_of(await Room(desk, runs=9).events(ADA, "script analysis"))
+            assert "30 of 30 scenes have been looked into." in told
+        assert before < 31
+        cards = Counter(one for one in held if "write the card" in one)
+        # A call that was under way when the process went may be made again; none that had ended.
+        assert len(cards) == 30
+        assert sum(cards.values()) <= 31
