@@ -52,6 +52,8 @@ RECAP_WORDS = 200
 IDLE_DAYS = 2
 """Without a turn, after which a party is nudged."""
 LONGEST_RECAP = 2_000
+BRIEF_CHARS = 320
+"""Of a scene that a recap cannot be told whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ class Remembering:
             yield Notice(say("story.no_recap"))
             return
         story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
-        asked = _recap(story, since, _length(request))
+        asked = recap_prompt(story, since, _length(request))
         models = self._playing.models.given(taken.roles)
         async with aclosing(models.stream(run, "writer", "recap", asked)) as pieces:
             async for piece in pieces:
@@ -260,27 +262,41 @@ def _length(request: Request) -> int:
     return min(max(wanted, 30), LONGEST_RECAP) if isinstance(wanted, int) else RECAP_WORDS
 
 
-def _recap(story: Story, since: Since, count: int) -> Prompt:
-    """The scenes to tell of, the latest whole; of those for which there is no room only how they begin."""
-    taken, left, parts = since.taken, since.taken.tokens, list[str]()
-    for number, turn in reversed(list(enumerate(story.told, 1))[since.first - 1 :]):
-        who = turn.act.character or turn.act.name
-        told = "\n".join(
-            part
-            for part in (
-                f"{who}: {turn.act.text}" if turn.act.text else "",
-                turn.scene.text if turn.scene else "",
-            )
-            if part
-        )
-        for text in (told, told[:300], told[:80]):
-            if text_tokens(text) <= left / 2 or text_tokens(text) < 40:
-                break
-        left -= text_tokens(text)
-        if left < 0:
+def recap_prompt(story: Story, since: Since, count: int) -> Prompt:
+    """The scenes to tell of, from the first on, and as many of the last ones whole as there is room for."""
+    taken, turns = since.taken, list(enumerate(story.told, 1))[since.first - 1 :]
+    for chars in (BRIEF_CHARS, BRIEF_CHARS // 4):
+        parts = {number: _told(number, _briefly(turn, chars)) for number, turn in turns}
+        cost = sum(map(text_tokens, parts.values()))
+        if cost <= taken.tokens // 2:
             break
-        parts.append(f'<scene n="{number}">\n{fence.data(text)}\n</scene>')
+    else:  # so many scenes that not even their beginnings fit: every second one, third one, …
+        step = -(-cost // (taken.tokens // 2))
+        parts = {number: parts[number] for number, _ in turns[::step]}
+        cost = sum(map(text_tokens, parts.values()))
+    for number, turn in reversed(turns):
+        whole = _told(number, _whole(turn))
+        cost += text_tokens(whole) - text_tokens(parts.get(number, ""))
+        if cost > taken.tokens:
+            break
+        parts[number] = whole
     system, task = taken.prompts["story_recap"].fill(words=str(count))
-    scenes = "\n".join(["<story>", *reversed(parts), "</story>"])
+    scenes = "\n".join(["<story>", *(parts[number] for number in sorted(parts)), "</story>"])
     answer = min(room(count, None), taken.answer * 4)
     return Prompt(system, (Message("user", f"{scenes}\n{task.strip()}"),), max_tokens=answer)
+
+
+def _told(number: int, text: str) -> str:
+    return f'<scene n="{number}">\n{fence.data(text)}\n</scene>'
+
+
+def _whole(turn: Turn) -> str:
+    who, scene = turn.act.character or turn.act.name, turn.scene.text if turn.scene is not None else ""
+    return "\n".join(part for part in (f"{who}: {turn.act.text}" if turn.act.text else "", scene) if part)
+
+
+def _briefly(turn: Turn, chars: int) -> str:
+    """What a small model says of it in a sentence, else how it begins."""
+    found = turn.scene.extracted if turn.scene is not None else turn.found
+    text = found.summary if found is not None and found.summary else _whole(turn)
+    return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"

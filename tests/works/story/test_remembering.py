@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from bot.works.story.remembering import OWN_TURN
+from bot.budget import text_tokens
+from bot.prompts import PromptFile
+from bot.works.story.remembering import OWN_TURN, Since, recap_prompt
+from bot.works.story.taken import Taken
 from tests.fakes.reply import Body, Reply
 from tests.promises.talk import Events
+from tests.works.story.tale import Tale, prose
 from tests.works.story.test_playing import START, Writer, choices, last, playing, texts
 
 DRESS = "At the rooftop party Mira wears the red sundress."
@@ -85,3 +91,23 @@ async def test_a_recap_is_told_of_the_scenes_asked_for(tmp_path: Path, writer: W
 def test_the_askers_own_turn_is_named_in_many_ways(since: str) -> None:
     assert OWN_TURN.fullmatch(since)
     assert not OWN_TURN.fullmatch(f"{since} 3")
+
+
+@pytest.mark.parametrize(("scenes", "tokens"), [(10, 20_000), (300, 20_000), (300, 8_000), (2_000, 8_000)])
+def test_a_recap_knows_all_of_a_long_story_and_the_end_whole(scenes: int, tokens: int) -> None:
+    tale = Tale()
+    for n in range(scenes):
+        turn = tale.turn(f"I do thing {n}.", prose(n, 60))
+        if n == 1:
+            tale.add("extracted", {"scene": tale.nodes[-1].id, "summary": "Mira finds the bell."}, turn)
+    taken = Taken(prompts={"story_recap": PromptFile().get("story_recap")}, tokens=tokens, answer=6_000)
+    asked = recap_prompt(tale.story, Since(taken, 2), 100).messages[0].text
+    assert text_tokens(asked) <= tokens + 200
+    numbers = [int(number) for number in re.findall(r'<scene n="(\d+)">', asked)]
+    assert numbers == sorted(set(numbers))
+    assert (numbers[0], numbers[-1]) == (2, scenes)
+    assert len(numbers) == scenes - 1 or max(b - a for a, b in pairwise(numbers)) <= scenes * 80 // tokens + 1
+    assert prose(scenes - 1, 60) in asked, "the last one whole"
+    assert (prose(1, 60) in asked) == (scenes == 10)
+    assert ("Mira finds the bell." in asked) == (scenes > 10), "in a sentence of the small model's"
+    assert text_tokens(asked) > tokens * 0.9 or scenes == 10, "as much of it as there is room for"
