@@ -57,7 +57,9 @@ class Players:
 
     def acted_for(self, passage: str) -> list[str]:
         """Those for whom the passage speaks, decides or acts in a way that no player has said."""
-        return [name for name in self.names if self._speaks(name, passage) or self._acts(name, passage)]
+        folded = passage.casefold()
+        there = (name for name in self.names if name.casefold() in folded)
+        return [name for name in there if self._speaks(name, passage) or self._acts(name, passage)]
 
     def _speaks(self, name: str, passage: str) -> bool:
         if _TALKING.search(self.own.get(name, "")):

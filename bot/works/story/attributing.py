@@ -88,13 +88,15 @@ def speeches(text: str, name: str) -> Iterator[str]:
 
 def deeds(text: str, name: str, *, decided: bool) -> Iterator[str]:
     """Verbs whose subject is plainly the character: only of what it decides, or else of all that it does."""
-    verbs = _DECIDING if decided else f"{_DOING} {_DECIDING}"
-    subject = re.compile(
-        rf"(?:^|[,;:—–]\s|\b(?:and|but|then|e|mas|então)\s){re.escape(name)}\s+(?:\w+ly\s+|se\s+)?({_any(verbs)})\b",
-        re.IGNORECASE,
-    )
     for sentence in sentences(_QUOTE.sub(" ", text)):
-        yield from (found[1] for found in subject.finditer(sentence))
+        yield from (found[1] for found in _done_by(name, decided).finditer(sentence))
+
+
+@lru_cache(maxsize=1_000)
+def _done_by(name: str, decided: bool) -> re.Pattern[str]:
+    verbs = _any(_DECIDING if decided else f"{_DOING} {_DECIDING}")
+    before = r"(?:^|[,;:—–]\s|\b(?:and|but|then|e|mas|então)\s)"
+    return re.compile(rf"{before}{re.escape(name)}\s+(?:\w+ly\s+|se\s+)?({verbs})\b", re.IGNORECASE)
 
 
 def moved(text: str, name: str, others: Sequence[str]) -> bool:

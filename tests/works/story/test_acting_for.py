@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,18 @@ def test_a_line_is_not_shown_before_it_is_known_whose_it_is() -> None:
     assert watched.feed("Mira said. " + GULL, last=True) == ""
     assert watched.kept_back.startswith("“Stay here.")
     assert watched.acted_for == ["Mira"]
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 100_000, "x" * 30_000, "“ Mira said, " * 3_000, "“Go. " * 5_000, f"{WIND}\n" * 1_000]
+)
+def test_the_longest_scene_costs_little(text: str) -> None:
+    watched, began = Watched(players(), stop=False), time.process_time()
+    for at in range(0, len(text), 4):
+        watched.feed(text[at : at + 4])
+    watched.feed("", last=True)
+    assert watched.kept_back == ""
+    assert time.process_time() - began < 2
 
 
 class Playing(Writer):
