@@ -60,7 +60,7 @@ PROMPT: Final = "quiz"
 QUESTIONS: Final = 3
 MOST_QUESTIONS: Final = 8
 PASSAGES: Final = 4_000
-"""Of a course, the first ones, so that the largest one costs no more."""
+"""Of a course or a lesson, the first ones, so that the largest one costs no more."""
 TRIED: Final = 3
 """Passages that are looked at for each question."""
 OTHERS: Final = 40
@@ -318,14 +318,14 @@ class Quiz:
         after = -1
         while chunks := await self._passages.chunks_of(space, course.document, after):
             texts = await asyncio.to_thread(lambda found: [flowing(one.text) for one in found], chunks)
-            others += texts
+            others += texts if len(others) < PASSAGES else []
             for chunk, text in zip(chunks, texts, strict=True):
                 if any(first <= chunk.section < past for _, first, past in parts):
                     lesson = course.lesson_at(chunk.section)
                     title = shown(lesson.number, lesson.title) if lesson is not None else ""
                     excerpts.append(Excerpt(text, title, course.link_to(lesson)))
             after = chunks[-1].ordinal
-            if after >= PASSAGES:
+            if len(excerpts) >= PASSAGES:
                 break
         if not excerpts:
             raise Sorry("course.quiz_empty", course=course.title)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -419,6 +420,29 @@ async def test_a_quiz_is_ended_by_its_verb_too(tmp_path: Path) -> None:
         assert "0 people have answered" in await learners.said("finish")
         assert {one.run for one in learners.desk.recorder.changes} == {quiz}
         assert "This quiz has ended" in await learners.said("finish")
+
+
+@pytest.mark.slow
+async def test_a_course_of_five_thousand_lessons_is_asked_about_like_any(tmp_path: Path) -> None:
+    lessons = "\n\n".join(
+        f"Lesson {n}: Part {n}\nOn day {n} the harbour master of port {n % 97} weighs {n + 3} barrels of fish."
+        for n in range(5_000)
+    )
+    async with learning(tmp_path) as (learners, _):
+        began = time.process_time()
+        said = await learners.desk.add(learners.desk.file("long.txt", f"Course Title: Harbour\n\n{lessons}"))
+        assert "5000 passages" in said
+        assert "Question 3 of 3" in await learners.said("quiz", "harbour")
+        assert "4324" in await learners.said(
+            "ask", "How many barrels are weighed?", course="harbour", lesson="4321"
+        )
+        await learners.do("quiz", "harbour", lesson="4321", questions=1)
+        (question,) = await learners.desk.app.house.quizzes.of("local", learners.quiz)
+        assert question.lesson == "4321. Part 4321"
+        assert "5000 lessons" in await learners.said("list")
+        assert "4321. Part 4321" in await learners.desk.app.complete("local", "lesson", "4321")
+        # 2 s on the machine that it was written on.
+        assert time.process_time() - began < 20
 
 
 async def test_an_open_quiz_goes_on_after_a_restart(tmp_path: Path) -> None:
