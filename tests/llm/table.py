@@ -12,13 +12,14 @@ from typing import Any
 from bot.config import Config, ProviderConfig, RolesConfig, Secrets
 from bot.events import Completion
 from bot.llm.base import Prompt
+from bot.llm.deadlines import Timeouts
 from bot.llm.registry import Models
 from storage.ledger import Ledger, LedgerRow
 from tests.fakes.model_service import ModelService
 from tests.fakes.reply import Reply, Script
 from tests.fakes.run import MemoryRun
 from tests.fakes.wires import WIRES, kind_of
-from tests.llm.desk import PROMPT, QUICK
+from tests.llm.desk import PATIENT, PROMPT
 
 
 def good() -> Reply:
@@ -36,6 +37,7 @@ class Table:
     config: Config
     ledger: Ledger
     services: list[ModelService]
+    timeouts: Timeouts = PATIENT
     now: float = 0.0
     opened: list[Models] = field(default_factory=list)
 
@@ -50,7 +52,9 @@ class Table:
             await asyncio.sleep(0)
 
         self.config = replace(self.config, **changes)
-        self.models = Models(self.config, self.ledger, timeouts=QUICK, sleep=no_wait, clock=lambda: self.now)
+        self.models = Models(
+            self.config, self.ledger, timeouts=self.timeouts, sleep=no_wait, clock=lambda: self.now
+        )
         self.opened.append(self.models)
 
     async def ask(self, step: str = "answer", prompt: Prompt = PROMPT) -> tuple[str, Completion]:
@@ -82,7 +86,12 @@ class Lay:
         self.laid: list[Table] = []
 
     async def __call__(
-        self, *scripts: Script, wires: tuple[str, ...] = (), key: str | None = None, **settings: Any
+        self,
+        *scripts: Script,
+        wires: tuple[str, ...] = (),
+        key: str | None = None,
+        timeouts: Timeouts = PATIENT,
+        **settings: Any,
     ) -> Table:
         """`settings` are those of every service, by name."""
         services: list[ModelService] = []
@@ -101,7 +110,7 @@ class Lay:
             roles=RolesConfig(answerer=tuple(f"{name}:small" for name in providers)),
             secrets=Secrets(secrets, {}),
         )
-        self.laid.append(Table(config, self._ledger, services))
+        self.laid.append(Table(config, self._ledger, services, timeouts))
         return self.laid[-1]
 
 

@@ -16,7 +16,7 @@ from bot.config import ProviderConfig, RolesConfig
 from bot.events import Sorry, Usage
 from bot.llm.base import Capabilities, Message, ModelError, ToolResult
 from tests.fakes.reply import Reply
-from tests.llm.desk import PROMPT, WITH_TOOLS
+from tests.llm.desk import PATIENT, PROMPT, QUICK, WITH_TOOLS
 from tests.llm.table import Set, busy, good
 
 
@@ -49,7 +49,7 @@ async def test_a_fault_before_any_text_falls_on_and_each_model_has_its_own_entry
     name: str, table: Set
 ) -> None:
     reply, fault = FAULTS[name]
-    at = await table([Reply(**reply)], [good()])
+    at = await table([Reply(**reply)], [good()], timeouts=QUICK if fault == "timeout" else PATIENT)
     text, last = await at.ask()
     assert text.strip() == "It reaches far."
     assert (last.model, last.passed_over) == ("b:small", (("a:small", fault),))
