@@ -1,0 +1,120 @@
+"""Two spaces, in each a story with the same names for everything on two branches, played at once: nothing crosses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.events import Author, Place, Request
+from bot.works.story.logs import Logs
+from tests.fakes.reply import Body, Reply
+from tests.fakes.wires import WIRES
+from tests.promises.talk import Talk, settings, talking
+from tests.works.story.test_playing import last
+from tests.works.story.test_state import found, standing
+
+SPACES, BRANCHES = ("local", "another"), ("main", "aside")
+TURNS = 4
+WORD = re.compile(r"(local|another)-(trunk|main|aside)-\d+")
+
+
+class Echo:
+    """Writes the word of the turn into the scene, finds it there, and keeps all that it was asked, by that word."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def __call__(self, asked: Body) -> Reply:
+        task, whole = last(asked), str(asked["messages"])
+        words = [match[0] for match in WORD.finditer(task if WORD.search(task) else whole)]
+        self.asked.append((words[-1], whole))
+        if asked["model"] != "tiny":
+            return Reply(f"Mira whispers at the lighthouse that the word is {words[-1]}, and waits.")
+        if "Write down what the scene says" not in task:
+            return Reply("- the word of the lighthouse\n- what Mira whispers")
+        mira = standing("Mira", holding=words[-1])
+        return Reply(pieces=[json.dumps(found(summary=f"The word is {words[-1]}.", characters=[mira]))])
+
+
+class Tables:
+    """A thread each for both branches in both spaces: all have the same names."""
+
+    def __init__(self, talk: Talk) -> None:
+        assert talk.app is not None
+        self.app, self.talk, self.logs = talk.app, talk, Logs(talk.app.house.stories)
+
+    async def asks(self, space: str, thread: str, id: str, verb: str, text: str = "", **options: Any) -> str:
+        """What its run has told."""
+        place = Place("terminal", space, "terminal", thread)
+        one = Request(
+            f"{space}-{thread}-{id}", place, Author("ana", "Ana"), "story", verb, text=text, options=options
+        )
+        assert await (await self.app.perform(one)).wait() == "done", one
+        told = [event for event in self.talk.events if event["run"] == one.id]
+        return "".join(str(event.get("text", "")) for event in told)
+
+    async def begin(self, space: str) -> None:
+        premise = f"A keeper has a word, {space}-trunk-0."
+        await self.asks(
+            space, "main", "start", "start", premise, title="The lighthouse", cast="Mira: a diver"
+        )
+        await self.asks(space, "main", "fork", "fork", "aside")
+        await self.asks(space, "aside", "open", "open", "The lighthouse")
+        await self.asks(space, "aside", "switch", "switch", "aside")
+        await self.asks(space, "main", "back", "switch", "main")
+
+    async def play(self, space: str, thread: str) -> None:
+        for n in range(1, TURNS + 1):
+            text = f"I ask Mira at the lighthouse for the word {space}-{thread}-{n} once more."
+            await self.asks(space, thread, f"turn-{n}", "act", text)
+
+    async def looked_into(self, space: str) -> None:
+        """Wait until every scene has been looked into: the runs that do it are quiet."""
+        (row,) = await self.app.house.stories.all(space)
+        async with asyncio.timeout(60):
+            while True:  # each look lets the runs go on
+                whole = await self.app.house.stories.whole(space, row.id)
+                assert whole is not None
+                # A scene of the trunk may be looked into on either branch.
+                if len({node.turn for node in whole[2] if node.kind == "extracted"}) == 1 + 2 * TURNS:
+                    return
+
+
+def words_of(text: str) -> set[str]:
+    return {match[0] for match in WORD.finditer(text)}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_the_same_names_everywhere_are_played_at_once_and_nothing_crosses(tmp_path: Path) -> None:
+    echo = Echo()
+    async with WIRES["chat"].service(echo) as served:
+        served.models = ("small", "tiny")
+        toml = '[embedding]\nmodel = "none"\n[story]\nwindow = 2000\nrecent = 1\nbatch = 1\nchoices = 0\n'
+        config = settings(tmp_path / "data", served, toml=toml)
+        config = replace(config, roles=replace(config.roles, extractor=("fake:tiny",)))
+        async with talking(config) as talk:
+            await talk.say("/rules books")  # by then the application is open
+            tables = Tables(talk)
+            for space in SPACES:
+                await tables.begin(space)
+            every = [(space, branch) for space in SPACES for branch in BRANCHES]
+            await asyncio.gather(*(tables.play(space, branch) for space, branch in every))
+            for space, branch in every:
+                own = {f"{space}-trunk-0"} | {f"{space}-{branch}-{n}" for n in range(1, TURNS + 1)}
+                await tables.looked_into(space)
+                recalled = words_of(await tables.asks(space, branch, "recall", "recall", "the word of Mira"))
+                assert recalled
+                assert recalled <= own
+                state = await tables.asks(space, branch, "state", "state", "Mira")
+                assert words_of(state) == {f"{space}-{branch}-{TURNS}"}
+                asked = [whole for word, whole in echo.asked if word in own - {f"{space}-trunk-0"}]
+                assert len(asked) >= 2 * TURNS
+                assert all(words_of(whole) <= own for whole in asked)
+                assert any("<related>" in whole for whole in asked), "some of it was recalled"
