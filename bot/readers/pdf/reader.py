@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -24,6 +25,7 @@ from bot.readers.pdf.headings import Entry, body_style, headings
 from bot.readers.pdf.layout import Line, laid_out
 from bot.readers.pdf.page import Sheet, sheet
 from bot.readers.pdf.text import Composer
+from bot.readers.screenplay.indents import Row, guessed, rows
 from bot.readers.writer import Writer
 
 PAGES: Final = 10_000
@@ -62,10 +64,12 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
         named = " ".join(_clean(pdf.get_metadata_value("Title")).split())
         lines: list[Line] = []
         sheets: list[Sheet] = []
+        scripted: list[Row] = []
         for number in range(pages):
             one = sheet(pdf, number)
             for turned, words in enumerate((one.words, *one.turned)):
                 lines += laid_out(words, number, turned)
+            scripted += rows(one.words, number)
             sheets.append(one.emptied())
             progress(number + 1, pages)
     finally:
@@ -77,7 +81,10 @@ def read(name: str, data: bytes, progress: Progress) -> Document:
     composer = Composer(lines, headings(lines, outline, [one.height for one in sheets]), writer)
     composer.write()
     composer.turn_to(pages)
-    return writer.document(title[:_TITLE_CHARACTERS])
+    screenplay = guessed(scripted)
+    if screenplay is not None and screenplay.title:
+        title = screenplay.title
+    return replace(writer.document(title[:_TITLE_CHARACTERS]), screenplay=screenplay)
 
 
 def _opened(name: str, data: bytes) -> PdfDocument:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bot.works.script.analysing import Analysing
     from bot.works.script.model import Script
 
-KINDS: Final = (".fdx", ".fountain")
+KINDS: Final = (".fdx", ".fountain", ".pdf")
 TITLE_CHARS: Final = 200
 LISTED: Final = 20
 """Scenes that are named of those that a draft changed, and files of those that failed."""

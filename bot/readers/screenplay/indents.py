@@ -1,0 +1,180 @@
+"""A screenplay told from where its lines stand on the pages of a PDF: a guess, and marked as one.
+
+Final Draft, Fade In and Highland print in Courier of 12 points, ten characters to the inch: action and headings at 1.5
+inches, dialogue at 2.5, parentheticals at 3.1, cues at 3.7, transitions at the right (Final Draft's ElementSettings).
+What counts is how far a line stands from where the scene headings do. Knows no PDF. Dual dialogue is read across.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
+from typing import Final, Protocol
+
+from bot.readers.screenplay.elements import SPOKEN, Element, Kind, Screenplay, literal
+from bot.readers.screenplay.fountain import is_heading
+
+LETTER: Final = 0.6
+"""Width of a letter of Courier, in ems."""
+_ROW: Final = 0.3
+"""Ems that words of one row may stand apart in height."""
+_PARAGRAPH: Final = 1.6
+"""Ems between two rows from which on a new paragraph begins: single spacing is 1."""
+_WORDS: Final = 1_500
+"""On a page: no page of a script has as many."""
+_SCENES, _SPEECHES = 2, 2
+"""Of a script, at least."""
+_SET: Final = 0.8
+"""Of all rows, that stand where a script's do."""
+
+_FURNITURE: Final = re.compile(
+    r"\(?(?:more|mais|continued|continua|continuação)\)?:?(?: \(\d+\))?", re.IGNORECASE
+)
+_PAGE_NUMBER: Final = re.compile(r"\d{1,4}[A-Z]?\.?")
+_NUMBER: Final = re.compile(r"[A-Z]{0,2}\d{1,4}[A-Z]{0,2}")
+_CONTINUED: Final = re.compile(r"\s*\((?:cont['’]?d|cont\.|continuing|continuando)\)$", re.IGNORECASE)
+
+
+class Placed(Protocol):
+    """A word on a page, in points."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def left(self) -> float: ...
+    @property
+    def right(self) -> float: ...
+    @property
+    def base(self) -> float: ...
+    @property
+    def size(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a page; `number` is the scene number that stood beside it."""
+
+    page: int
+    text: str
+    left: float
+    base: float
+    size: float
+    number: str = ""
+
+
+def rows(words: Sequence[Placed], page: int) -> list[Row]:
+    """The rows of one page, from above, without its number and what says that something goes on."""
+    if len(words) > _WORDS:
+        return []
+    found: list[list[Placed]] = []
+    for word in sorted(words, key=lambda one: one.base):
+        if found and word.base - found[-1][0].base <= _ROW * word.size:
+            found[-1].append(word)
+        else:
+            found.append([word])
+    made = []
+    for at, some in enumerate(found):
+        row = _row(sorted(some, key=lambda one: one.left), page)
+        if _FURNITURE.fullmatch(row.text) or (at == 0 and _PAGE_NUMBER.fullmatch(row.text)):
+            continue
+        made.append(row)
+    return made
+
+
+def _row(words: list[Placed], page: int) -> Row:
+    """With the scene number off that stands on both sides, or before a heading."""
+    texts, number = [word.text for word in words], ""
+    if len(texts) > 1 and _NUMBER.fullmatch(texts[0]) and is_heading(" ".join(texts[1:])):
+        number = texts.pop(0)
+        words = words[1:]
+        if len(texts) > 1 and texts[-1] == number:
+            texts.pop()
+    return Row(page, " ".join(texts), words[0].left, words[0].base, words[0].size, number)
+
+
+def guessed(all_rows: Sequence[Row]) -> Screenplay | None:
+    """The screenplay that the rows of all pages make; None where they do not stand as those of one."""
+    headings = [row for row in all_rows if is_heading(row.text)]
+    if len(headings) < _SCENES:
+        return None
+    margin = median(row.left for row in headings)
+    at_margin = (
+        at for at, row in enumerate(all_rows) if is_heading(row.text) and abs(row.left - margin) < row.size
+    )
+    if (first := next(at_margin, None)) is None:
+        return None
+    opening = [row for row in all_rows[:first] if row.page == all_rows[first].page]
+    body = [*opening, *all_rows[first:]]
+    kinds = _kinds(body, margin)
+    set_so = sum(kind is not None for kind in kinds)
+    if kinds.count("heading") < _SCENES or set_so < _SET * len(body):
+        return None
+    elements = _elements(body, [kind or "general" for kind in kinds])
+    if sum(one.kind == "cue" and other.kind in SPOKEN for one, other in pairwise(elements)) < _SPEECHES:
+        return None
+    front = [row.text for row in all_rows[:first] if row.page < all_rows[first].page]
+    title_page = (
+        ("Title", literal(front[0])),
+        *((("Notes", literal("\n".join(front[1:]))),) if front[1:] else ()),
+    )
+    return Screenplay(tuple(elements), title_page if front else (), guessed=True)
+
+
+def _kinds(body: Sequence[Row], margin: float) -> list[Kind | None]:
+    """What each row is by how many letters it stands from the margin; None where a script has nothing."""
+    found: list[Kind | None] = []
+    for at, row in enumerate(body):
+        indent = (row.left - margin) / (LETTER * row.size)
+        capitals = not any(map(str.islower, row.text)) and any(map(str.isalpha, row.text))
+        below = body[at + 1] if at + 1 < len(body) else None
+        spoken = below is not None and _follows(row, below) and below.left < row.left
+        before = found[-1] if found and _follows(body[at - 1], row) else None
+        kind: Kind | None
+        if -6 <= indent < 4:
+            kind = "heading" if is_heading(row.text) and capitals else "action"
+        elif 14 <= indent <= 40 and capitals and spoken and before not in ("parenthetical", "cue"):
+            kind = "cue"
+        elif 10 <= indent <= 24 and (row.text.startswith("(") or before == "parenthetical") and indent > 12:
+            kind = "parenthetical"
+        elif 6 <= indent <= 14:
+            kind = "dialogue"
+        elif indent > 24 and capitals and row.text.endswith((":", ".")):
+            kind = "transition"
+        else:
+            kind = "centered" if capitals else None
+        found.append(kind)
+    return found
+
+
+def _follows(row: Row, other: Row) -> bool:
+    """Whether the other row stands right below."""
+    return row.page == other.page and other.base - row.base < _PARAGRAPH * row.size
+
+
+def _elements(body: Sequence[Row], kinds: Iterable[Kind]) -> list[Element]:
+    """Rows of a kind that follow each other are one paragraph; a speech that a page parted is one again."""
+    made: list[Element] = []
+    last: Row | None = None
+    for row, kind in zip(body, kinds, strict=True):
+        text = literal(row.text)
+        goes_on = last is not None and (
+            _follows(last, row) or (last.page != row.page and kind == "dialogue" and made[-1].kind == kind)
+        )
+        if kind == "cue" and last is not None and last.page != row.page and _CONTINUED.search(row.text):
+            cue = next((one for one in reversed(made) if one.kind == "cue"), None)
+            if cue is not None and _name(cue.text) == _name(text) and made[-1].kind in SPOKEN:
+                last = row
+                continue
+        if goes_on and made and made[-1].kind == kind and kind not in ("heading", "cue", "transition"):
+            made[-1] = replace(made[-1], text=f"{made[-1].text} {text}")
+        else:
+            made.append(Element(kind, text, number=row.number))
+        last = row
+    return made
+
+
+def _name(cue: str) -> str:
+    return _CONTINUED.sub("", cue).strip()

@@ -1,0 +1,85 @@
+"""A PDF of a screenplay: what its lines are is told from where they stand, and said to be a guess."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.readers.document import Document
+from bot.readers.pdf.reader import read
+from bot.readers.screenplay.elements import Element
+from tests.readers.hostile_pdfs import FONT
+from tests.readers.test_pdf_made import PROSE, lines, made, shown
+
+COURIER = FONT.replace(b"Helvetica", b"Courier")
+ACTION, DIALOGUE, PARENTHETICAL, CUE, TRANSITION = 108, 180, 223, 266, 430
+
+
+def page(*rows: tuple[float, str], number: str = "") -> str:
+    """Each row by its left edge, 12 points below the last; "" leaves one free."""
+    shown_rows = [shown(text, x, 720 - 12 * at, 12) for at, (x, text) in enumerate(rows) if text]
+    return "".join([shown(number, 520, 760, 12) if number else "", *shown_rows])
+
+
+FIRST = page(
+    (72, "1"),
+    (ACTION, ""),
+    (ACTION, "Ada grips the wheel. The lighthouse"),
+    (ACTION, "is dark."),
+    (ACTION, ""),
+    (CUE, "ADA \\(V.O.\\)"),
+    (PARENTHETICAL, "\\(to herself\\)"),
+    (DIALOGUE, "The lamp has been out"),
+    (DIALOGUE, "for three nights."),
+    (ACTION, ""),
+    (TRANSITION, "CUT TO:"),
+    (ACTION, ""),
+    (ACTION, "EXT. PIER - NIGHT"),
+    (ACTION, ""),
+    (CUE, "BO"),
+    (DIALOGUE, "Whose boat is that? It was not"),
+    (CUE, "\\(MORE\\)"),
+).replace("(1) Tj", "(1 INT. WHEELHOUSE - DAY 1) Tj")
+SECOND = page(
+    (CUE, "BO \\(CONT'D\\)"),
+    (DIALOGUE, "there yesterday."),
+    (ACTION, ""),
+    (ACTION, "Nobody answers."),
+    number="2.",
+)
+
+
+def document(*pages: str) -> Document:
+    return read("ferry.pdf", made(*pages, font=COURIER), lambda done, total: None)
+
+
+def test_what_stands_where_a_script_s_lines_stand_is_read_as_one() -> None:
+    front = page((260, "THE FERRY"), (200, ""), (230, "by Nobody"))
+    found = document(front, FIRST, SECOND)
+    assert found.screenplay is not None
+    assert found.screenplay.guessed
+    assert found.title == found.screenplay.title == "THE FERRY"
+    assert list(found.screenplay.elements) == [
+        Element("heading", "INT. WHEELHOUSE - DAY", number="1"),
+        Element("action", "Ada grips the wheel. The lighthouse is dark."),
+        Element("cue", "ADA (V.O.)"),
+        Element("parenthetical", "(to herself)"),
+        Element("dialogue", "The lamp has been out for three nights."),
+        Element("transition", "CUT TO:"),
+        Element("heading", "EXT. PIER - NIGHT"),
+        Element("cue", "BO"),
+        Element("dialogue", "Whose boat is that? It was not there yesterday."),
+        Element("action", "Nobody answers."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lines([PROSE] * 20),
+        lines(["EXT. is short for exterior.", "INT. is short for interior.", PROSE] * 5),
+        page(*[(ACTION + 40 * (at % 9), "INT. A - DAY") for at in range(30)]),
+        page(*[(ACTION, "INT. A - DAY"), (ACTION, "")] * 9),
+    ],
+)
+def test_what_does_not_stand_so_is_none(text: str) -> None:
+    assert document(text).screenplay is None
