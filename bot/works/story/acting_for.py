@@ -7,7 +7,7 @@ Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +32,8 @@ _TOGETHER: Final = re.compile(
 )
 _BINDING: Final = frozenset().union(*FUNCTION_WORDS.values())
 _GAP: Final = re.compile(r"(?<!\s)\s+(?=\S)")
+_PERSONS: Final = {"second": ("you", "você"), "first": ("I",)}
+"""The person in which a story's view has the player's character told."""
 _DASH: Final = ("—", "–")
 _STEM: Final = 4
 """Letters by which a deed is known again: "agree" in "agreed"."""
@@ -41,7 +43,8 @@ _STEM: Final = 4
 class Players:
     """Whose characters are played, and what has been said that they say and do."""
 
-    names: tuple[str, ...]
+    called: Mapping[str, tuple[str, ...]]
+    """How a scene calls each of them; "you" where the story is told to a player."""
     turn: str
     """What is done in the turn that the scene follows."""
     own: Mapping[str, str]
@@ -50,32 +53,54 @@ class Players:
     """Words of it, and of the last turns."""
 
     @classmethod
-    def of(cls, names: Sequence[str], turn: Turn, before: Sequence[Turn]) -> Players:
+    def of(
+        cls,
+        names: Sequence[str],
+        turn: Turn,
+        before: Sequence[Turn],
+        *,
+        cast: Collection[str] = (),
+        view: str = "",
+    ) -> Players:
+        """`cast` are all characters' names, and `view` is in whose person the story is told."""
+        called = {name: attributing.forms(name, cast) for name in names}
+        told_to = turn.act.character if turn.act.character in called else names[0] if len(names) == 1 else ""
+        if told_to and view in _PERSONS:
+            called[told_to] += _PERSONS[view]
         own = {**dict(turn.intents), **({turn.act.character: turn.act.text} if turn.act.character else {})}
         texts = [turn.act.text, *own.values(), *(one.act.text for one in before[-LATELY:])]
-        return cls(tuple(names), turn.act.text, own, frozenset(_words("\n".join(texts))))
+        return cls(called, turn.act.text, own, frozenset(_words("\n".join(texts))))
 
     def acted_for(self, passage: str) -> list[str]:
         """Those for whom the passage speaks, decides or acts in a way that no player has said."""
         folded = passage.casefold()
-        there = (name for name in self.names if name.casefold() in folded)
-        return [name for name in there if self._speaks(name, passage) or self._acts(name, passage)]
+        return [
+            name
+            for name, forms in self.called.items()
+            if any(
+                self._speaks(name, form, passage) or self._acts(name, form, passage)
+                for form in forms
+                if form.casefold() in folded
+            )
+        ]
 
-    def _speaks(self, name: str, passage: str) -> bool:
+    def _speaks(self, name: str, form: str, passage: str) -> bool:
         if _TALKING.search(self.own.get(name, "")):
             return False  # what was told in other words is put into a line here
-        for line in attributing.speeches(passage, name):
+        for line in attributing.speeches(passage, form):
             telling = set(_words(line)) - _BINDING
             if len(_words(line)) >= _FEWEST and 2 * len(telling & self.said) < len(telling):
                 return True
         return False
 
-    def _acts(self, name: str, passage: str) -> bool:
+    def _acts(self, name: str, form: str, passage: str) -> bool:
         # What comes of the turn for who takes it, is named in it or goes along, is the scene's to tell; not what they
         # decide. So it is for everybody where nobody's character takes the turn.
-        along = name in self.own or attributing.names_one(self.turn, name) or _TOGETHER.search(self.turn)
+        along = name in self.own or attributing.names_one(self.turn, form) or _TOGETHER.search(self.turn)
         stems = {word[:_STEM] for word in self.said}
-        deeds = attributing.deeds(passage, name, decided=bool(along) or not self.own)
+        # Who is told "you" is told what becomes of them.
+        decided = bool(along) or not self.own or form not in (name, *name.split())
+        deeds = attributing.deeds(passage, form, decided=decided)
         return any(verb.casefold()[:_STEM] not in stems for verb in deeds)
 
 

@@ -6,18 +6,22 @@ What it does not see costs little; a sentence that it sees wrongly costs a quest
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
+SHORTEST: Final = 2
+"""Letters of a part of a name."""
 _QUOTE: Final = re.compile(r"“[^“”]{1,600}”|\"[^\"]{1,600}\"|«[^«»]{1,600}»")
 _DASHED: Final = re.compile(r"(?:^|\n)\s*[—–]\s*([^—–\n]{1,600})[—–]\s*([^—–\n]{1,80})")
 _BREAK: Final = re.compile(r"(?<=[.!?…])[\"”»]?\s+|\n+")
 _SAYING: Final = (
     "say says said ask asks asked answer answers answered reply replies replied whisper whispers whispered "
-    "shout shouts shouted mutter mutters muttered murmur murmurs murmured call calls called cry cries cried add "
-    "adds added tell tells diz disse pergunta perguntou responde respondeu sussurra sussurrou grita gritou "
-    "murmura murmurou acrescenta acrescentou fala falou"
+    "shout shouts shouted mutter mutters muttered murmur murmurs murmured call calls called cry cries cried "
+    "add adds added tell tells hiss hisses hissed explain explains explained exclaim exclaims exclaimed insist "
+    "insists insisted snarl snarls snarled growl growls growled explica explicou exclama exclamou insiste "
+    "insistiu diz disse pergunta perguntou responde respondeu sussurra sussurrou grita gritou murmura murmurou "
+    "acrescenta acrescentou fala falou"
 )
 _DECIDING: Final = (
     "decide decides decided agree agrees agreed refuse refuses refused promise promises promised accept accepts "
@@ -26,11 +30,13 @@ _DECIDING: Final = (
     "confessa confessou resolve resolveu"
 )
 _DOING: Final = (
-    "nod nods nodded smile smiles smiled laugh laughs laughed walk walks walked run runs ran step steps stepped "
-    "climb climbs climbed take takes took grab grabs grabbed open opens opened pick picks picked turn turns "
-    "turned stand stands stood sit sits sat look looks looked reach reaches reached draw draws drew jump jumps "
-    "jumped raise raises raised acena acenou sorri sorriu ri riu anda andou corre correu sobe subiu desce "
-    "desceu pega pegou abre abriu vira virou levanta levantou senta sentou olha olhou salta saltou ergue ergueu"
+    "nod nods nodded smile smiles smiled laugh laughs laughed walk walks walked run runs ran step steps "
+    "stepped climb climbs climbed take takes took grab grabs grabbed open opens opened pick picks picked turn "
+    "turns turned stand stands stood sit sits sat look looks looked reach reaches reached draw draws drew jump "
+    "jumps jumped raise raises raised kill kills killed scream screams screamed stride strides strode strike "
+    "strikes struck shove shoves shoved mata matou grita gritou golpeia golpeou empurra empurrou acena acenou "
+    "sorri sorriu ri riu anda andou corre correu sobe subiu desce desceu pega pegou abre abriu vira virou "
+    "levanta levantou senta sentou olha olhou salta saltou ergue ergueu"
 )
 _MOVING: Final = (
     "go goes going gone went walk walks walked walking run runs ran running climb climbs climbed climbing come "
@@ -58,6 +64,15 @@ def sentences(text: str) -> list[str]:
     return [part.strip() for part in _BREAK.split(text) if part and part.strip()]
 
 
+def forms(name: str, others: Iterable[str]) -> tuple[str, ...]:
+    """How a text may call the character: by the whole name, or by a part of it that nobody else's has."""
+    theirs = {
+        part.casefold() for other in others if other.casefold() != name.casefold() for part in other.split()
+    }
+    parts = [part for part in name.split() if part[:1].isupper() and len(part) >= SHORTEST]
+    return tuple(dict.fromkeys([name, *(part for part in parts if part.casefold() not in theirs)]))
+
+
 def names_one(sentence: str, name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE) is not None
 
@@ -70,7 +85,8 @@ def _said_by(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
         rf"\s*[,—–]?\s*(?:{who}\s+(?:\w+ly\s+)?(?:{say})|(?:{say})\s+{who})(?!\w)", re.IGNORECASE
     )
     before = re.compile(
-        rf"(?<!\w){who}\s+(?:\w+ly\s+)?(?:{say})\b[^.!?\n\"“«]{{0,60}}[,:]\s*$", re.IGNORECASE
+        rf"(?<!\w){who}\s+(?:\w+ly\s+)?(?:{say})\b[^.!?\n\"“«]{{0,60}}[,:]\s*$|(?:^|\n)\s*{who}:\s*$",
+        re.IGNORECASE,
     )
     return after, before
 
@@ -97,6 +113,11 @@ def _done_by(name: str, decided: bool) -> re.Pattern[str]:
     verbs = _any(_DECIDING if decided else f"{_DOING} {_DECIDING}")
     before = r"(?:^|[,;:—–]\s|\b(?:and|but|then|e|mas|então)\s)"
     return re.compile(rf"{before}{re.escape(name)}\s+(?:\w+ly\s+|se\s+)?({verbs})\b", re.IGNORECASE)
+
+
+def unquoted(text: str) -> str:
+    """What is told in a text, without what somebody says in it."""
+    return _DASHED.sub(" ", _QUOTE.sub(" ", text))
 
 
 def moved(text: str, name: str, others: Sequence[str]) -> bool:

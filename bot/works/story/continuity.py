@@ -40,7 +40,7 @@ _ALIVE: Final = re.compile(
 )
 _UNSURE: Final = re.compile(
     r"\?|\b(?:try|tries|attempt\w*|wish\w*|hop(?:e|es|ing)|want\w*|if|whether|could|would|maybe|perhaps|dream\w*|pray\w*"
-    r"|nobody|cannot|can't|tent[ao]\w*|quer\w*|talvez|sonh\w*|esper\w*|rez[ao]|ninguém)\b",
+    r"|nobody|cannot|can't|lie[sd]?|lying|claim\w*|pretend\w*|swears?|swore|sa(?:y|ys|id)|tells?|told|think\w*|thought|believ\w*|min(?:to|te)\w*|finj\w*|fing[ei]\w*|jur[ao]\w*|di(?:z|go|sse)|cont[ao]\w*|ach[ao]|acredit\w*|tent[ao]\w*|quer\w*|talvez|sonh\w*|esper\w*|rez[ao]|ninguém)\b",
     re.IGNORECASE,
 )
 
@@ -66,15 +66,21 @@ def _dead(
         if one.dead
         and (
             key in seen
-            or next(attributing.speeches(scene, one.name), "")
-            or next(attributing.deeds(scene, one.name, decided=False), "")
+            or any(
+                next(attributing.speeches(scene, form), "")
+                or next(attributing.deeds(scene, form, decided=False), "")
+                for form in attributing.forms(one.name, [other.name for other in before.values()])
+            )
         )
     ]
 
 
 def raised(turn: str, story: Story) -> list[str]:
     """Those of the dead of whom a player plainly says that they live: not asked, not tried, not wished for."""
-    sentences = [one for one in attributing.sentences(turn) if _ALIVE.search(one) and not _UNSURE.search(one)]
+    narrated = attributing.unquoted(turn)
+    sentences = [
+        one for one in attributing.sentences(narrated) if _ALIVE.search(one) and not _UNSURE.search(one)
+    ]
     if not sentences:
         return []
     return [

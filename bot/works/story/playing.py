@@ -207,7 +207,7 @@ class Playing:
         # Who is dead stays so unless a player says otherwise, which counts before the scene is written.
         lives = [
             node(request.id, f"lives-{n}", "corrected", body, turn=act.id, author=request.author.id)
-            for n, name in enumerate(continuity.raised(text, story))
+            for n, name in enumerate(continuity.raised(text, story) if request.verb != "say" else ())
             if (body := {"character": name, "field": "dead", "value": "no"})
         ]
         at = await self._logs.append(played, act, *lives)

@@ -115,7 +115,8 @@ def players(story: Story, taken: Taken) -> Players | None:
     if not (taken.ask_again and names):
         return None
     turn = story.turns[taken.turn]
-    return Players.of(names, turn, before_turns(story, turn.id))
+    view = str(story.settings.get("view") or "")
+    return Players.of(names, turn, before_turns(story, turn.id), cast=story.cast, view=view)
 
 
 def choices_task(story: Story, taken: Taken) -> str:

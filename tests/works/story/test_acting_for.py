@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.works.story.acting_for import Players, Watched
+from bot.works.story.attributing import forms
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Events, settings, talking
@@ -56,6 +57,34 @@ def players(turn: str = "I light the lamp.", *, by: str = "Mira", intent: str = 
 )
 def test_who_is_spoken_or_acted_for(passage: str, turn: str, found: list[str]) -> None:
     assert players(turn).acted_for(passage) == found
+
+
+@pytest.mark.parametrize(
+    ("passage", "view", "acted"),
+    [
+        ("“I will go down alone,” Mira says.", "third", True),
+        ("Vale decides to marry Bo.", "third", True),
+        ("You decide to marry Bo.", "second", True),
+        ("You decide to marry Bo.", "third", False),
+        ("You climb the stairs, and the lamp gutters.", "second", False),
+        ("“I will go down alone,” you say.", "second", True),
+        ("“I will go down alone,” I say.", "first", True),
+        ("Mira: “I will go down alone.”", "third", True),
+        ("“I will go down alone,” Mira hissed.", "third", True),
+    ],
+)
+def test_a_character_is_known_by_a_part_of_its_name_and_by_the_storys_person(
+    passage: str, view: str, acted: bool
+) -> None:
+    tale = Tale()
+    tale.add("act", {"mode": "act", "text": "I light the lamp.", "name": "Ana", "character": "Mira Vale"})
+    now = tale.story.told[-1]
+    watching = Players.of(["Mira Vale"], now, [], cast=["Mira Vale", "Bo Larsen"], view=view)
+    assert bool(watching.acted_for(passage)) == acted
+
+
+def test_a_part_that_two_names_share_is_nobodys() -> None:
+    assert forms("Mira Vale", ["Bo Vale", "Mira Vale"]) == ("Mira Vale", "Mira")
 
 
 def test_where_everybody_goes_on_only_lines_and_decisions_count() -> None:

@@ -108,6 +108,12 @@ def test_long_texts_are_read_in_linear_time() -> None:
         attributing.moved(text, "Bo", ["Mira"])
 
 
+def test_the_dead_are_known_by_a_part_of_their_name() -> None:
+    dead = {"bo larsen": Character("Bo Larsen", dead=True), "mira": Character("Mira")}
+    found = continuity.flags([], dead, "", "", "Bo laughed.", "", words("en"))
+    assert found == ["Bo Larsen is dead, and acts here"]
+
+
 @pytest.mark.parametrize(
     ("turn", "lives"),
     [
@@ -120,6 +126,9 @@ def test_long_texts_are_read_in_linear_time() -> None:
         ("Nobody is alive who knew Bo.", False),
         ("I revive the fire. Then I mourn Bo.", False),
         ("I talk to Bo.", False),
+        ("“Bo is alive, I swear!” I shout.", False),
+        ("I lie to the widow that Bo is still alive.", False),
+        ("Digo à viúva que Bo está vivo.", False),
     ],
 )
 def test_a_player_says_that_somebody_lives(turn: str, lives: bool) -> None:
