@@ -17,11 +17,12 @@ import pytest
 
 from bot.app import App
 from bot.commands import FOLLOW_UP, OPENLY
-from bot.events import Attachment, Author, Choices, Event, Failed, OptionValue, Place, Request
+from bot.events import Answered, Attachment, Author, Choices, Event, Failed, OptionValue, Place, Request
 from bot.works.course.questions import GAP, Written, borne_out, gap, meant
 from storage.quizzes import Quizzes
 from tests.fakes.chat_completions import ChatService
 from tests.fakes.reply import Reply
+from tests.llm.test_tool_kills import Killed, Mortal
 from tests.works.course.desk import BOSS, Desk, cited, course, opened, words_of
 from tests.works.course.files import text_of
 
@@ -159,6 +160,31 @@ async def test_a_question_that_is_not_borne_out_is_never_shown(tmp_path: Path) -
         assert "Who invented it?" not in said
         assert said.count(GAP) == 3
         assert "3 questions are sentences of the lessons with a word left out" in said
+
+
+@pytest.mark.slow
+async def test_a_quiz_cut_off_between_any_two_steps_pays_for_no_question_twice(tmp_path: Path) -> None:
+    unborne = Reply(json.dumps({**WRITTEN, "quote": "It was never said."}), times=99)
+    async with learning(tmp_path, [unborne]) as (learners, service):
+        app = learners.desk.app
+        for kills in range(5):
+            asked, run = len(service.requests), Mortal()
+            quiz = replace(run.request, id=f"{kills:032x}", work="course", verb="quiz", text="bees")
+            quiz, processes = replace(quiz, options={"questions": 1}), 0
+            while processes < 9:
+                processes += 1
+                run.left, run.request = kills, quiz
+                try:
+                    events = [event async for event in app.works["course"].run(run)]
+                except Killed:
+                    run = Mortal(kept=run.kept)
+                    continue
+                break
+            assert processes == (6 if kills == 0 else 5 // (kills + 1) + 1), run.kept.keys()
+            assert sorted(run.kept) == ["kept", "plan", "question-0", "question-1", "question-2"]
+            assert len(service.requests) - asked == 3
+            (question,) = await app.house.quizzes.of("local", quiz.id)
+            assert question.text in words_of([one for one in events if not isinstance(one, Answered)])
 
 
 async def test_a_model_that_fails_leaves_gaps(tmp_path: Path) -> None:
