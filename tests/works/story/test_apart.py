@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from bot.events import Author, Place, Request
-from bot.works.story.logs import Logs
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
 from tests.promises.talk import Talk, settings, talking
+from tests.works.story.tale import prose
 from tests.works.story.test_playing import last
 from tests.works.story.test_state import found, standing
 
 SPACES, BRANCHES = ("local", "another"), ("main", "aside")
-TURNS = 4
+TURNS = 5
 WORD = re.compile(r"(local|another)-(trunk|main|aside)-\d+")
 
 
@@ -35,7 +35,8 @@ class Echo:
         words = [match[0] for match in WORD.finditer(task if WORD.search(task) else whole)]
         self.asked.append((words[-1], whole))
         if asked["model"] != "tiny":
-            return Reply(f"Mira whispers at the lighthouse that the word is {words[-1]}, and waits.")
+            told = f"Mira whispers at the lighthouse that the word is {words[-1]}."
+            return Reply(f"{told} {prose(len(self.asked), 400)}")
         if "Write down what the scene says" not in task:
             return Reply("- the word of the lighthouse\n- what Mira whispers")
         mira = standing("Mira", holding=words[-1])
@@ -47,7 +48,7 @@ class Tables:
 
     def __init__(self, talk: Talk) -> None:
         assert talk.app is not None
-        self.app, self.talk, self.logs = talk.app, talk, Logs(talk.app.house.stories)
+        self.app, self.talk = talk.app, talk
 
     async def asks(self, space: str, thread: str, id: str, verb: str, text: str = "", **options: Any) -> str:
         """What its run has told."""
@@ -96,7 +97,7 @@ async def test_the_same_names_everywhere_are_played_at_once_and_nothing_crosses(
     echo = Echo()
     async with WIRES["chat"].service(echo) as served:
         served.models = ("small", "tiny")
-        toml = '[embedding]\nmodel = "none"\n[story]\nwindow = 2000\nrecent = 1\nbatch = 1\nchoices = 0\n'
+        toml = '[embedding]\nmodel = "none"\n[story]\nwindow = 2000\nrecent = 1\nbatch = 1\nchoices = 0\n[recall]\nshare = 0.2\n'
         config = settings(tmp_path / "data", served, toml=toml)
         config = replace(config, roles=replace(config.roles, extractor=("fake:tiny",)))
         async with talking(config) as talk:
