@@ -23,6 +23,7 @@ from bot.works.story.taken import Taken, framed
 if TYPE_CHECKING:
     from bot.works.story.logs import Logs
     from bot.works.story.playing import Playing
+from bot.works.story.state import characters
 
 MOST = 10
 """Characters that are thought up at once."""
@@ -82,13 +83,16 @@ class Speaking:
         if mode_of(story, self._playing.settings) == "gm" and gm not in (request.author.id, None):
             raise Sorry("story.gm_speaks")
         word, name = cast.typed(request.text, request.options)
+        dead = {character.name.casefold() for character in characters(story).values() if character.dead}
         if word == "all" or (cast.is_all(name) and not cast.called(story, name)):
-            if not (names := cast.free(story)):
+            if not (names := [one for one in cast.free(story) if one.casefold() not in dead]):
                 raise Sorry("story.nobody_speaks")
             return Speakers(names)
         known = cast.may_speak(story, name)
         if story.cast[known].get("muted"):
             raise Sorry("story.muted_character", name=known)
+        if known.casefold() in dead:
+            raise Sorry("story.dead_character", name=known)
         return Speakers([known])
 
     async def _reply(self, request: Request, name: str, stage: str, *, last: bool) -> Taken:

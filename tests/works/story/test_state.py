@@ -271,6 +271,8 @@ async def test_the_dead_stay_dead_and_a_contradiction_is_flagged(tmp_path: Path,
         await talk.say("/story retry")
         assert "acts here" not in str(await talk.say("/story flip back")), "kept for good"
         assert "acts here" not in str(talk.events[flagged:])
+        await talk.say("/story cast Bo: a pilot")
+        assert "Bo is dead, and does not speak" in str(await talk.say("/story cast speak Bo"))
         await talk.say("/story state Bo dead: no")
         assert "(dead)" not in texts(await talk.say("/story state"))
 
