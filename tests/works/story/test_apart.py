@@ -97,7 +97,8 @@ async def test_the_same_names_everywhere_are_played_at_once_and_nothing_crosses(
     echo = Echo()
     async with WIRES["chat"].service(echo) as served:
         served.models = ("small", "tiny")
-        toml = '[embedding]\nmodel = "none"\n[story]\nwindow = 2000\nrecent = 1\nbatch = 1\nchoices = 0\n[recall]\nshare = 0.2\n'
+        toml = '[embedding]\nmodel = "none"\n[recall]\nshare = 0.2\n'
+        toml += "[story]\nwindow = 2000\nrecent = 1\nbatch = 1\nchoices = 0\n"
         config = settings(tmp_path / "data", served, toml=toml)
         config = replace(config, roles=replace(config.roles, extractor=("fake:tiny",)))
         async with talking(config) as talk:
