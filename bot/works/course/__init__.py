@@ -105,6 +105,7 @@ VERBS: tuple[Verb, ...] = (
 
 
 def make(house: House, runs: Runs) -> Work:
+    from bot.works.course.answering import Answering
     from bot.works.course.asking import Asking
     from bot.works.course.catalogue import Catalogues
     from bot.works.course.intake import CourseIntake
@@ -149,9 +150,9 @@ def make(house: House, runs: Runs) -> Work:
         house.models,
         house.prompts,
         house.settings.roles,
-        runs.past,
     )
-    return Courses(catalogues, names, intake, asking, quiz, house.quizzes)
+    answering = Answering(house.quizzes, runs.past)
+    return Courses(catalogues, names, intake, asking, quiz, answering, house.quizzes)
 
 
 def _shapes(config: Config) -> Mapping[str, Shape]:
@@ -225,7 +226,7 @@ async def _overview(house: House, space: str, say: Words, name: Callable[[str], 
 
 
 async def _plain(house: House, place: Place, author: str, text: str) -> str:
-    from bot.works.course.quiz import answers_quiz
+    from bot.works.course.answering import answers_quiz
 
     return "answer" if await answers_quiz(house.quizzes, place, author, text) else ""
 

@@ -12,6 +12,7 @@ from bot.words import Words, words
 from bot.works.course.naming import named
 
 if TYPE_CHECKING:
+    from bot.works.course.answering import Answering
     from bot.works.course.asking import Asking
     from bot.works.course.catalogue import Catalogues, Course
     from bot.works.course.intake import CourseIntake
@@ -33,9 +34,11 @@ class Courses:
         intake: CourseIntake,
         asking: Asking,
         quiz: Quiz,
+        answering: Answering,
         quizzes: Quizzes,
     ) -> None:
         self._quiz = quiz
+        self._answering = answering
         self._quizzes = quizzes
         self._asking = asking
         self._catalogues = catalogues
@@ -52,9 +55,9 @@ class Courses:
             "outline": self._outline,
             "quiz": self._quiz.quiz,
             "lesson": self._quiz.lesson,
-            "answer": self._quiz.answer,
-            "finish": self._quiz.finish,
-            "score": self._quiz.score,
+            "answer": self._answering.answer,
+            "finish": self._answering.finish,
+            "score": self._answering.score,
         }
         async with aclosing(verbs[run.request.verb](run)) as events:
             async for event in events:

@@ -1,0 +1,223 @@
+"""Answers to a quiz: kept once for each learner, told to them, summed up at its end; and when a question comes again.
+
+Nobody but the learner is told how they have answered.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence, Set
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.commands import FOLLOW_UP, OPENLY
+from bot.events import Changed, Citation, Event, Notice, Place, Request, Run, Sorry, Stage, Text
+from bot.markdown import harmless
+from bot.words import Words, words
+from bot.works.course.questions import exactly, meant
+from bot.works.course.quiz import END, LETTERS, choices_of, stage_of, text_of
+from storage.quizzes import QuizQuestion
+
+if TYPE_CHECKING:
+    from storage.quizzes import Quizzes
+
+_NUMBERED = re.compile(r"(\d{1,2})[.:)]?\s+(.+)", re.DOTALL)
+"""A question's number, and an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an answer. `answered` of `total` questions of the quiz, `right` of them, are the learner's."""
+
+    question: QuizQuestion
+    chosen: int
+    answered: int
+    right: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A quiz that has ended: of how many learners how many were right, question by question."""
+
+    quiz: str
+    questions: list[QuizQuestion]
+    learners: int
+    right: list[int]
+
+
+class Answering:
+    """The verbs answer, finish and score."""
+
+    def __init__(
+        self,
+        quizzes: Quizzes,
+        past: Callable[[str, str], Awaitable[Request | None]],
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`past` gives the request of an earlier run."""
+        self._quizzes = quizzes
+        self._past = past
+        self._clock = clock
+
+    async def answer(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Keep a learner's answer, and tell them whether it is right; where others read along, only that it is kept."""
+        say, openly = words(run.request.locale), bool(run.request.options.get(OPENLY))
+        outcome = await run.step("answered", partial(self._answered, run), Outcome)
+        question, left = outcome.question, outcome.total - outcome.answered
+        if openly:
+            yield Stage("answer", say("course.quiz_kept", n=question.n + 1))
+            letter, answer = LETTERS[outcome.chosen], harmless(question.options[outcome.chosen])
+            yield Text(say("course.quiz_kept_answer", letter=letter, answer=answer))
+        else:
+            right = outcome.chosen == question.answer
+            yield Stage("answer", say("course.quiz_right" if right else "course.quiz_wrong"))
+            yield Text(_solution(question, say))
+            yield _source(question, 1)
+        if left:
+            yield Notice(say("course.quiz_left", n=left))
+        elif not openly:
+            yield Notice(say("course.quiz_score", right=outcome.right, total=outcome.total))
+
+    async def finish(self, run: Run) -> AsyncGenerator[Event, None]:
+        """End a quiz: everybody sees the right answers, and how many gave them; nobody's own score."""
+        say = words(run.request.locale)
+        result = await run.step("finished", partial(self._finished, run), Result)
+        for one in result.questions:
+            title = say("course.quiz_question", n=one.n + 1, total=len(result.questions))
+            yield Changed(
+                result.quiz,
+                stage_of(one),
+                title,
+                (Text(text_of(one)), choices_of(one, say, taken=one.answer)),
+            )
+        yield Changed(result.quiz, END, result.questions[0].subject, (Text(say("course.quiz_ended")),))
+        yield Stage("results", say("course.quiz_results", n=result.learners))
+        for one, right in zip(result.questions, result.right, strict=True):
+            told = say("course.quiz_had_right", right=right, n=result.learners)
+            yield Text(f"**{one.n + 1}.** {_solution(one, say, one.n + 1)}\n{told}\n\n")
+        for one in result.questions:
+            yield _source(one, one.n + 1)
+
+    async def score(self, run: Run) -> AsyncGenerator[Event, None]:
+        """A learner's own score, course by course."""
+        request, say = run.request, words(run.request.locale)
+
+        async def scored() -> str:
+            found = await self._quizzes.score(request.place.space, request.author.id, self._clock())
+            lines = [
+                "- "
+                + say("course.score_line", course=one.subject, right=one.right, n=one.answered, due=one.due)
+                for one in found
+            ]
+            return "\n".join(lines) or say("course.score_none")
+
+        text = await run.step("score", scored, str)
+        yield Stage("score", say("course.score", name=request.author.name))
+        yield Text(text)
+
+    async def _answered(self, run: Run) -> Outcome:
+        request, space = run.request, run.request.place.space
+        quiz, questions = await self._meant(request)
+        answered = {one.n for one in await self._quizzes.cards(space, quiz, request.author.id)}
+        question, chosen = _chosen(request, questions, answered)
+        counts = await self._quizzes.answer(
+            space, quiz, question.n, request.author.id, run.id, chosen, self._remembered, self._clock()
+        )
+        if counts is None:
+            raise Sorry("course.quiz_over")
+        if not counts:
+            raise Sorry("course.quiz_answered", n=question.n + 1)
+        mine = await self._quizzes.cards(space, quiz, request.author.id)
+        return Outcome(question, chosen, len(mine), sum(one.right for one in mine), len(questions))
+
+    async def _meant(self, request: Request) -> tuple[str, list[QuizQuestion]]:
+        """The quiz whose button was pressed, else the newest one of the thread or channel that this person may see."""
+        space, channel, thread = request.place.space, request.place.channel, request.place.thread
+        quizzes = [request.answers] if request.answers else await self._quizzes.latest(space, channel, thread)
+        for quiz in quizzes or await self._quizzes.latest(space, channel):
+            asked = await self._past(space, quiz)
+            private = asked is not None and bool(asked.options.get("private"))
+            mine = asked is not None and asked.author.id == request.author.id
+            if private and not mine and not request.answers:
+                continue
+            if questions := await self._quizzes.of(space, quiz):
+                return quiz, questions
+        raise Sorry("course.quiz_none")
+
+    async def _finished(self, run: Run) -> Result:
+        request, space = run.request, run.request.place.space
+        quiz, questions = await self._meant(request)
+        asked = await self._past(space, quiz)
+        if not request.author.admin and (asked is None or asked.author.id != request.author.id):
+            raise Sorry("course.quiz_not_yours")
+        if not await self._quizzes.close(space, quiz, run.id):
+            raise Sorry("course.quiz_over")
+        cards = await self._quizzes.cards(space, quiz)
+        right = [sum(card.right for card in cards if card.n == one.n) for one in questions]
+        return Result(quiz, questions, await self._quizzes.learners(space, quiz), right)
+
+    def _remembered(self, memory: str, right: bool) -> tuple[str, datetime]:
+        """What FSRS remembers of a card, and when it is due."""
+        from fsrs import Card, Rating, Scheduler
+
+        # In days, not in minutes: who answers a quiz goes away. Without chance, so that a replay says the same.
+        scheduler = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
+        now = self._clock()
+        card = Card.from_dict(json.loads(memory)) if memory else Card(card_id=0, due=now)
+        card, _ = scheduler.review_card(card, Rating.Good if right else Rating.Again, now)
+        return json.dumps(card.to_dict()), card.due
+
+
+async def answers_quiz(quizzes: Quizzes, place: Place, author: str, text: str) -> bool:
+    """Whether a person's plain text answers the newest quiz of the thread, or would have while there was one to answer.
+
+    A question is none, but one to the courses; so is, from who has answered all, what is not one of the options.
+    """
+    newest = (await quizzes.latest(place.space, place.channel, place.thread))[:1]
+    if not newest or text.rstrip().endswith("?"):
+        return False
+    questions = await quizzes.of(place.space, newest[0])
+    answered = await quizzes.cards(place.space, newest[0], author)
+    if not questions[0].closed_by and len(answered) < len(questions):
+        return True
+    return any(exactly(text, one.options) is not None for one in questions)
+
+
+def _chosen(
+    request: Request, questions: Sequence[QuizQuestion], answered: Set[int]
+) -> tuple[QuizQuestion, int]:
+    """The question that is answered, and with which option. Raises Sorry.
+
+    Plain text that names no question by its number means the first one that is not `answered`.
+    """
+    text, open_one = request.text.strip(), None
+    if request.options.get(FOLLOW_UP) or len(questions) == 1:
+        open_one = next((one for one in questions if one.n not in answered), questions[-1])
+    numbered = _NUMBERED.fullmatch(text)
+    if numbered is not None and (open_one is None or exactly(text, open_one.options) is None):
+        number, text = int(numbered[1]), numbered[2]
+        question = next((one for one in questions if one.n == number - 1), None)
+        if question is None:
+            raise Sorry("course.quiz_no_question", n=number, total=len(questions))
+    elif open_one is None:
+        raise Sorry("course.quiz_number", total=len(questions))
+    else:
+        question = open_one
+    if (option := meant(text, question.options)) is None:
+        raise Sorry("course.quiz_unclear", options=", ".join(LETTERS[: len(question.options)]))
+    return question, option
+
+
+def _solution(question: QuizQuestion, say: Words, n: int = 1) -> str:
+    right = question.options[question.answer]
+    said = say("course.quiz_solution", letter=LETTERS[question.answer], answer=harmless(right))
+    return f"{said} [{n}]\n\n> {harmless(' '.join(question.quote.split()))}\n"
+
+
+def _source(question: QuizQuestion, n: int) -> Citation:
+    heading = f"{question.subject} › {question.lesson}" if question.lesson else question.subject
+    return Citation(n, question.source, heading, question.quote, link=question.link)
