@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -69,7 +70,7 @@ class Calendar:
         self._clock = AsyncIOScheduler(timezone=UTC)
         # One round at a time; after a suspension one is enough, however many were due.
         self._clock.add_job(
-            self.round,
+            self._called,
             "interval",
             seconds=ROUND_S,
             next_run_time=datetime.now(UTC),
@@ -82,6 +83,10 @@ class Calendar:
     async def close(self) -> None:
         if self._clock is not None:
             self._clock.shutdown(wait=False)
+
+    async def _called(self) -> None:
+        with suppress(asyncio.CancelledError):  # by `close`: the library would write its trace down
+            await self.round()
 
     async def round(self) -> None:
         """Begin all that is due now. Raises StorageFault."""

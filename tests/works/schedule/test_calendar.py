@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,8 @@ from bot.app import App
 from bot.events import Author, Choices, Failed, Notice, Place, Request, Stage, Text
 from bot.platforms import Platform
 from bot.works.schedule.calendar import Calendar
-from storage.schedules import ScheduleRow
+from storage.db import Database
+from storage.schedules import ScheduleRow, Schedules
 from storage.tables import stories
 from tests.fakes.house import Recorder, config
 
@@ -194,3 +196,28 @@ async def test_with_what_a_person_asked_goes_what_would_have_come(tmp_path: Path
         assert await app.forget("local", run)
         assert not await app.records.schedules.of("local", "ana")
         assert not await app.records.schedules.followers("local", run)
+
+
+class Silent(Schedules):
+    """Never says what is due."""
+
+    def __init__(self, db: Database) -> None:
+        super().__init__(db)
+        self.asked = asyncio.Event()
+
+    async def due(self, now: datetime, platforms: Collection[str], limit: int) -> Sequence[ScheduleRow]:
+        self.asked.set()
+        await asyncio.Event().wait()
+        return []
+
+
+async def test_leaving_in_the_middle_of_a_round_is_no_fault(
+    tmp_path: Path, recorder: Recorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path, recorder) as app:
+        schedules = Silent(app.records.database)
+        leaving = Calendar(schedules, app)
+        await leaving.start(())
+        await schedules.asked.wait()
+        await leaving.close()
+    assert "Traceback" not in caplog.text
