@@ -15,6 +15,7 @@ from types import TracebackType
 import pytest
 
 from bot.adapters.discreet import Discreet
+from tests.fakes import migrated
 from tests.fakes.discord import FakeDiscord
 from tests.fakes.slack import FakeSlack
 from tests.kill.process import environment
@@ -39,6 +40,7 @@ async def started(
     text = f'[embedding]\nmodel = "none"\n[roles]\n[slack]\napi_base = "{slack}"\nconnections = 1\n'
     text += f'[discord]\napi_base = "{api}"\n{more}\n'
     settings.write_text(text, encoding="utf-8")
+    migrated.folder(data)
     command = [sys.executable, "-m", "bot", "run", "--config", str(settings), "--data", str(data)]
     environ = environment() | {f"SLACK_{name.upper()}": value for name, value in secrets.items()}
     process = await asyncio.create_subprocess_exec(
