@@ -276,7 +276,9 @@ def planted(seed: int = 18) -> dict[str, Planted]:
         for scene in range(1 if branch == "main" else FORK + 1, SCENES + 1):
             fact = placed.get((branch, scene))
             turns[branch, scene] = f"{branch}/{scene}"
-            lines.extend(_nodes(chance, len(lines), branch, scene, fact.text if fact else ""))
+            lines.extend(
+                _nodes(chance, lines[-1].seq if lines else 0, branch, scene, fact.text if fact else "")
+            )
     leaving = turns["main", FORK]
     cut = max(line.seq for line in lines if line.turn == leaving)
     parts = {
@@ -298,7 +300,7 @@ def planted(seed: int = 18) -> dict[str, Planted]:
 
 
 def _nodes(chance: random.Random, seq: int, branch: str, scene: int, fact: str) -> Iterator[Line]:
-    """A turn with its scene, and what the extractor found in it."""
+    """A turn with its scene, and what the extractor found in it; before it the chapter that begins with it."""
     a, b = chance.sample(_NAMES, 2)
     place = chance.choice(_PLACES)
     body = [*chance.sample(_MIDDLE, chance.randint(3, 5)), *chance.sample(_SAID, chance.randint(1, 2))]
@@ -309,11 +311,15 @@ def _nodes(chance: random.Random, seq: int, branch: str, scene: int, fact: str) 
     said = [one if one == fact else _filled(chance, one, a, b, place) for one in sentences]
     text = "\n\n".join(" ".join(part) for part in (said[: len(said) // 2], said[len(said) // 2 :]))
     turn = f"{branch}/{scene}"
-    act = {"mode": "act", "name": "Ana", "text": f"We go to {place}.", "when": _chapter(scene)}
-    yield Line(seq + 1, turn, branch, "act", turn, json.dumps(act))
-    yield Line(seq + 2, f"{turn}/scene", branch, "scene", turn, json.dumps({"text": text}))
-    found = {"scene": f"{turn}/scene", "events": tells(text, list(_NAMES))}
-    yield Line(seq + 3, f"{turn}/found", branch, "extracted", turn, json.dumps(found))
+    if scene % CHAPTER == 1:
+        before = f"{branch}/{scene - 1}" if scene > 1 else ""
+        chapter = {"id": f"{turn}/chapter", "title": _chapter(scene)}
+        yield Line(seq + 1, f"{turn}/chapter", branch, "chapter", before, json.dumps(chapter))
+    act = {"mode": "act", "name": "Ana", "text": f"We go to {place}."}
+    yield Line(seq + 2, turn, branch, "act", turn, json.dumps(act))
+    yield Line(seq + 3, f"{turn}/scene", branch, "scene", turn, json.dumps({"text": text}))
+    found = {"scene": f"{turn}/scene", "place": place, "events": tells(text, list(_NAMES))}
+    yield Line(seq + 4, f"{turn}/found", branch, "extracted", turn, json.dumps(found))
 
 
 def _filled(chance: random.Random, sentence: str, a: str, b: str, place: str) -> str:

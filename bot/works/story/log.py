@@ -383,7 +383,7 @@ class Story:
     def add(self, node: Node) -> None:
         """Take the next node in. What a later release wrote is passed over."""
         self.seq = max(self.seq, node.seq)
-        if node.kind == "forgotten":
+        if node.kind == "forgotten" or (node.kind == "chapter" and not node.turn):
             self._changed(0)
         elif node.kind != "head" and node.turn in self.turns:
             places = reversed(range(len(self.path)))  # it is one of the last, nearly always

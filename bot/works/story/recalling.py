@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bot import fence
 from bot.budget import text_tokens
+from bot.works.story import state
 from bot.works.story.log import Excerpt
 from bot.works.story.memory.pieces import pieces_of
 from bot.works.story.memory.ranking import Query
@@ -81,14 +82,14 @@ def as_prompt(story: Story, excerpts: Collection[Excerpt]) -> str:
 
 def query_of(story: Story, turn: Turn, by: RecallConfig) -> Query:
     """What a turn is searched by: what the player did, else how the story stands, and the scenes just before."""
-    told = story.told
-    before = (
-        told[: [one.id for one in told].index(turn.id)][-by.context_scenes :] if by.context_scenes else []
-    )
+    at = story.path.index(turn.id)
+    path = story.path[:at]
+    before = [story.turns[id] for id in path[-by.context_scenes :]] if by.context_scenes else []
     scenes = [one.scene.text for one in before if one.scene is not None]
     last = scenes[-1][-by.context_chars :] if scenes else ""
     context = "\n".join(scene[: by.context_chars] for scene in scenes)
-    return Query(turn.act.text or last, context)
+    chapter = state.title_at(state.titles(story, path), at)
+    return Query(turn.act.text or last, context, chapter=chapter)
 
 
 def _beside(story: Story, path: list[str], at: int, told: Collection[str]) -> tuple[str, ...]:

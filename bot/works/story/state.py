@@ -5,8 +5,10 @@ Pure, and nothing is kept: undo, a flip or a branch changes the turns, and with 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 from bot import fence
@@ -123,6 +125,24 @@ def chapters(story: Story, told: Sequence[Turn] | None = None) -> list[Chapter]:
     """Those that have begun, the current one last."""
     turns = {turn.id for turn in (story.told if told is None else told)}
     return [one for one in story.chapters.values() if not one.turn or one.turn in turns]
+
+
+def titles(story: Story, path: Sequence[str]) -> list[tuple[int, str]]:
+    """The titles of the chapters that these turns have lived through, each with the place of the first turn in it."""
+    begins = {one.turn: (number, one.title) for number, one in enumerate(story.chapters.values())}
+    found, last = list[tuple[int, str]](), -1
+    for at, turn in enumerate(chain(("",), path) if begins else ()):
+        number, title = begins.get(turn, (-1, ""))
+        if number > last:  # as in `chapters`: where turns were undone, a later one may begin before another
+            found.append((at, title))
+            last = number
+    return found
+
+
+def title_at(titles: Sequence[tuple[int, str]], at: int) -> str:
+    """The title of the chapter in which the turn of this place is, "" for none."""
+    begun = bisect_right(titles, at, key=lambda one: one[0])
+    return titles[begun - 1][1] if begun else ""
 
 
 def done(story: Story, told: Sequence[Turn] | None = None) -> set[str]:

@@ -64,6 +64,9 @@ _WHEN = {
 Reason: TypeAlias = Literal["words", "meaning", "time", "person"]
 """Why a piece is found."""
 
+About: TypeAlias = tuple[str, str]
+"""When and where a node's pieces are: a date or a chapter, and a place, "" where that is not known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -95,6 +98,9 @@ class Pieces:
         self.language = language
         self.nodes: list[str] = []
         self._number: dict[str, int] = {}
+        self._again: dict[tuple[str, About], int] = {}
+        self._places: dict[str, int] = {}
+        self._place = array("i")
         self._first = array("i")
         self._postings: dict[str, array[int]] = {}
         self._node = array("i")
@@ -110,9 +116,17 @@ class Pieces:
     def __len__(self) -> int:
         return len(self._node)
 
-    def of(self, node: str) -> range | None:
-        """The numbers of a node's pieces, None for a node that has not been added."""
-        return self.pieces(self._number[node]) if node in self._number else None
+    def of(self, node: str, about: About = ("", "")) -> range | None:
+        """The numbers of a node's pieces, None for a node that has not been added so."""
+        if (number := self._number.get(node)) is None:
+            return None
+        pieces, (when, place) = self.pieces(number), about
+        if pieces and (self._date[pieces[0]], self._place[number]) != (
+            self.date(when),
+            self._places.get(place),
+        ):
+            number = self._again.get((node, about))
+        return self.pieces(number) if number is not None else None
 
     def pieces(self, node: int) -> range:
         """The numbers of the pieces of `nodes[node]`."""
@@ -125,11 +139,19 @@ class Pieces:
         return self.nodes[node], number - self._first[node]
 
     def add(self, node: str, pieces: Sequence[Piece]) -> range:
-        """Append a node's pieces: their numbers. A node that is there already stays as it is."""
-        if (there := self.of(node)) is not None:
+        """Append a node's pieces: their numbers. A node that is there already so stays as it is.
+
+        One that is there of another chapter or place is added once more: other branches may have it so still.
+        """
+        about = (pieces[0].when, pieces[0].place) if pieces else ("", "")
+        if (there := self.of(node, about)) is not None:
             return there
         first, number_of_node = len(self), len(self.nodes)
-        self._number[node] = number_of_node
+        if node in self._number:
+            self._again[node, about] = number_of_node
+        else:
+            self._number[node] = number_of_node
+        self._place.append(self._places.setdefault(about[1], len(self._places)))
         self.nodes.append(node)
         self._first.append(first)
         time_words = TIME_WORDS.get(self.language, frozenset())

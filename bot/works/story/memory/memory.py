@@ -23,10 +23,11 @@ from bot.events import Sorry
 from bot.patience import aside
 from bot.retrieval.language import detect, may_vote
 from bot.retrieval.lexical import content_terms, terms
+from bot.works.story import state
 from bot.works.story.memory.components import distinctive, too_old
 from bot.works.story.memory.index import Pieces, Reason, Told
 from bot.works.story.memory.lore import CONTENT_CHARS, LoreVectors, by_meaning
-from bot.works.story.memory.pieces import embedded, nodes_of, noted, pieces_of
+from bot.works.story.memory.pieces import about, embedded, nodes_of, noted, pieces_of
 from bot.works.story.memory.ranking import Query, scored, speaking_for
 from bot.works.story.memory.vectors import PieceVectors, packed
 from storage.faults import StorageFault
@@ -109,6 +110,8 @@ class _Lived:
     scenes: dict[str, int]
     noted: Told
     noted_of: NDArray[np.int32]
+    chapters: list[tuple[int, str]]
+    """As `state.titles` has them."""
 
 
 _ASKED, _THERE = 1, 2
@@ -264,7 +267,7 @@ class Memory:
                 for some in indexed.batches(missing):
                     nodes = missing[some].tolist()
                     await self._embed(
-                        space, id, indexed, embedder, nodes, story, lived.turns, places[some].tolist()
+                        space, id, indexed, embedder, nodes, story, lived, places[some].tolist()
                     )
                     self._paused = 0.0
                     learnt += len(nodes)
@@ -327,14 +330,14 @@ class Memory:
         embedder: Embedder,
         nodes: Sequence[int],
         story: Story,
-        path: Sequence[str],
+        lived: _Lived,
         places: Sequence[int],
     ) -> None:
-        """Make and keep the vectors of some nodes, each of the turn of its place in the path."""
-        rows = []
+        """Make and keep the vectors of some nodes, each of the turn of its place in the branch."""
+        rows, path = [], lived.turns
         for node, at in zip(nodes, places, strict=True):
             name, turn = indexed.pieces.nodes[node], story.turns[path[at]]
-            texts = embedded(story, path, at).get(name, [])
+            texts = embedded(story, path, at, state.title_at(lived.chapters, at)).get(name, [])
             # What was found in an edited scene is made of its author's words, too.
             author = turn.act.author if name == turn.act.id or turn.scene is None else turn.scene.author
             rows.append((name, author, texts))
@@ -451,24 +454,27 @@ def _lived(
         named = before.scenes
     scene = max(told.scenes, default=-1)
     named = {name: number for name, number in named.items() if number <= scene}
+    chapters = state.titles(story, path)
     for at in range(unchanged, len(path)):
-        turn, own = story.turns[path[at]], list[int]()
+        turn, own, chapter = story.turns[path[at]], list[int](), state.title_at(chapters, at)
+        known = about(turn, chapter)
         nodes = [node for node in nodes_of(turn) if node not in story.forgotten]
-        if any(index.of(node) is None for node in nodes):
-            for node, parts in pieces_of(turn).items():
+        if any(index.of(node, known) is None for node in nodes):
+            for node, parts in pieces_of(turn, chapter).items():
                 index.add(node, parts)
         for node in nodes:
-            own.extend(index.of(node) or ())
+            own.extend(index.of(node, known) or ())
         if own:
             group = turn.act.group
             number = named.setdefault(group, scene + 1) if group else scene + 1
             scene = max(scene, number)
             told.add(own, number, at)
             if nodes_of(turn)[-1] in nodes:  # else what it was found in is forgotten
-                found, parts = noted(turn)
+                found, parts = noted(turn, chapter)
                 noted_ones.add(index.add(found, parts) if parts else (), number, at)
     turn_of, noted_of = (np.array(row.turns, dtype=np.int32) for row in (told, noted_ones))
-    return _Lived(ref(story), seq, told.of(index), path, turn_of, named, noted_ones.of(index), noted_of)
+    made = told.of(index), path, turn_of, named, noted_ones.of(index), noted_of
+    return _Lived(ref(story), seq, *made, chapters)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bot.speech.sentences import Sentences
-from bot.works.story.memory.index import Piece
+from bot.works.story.memory.index import About, Piece
 
 if TYPE_CHECKING:
     from bot.works.story.log import Story, Turn
@@ -30,18 +30,29 @@ def nodes_of(turn: Turn) -> list[str]:
     return nodes
 
 
-def pieces_of(turn: Turn) -> dict[str, list[Piece]]:
-    """By their nodes (`nodes_of`). What a node's pieces are never changes."""
-    act, scene = turn.act, turn.scene
+def about(turn: Turn, chapter: str = "") -> About:
+    """When a turn is: the date that a chat log has for it, else its chapter, else the day on which it was played.
+
+    And where, as soon as that has been found in the version that counts.
+    """
+    found = turn.found if turn.scene is None else turn.scene.extracted
+    when = turn.act.when or chapter or ("" if turn.act.label else f"{turn.made:%Y-%m-%d}")
+    return when, found.place if found is not None else ""
+
+
+def pieces_of(turn: Turn, chapter: str = "") -> dict[str, list[Piece]]:
+    """By their nodes (`nodes_of`). What a node's pieces say never changes; what they are `about` may be found later."""
+    act, scene, (when, place) = turn.act, turn.scene, about(turn, chapter)
     by_node: dict[str, list[Piece]] = {}
     if act.text:
-        by_node[act.id] = [Piece(act.character or act.name, act.text, act.when)]
+        by_node[act.id] = [Piece(act.character or act.name, act.text, when, place)]
     if scene is not None and scene.text:
-        by_node[scene.id] = [Piece(act.speaker, paragraph, act.when) for paragraph in paragraphs(scene.text)]
+        parts = paragraphs(scene.text)
+        by_node[scene.id] = [Piece(act.speaker, paragraph, when, place) for paragraph in parts]
     return by_node
 
 
-def noted(turn: Turn) -> tuple[str, list[Piece]]:
+def noted(turn: Turn, chapter: str = "") -> tuple[str, list[Piece]]:
     """What a small model has found in the version that counts, by the node that keeps it; "" for nothing found yet.
 
     They are found by themselves too, and speak for the whole turn: its summary, what happened, what is remembered.
@@ -50,21 +61,24 @@ def noted(turn: Turn) -> tuple[str, list[Piece]]:
     found = turn.found if scene is None else scene.extracted
     if found is None or (scene is None and act.withdrawn):
         return "", []
-    when, place = found.time or act.when, found.place
+    when, place = about(turn, chapter)
+    when = found.time or when
     pieces = [Piece("", text, when, place) for text in (found.summary, *found.events) if text]
     pieces += [Piece(one.character, one.text, when, place) for one in found.memories]
     return found.id, pieces
 
 
-def embedded(story: Story, path: Sequence[str], at: int) -> dict[str, list[str]]:
+def embedded(story: Story, path: Sequence[str], at: int, chapter: str = "") -> dict[str, list[str]]:
     """What the vectors of the turn `path[at]` are made of, by their nodes: its pieces, and what was found in it.
+
+    They are made once, of what is known by then of its chapter and place.
 
     A line of a chat log ("Yes, last summer!") is read with those just before it in its scene, since by itself it may
     say of nothing what it is about.
     """
     turn = story.turns[path[at]]
-    found, pieces = noted(turn)
-    texts = {node: [piece.prefixed for piece in made] for node, made in pieces_of(turn).items()}
+    found, pieces = noted(turn, chapter)
+    texts = {node: [piece.prefixed for piece in made] for node, made in pieces_of(turn, chapter).items()}
     if turn.act.group and turn.act.id in texts:
         before = "\n".join(_said_before(story, path, at))[-BEFORE_CHARS:]
         texts[turn.act.id] = [f"{before}\n{text}" if before else text for text in texts[turn.act.id]]

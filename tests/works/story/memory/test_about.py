@@ -1,0 +1,127 @@
+"""When and where a piece is: a played turn's chapter or day, and its place, as its branch knows them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.config import Config
+from bot.config.settings import EmbeddingConfig
+from bot.retrieval.embedding import Embedding
+from bot.works.story.log import Part, Story, folded
+from bot.works.story.memory.config import RecallConfig
+from bot.works.story.memory.index import Piece, Pieces
+from bot.works.story.memory.memory import Memory
+from bot.works.story.memory.pieces import embedded
+from bot.works.story.memory.ranking import Query
+from bot.works.story.recalling import query_of
+from bot.works.story.state import chapters, title_at, titles
+from storage.db import Database
+from storage.story_vectors import StoryVectors
+from tests.works.story.tale import Line, Tale
+
+PAGODA = '{"id": "c", "title": "The Pagoda"}'
+BY_WORDS = RecallConfig().without(["events", "neighbours", "scene"])
+
+
+@pytest.fixture
+async def memory() -> AsyncIterator[Memory]:
+    db = await Database.open("sqlite+aiosqlite:///:memory:")
+    embedding = Embedding(Config(Path(), Path(), embedding=EmbeddingConfig("none")))
+    yield Memory(StoryVectors(db), embedding, BY_WORDS)
+    await db.close()
+
+
+async def found(memory: Memory, story: Story, query: str, branch: str = "main") -> list[str]:
+    recalled = await memory.recall("local", "story", branch, story, Query(query), 10)
+    return [piece.turn for piece in recalled]
+
+
+def prefixes(story: Story) -> list[str]:
+    """Of each turn's vectors, what stands before its words."""
+    known = titles(story, story.path)
+    made = (embedded(story, story.path, at, title_at(known, at)) for at in range(story.length))
+    return [text.partition(": ")[0] for texts in made for text in next(iter(texts.values()))]
+
+
+def two_chapters() -> tuple[Tale, list[str]]:
+    tale = Tale()
+    turns = [tale.turn("I look at the lamp.", "It burns blue.")]
+    tale.add("chapter", {"id": "c1", "title": "The Cellar"}, turns[-1])
+    turns.append(tale.turn("I look at the lamp again.", "It burns green."))
+    tale.add("chapter", {"id": "c2", "title": "The Deck"}, turns[-1])
+    turns.append(tale.turn("I look at the lamp once more.", "It burns red."))
+    return tale, turns
+
+
+def test_a_played_turn_is_of_its_chapter_or_of_the_day_on_which_it_was_played() -> None:
+    tale, turns = two_chapters()
+    tale.add("extracted", {"scene": f"n{int(turns[2][1:]) + 1}", "place": "the bow"}, turns[2])
+    assert prefixes(tale.story) == ["Ana (2026-03-04)", "Ana (The Cellar)", "Ana (The Deck, the bow)"]
+    said = {"mode": "say", "text": "Hello.", "name": "Gina", "label": "7"}
+    tale = Tale()
+    tale.add("act", said)
+    assert prefixes(tale.story) == ["Gina"], "a chat log was not played on the day of its import"
+
+
+async def test_the_chapter_that_is_played_is_searched_by(memory: Memory) -> None:
+    tale, turns = two_chapters()
+    story = tale.story
+    for turn, chapter in zip(turns, ("", "The Cellar", "The Deck"), strict=True):
+        assert query_of(story, story.turns[turn], RecallConfig()).chapter == chapter
+    query = Query("lamp", chapter="The Cellar")
+    by = RecallConfig(chapter=1.0)
+    assert (await memory.recall("local", "story", "main", story, query, 1, by=by))[0].turn == turns[1]
+    assert (await found(memory, story, "In the cellar"))[:1] == [turns[1]]
+
+
+async def test_a_chapter_of_the_very_beginning_is_named_later(memory: Memory) -> None:
+    tale = Tale()
+    turns = [tale.turn(f"Step {n}.", f"We climb to floor {n}.") for n in range(2)]
+    story = tale.story
+    assert not await found(memory, story, "the pagoda")
+    story.add(Line(90, "n90", "chapter", "", PAGODA))
+    assert {*await found(memory, story, "the pagoda")} == {*turns}
+
+
+async def test_a_place_that_is_found_later_changes_the_pieces_of_its_turn_alone(memory: Memory) -> None:
+    tale = Tale()
+    turns = [tale.turn(f"Step {n}.", f"We climb to floor {n}.") for n in range(3)]
+    story = tale.story
+    assert not await found(memory, story, "the pagoda")
+    tale.add("extracted", {"scene": f"n{int(turns[1][1:]) + 1}", "place": "the pagoda"}, turns[1])
+    story.add(tale.nodes[-1])
+    assert {*await found(memory, story, "the pagoda")} == {turns[1]}
+
+
+async def test_a_branch_knows_nothing_of_the_chapters_of_another(memory: Memory) -> None:
+    tale = Tale()
+    turns = [tale.turn(f"Step {n}.", f"We climb to floor {n}.") for n in range(3)]
+    other = folded([Part("main")], tale.nodes)
+    own = folded([Part("main")], [*tale.nodes, Line(90, "n90", "chapter", turns[0], PAGODA)])
+    assert {*await found(memory, own, "the pagoda")} == {*turns[1:]}
+    assert not await found(memory, other, "the pagoda", "other")
+    assert {*await found(memory, own, "the pagoda")} == {*turns[1:]}
+
+
+def test_titles_are_those_of_the_chapters_that_have_begun_also_where_turns_were_undone() -> None:
+    tale, turns = two_chapters()
+    tale.add("head", {}, turns[0])
+    tale.add("chapter", {"id": "c3", "title": "The Attic"}, turns[0])
+    tale.add("head", {}, turns[2])
+    story = tale.story
+    known = titles(story, story.path)
+    for at in range(story.length):
+        begun = chapters(story, story.told[:at])
+        assert title_at(known, at) == (begun[-1].title if begun else "")
+
+
+def test_a_node_is_added_once_for_each_chapter_and_place_that_it_is_known_by() -> None:
+    index = Pieces("en")
+    plain, placed = Piece("", "It rings."), Piece("", "It rings.", "The Deck", "the bow")
+    assert (index.add("scene", [plain]), index.add("scene", [placed])) == (range(1), range(1, 2))
+    assert (index.add("scene", [plain]), index.add("scene", [placed])) == (range(1), range(1, 2))
+    assert index.of("scene", ("The Deck", "")) is None
+    assert index.nodes == ["scene", "scene"], "their vectors are the same"
