@@ -39,6 +39,9 @@ _LEAVING_S: Final = 1.0
 """Seconds after the last word. To kill one that is about to leave could confuse asyncio about how it ended."""
 
 
+_TELLING: Final = 100_000
+"""Characters of a script by which its language is told."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -195,7 +198,9 @@ def _note(name: str, at: str) -> None:
 def _judged(document: Document) -> Document:
     from bot.retrieval.language import detect
 
-    return replace(document, language=detect(document.text))
+    # A script is of one language, and may be long: its beginning tells.
+    text = document.text if document.screenplay is None else document.text[:_TELLING]
+    return replace(document, language=detect(text))
 
 
 def _nobody(done: int, total: int) -> None:

@@ -47,7 +47,6 @@ from bot.works.script.evidence import ranked
 from bot.works.script.intent import FORMS, INTENTS, Intent, by_keywords, scene_named, with_tools
 from bot.works.script.length import page_of, pages
 from bot.works.script.quotations import QuotationGate
-from bot.works.script.report import report
 from bot.works.script.tools import ScriptTools, card, outlined
 from bot.works.script.work import numbered, scene_title
 
@@ -377,7 +376,7 @@ class Answer:
 
     def _known(self) -> str:
         """The script in a few lines: its figures, the writer's own outline, who speaks in most scenes."""
-        script, made = self._script, report(self._script)
+        script, made = self._script, self._tools.report
         lines = [
             f"Title: {script.title}",
             f"{len(script.scenes)} scenes, {pages(sum(one.eighths for one in script.scenes))} pages, "

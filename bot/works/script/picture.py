@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 NAME_CHARS: Final = 18
 SHOWN: Final = 12
 """Characters in a picture: those who speak in most scenes."""
+BARS: Final = 300
+"""Scenes up to which each has a bar of its own: beyond that nobody sees the gaps, and each bar takes time."""
 _WINDOW: Final = 9
 """Scenes over which the share of dialogue is taken: one scene's own jumps up and down."""
 
@@ -31,7 +33,12 @@ def pace(script: Script, title: str, lengths: str, dialogue: str) -> bytes:
     numbers = [one.number for one in script.scenes]
     with alone:
         figure, axes = _sheet(4.2, title)
-        axes.bar(numbers, [one.eighths / 8 for one in script.scenes], width=0.9, color=COLOURS[0])
+        high = [one.eighths / 8 for one in script.scenes]
+        if len(numbers) <= BARS:
+            axes.bar(numbers, high, width=0.9, color=COLOURS[0])
+        else:
+            axes.fill_between(numbers, high, step="mid", color=COLOURS[0], linewidth=0)
+            axes.set_ylim(0)
         axes.set_ylabel(_plain(lengths), color=COLOURS[0], fontsize=9)
         axes.set_xlim(0.3, len(numbers) + 0.7)
         right = axes.twinx()

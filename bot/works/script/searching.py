@@ -49,12 +49,17 @@ class SceneSearch:
         mean = sum(self._lengths) / max(1, len(self._lengths)) or 1.0
         scores: defaultdict[int, float] = defaultdict(float)
         for term in dict.fromkeys(self.terms(query)):
+            rarity = self.rarity(term) * (_K1 + 1)
             for at, count in self._holding.get(term, ()):
                 weight = count + _K1 * (1 - _B + _B * self._lengths[at] / mean)
-                scores[at] += self.rarity(term) * count * (_K1 + 1) / weight
+                scores[at] += rarity * count / weight
         best = sorted(scores.items(), key=lambda one: (-one[1], one[0]))
         found = [(score, self._scenes[at]) for at, score in best if allowed(self._scenes[at])]
         return found[:most]
+
+    def telling(self, text: str, most: int) -> str:
+        """The rarest words of a text, as a query."""
+        return " ".join(sorted(dict.fromkeys(self.terms(text)), key=self.rarity, reverse=True)[:most])
 
     def window(self, text: str, wanted: Iterable[str], chars: int) -> str:
         """So many characters of the text, whole lines where they fit: the part that holds most of the terms."""

@@ -6,6 +6,7 @@ Plain functions; who calls them, and how often, is `bot.llm.tools`' business.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,7 @@ from bot.llm.base import Tool, ToolOutput
 from bot.retrieval.found import Passage
 from bot.works.script.heading import speaker
 from bot.works.script.length import page_of, pages
-from bot.works.script.report import report
+from bot.works.script.report import Report, report
 
 if TYPE_CHECKING:
     from bot.words import Words
@@ -27,6 +28,8 @@ SCENES: Final = 10
 """Scenes of one call."""
 NEIGHBOURS: Final = 5
 RESULTS, MOST_RESULTS = 5, 20
+TELLING: Final = 8
+"""Rare words of a scene, by which scenes like it are looked for."""
 LISTED: Final = 80
 """Scenes of a list."""
 PARTS: Final = 4
@@ -50,6 +53,10 @@ class ScriptTools:
         for scene in script.scenes:
             self._starts.append(page_of(before))
             before += scene.eighths
+
+    @cached_property
+    def report(self) -> Report:
+        return report(self._script)
 
     async def get_scene(self, scene_number: int) -> ToolOutput:
         """One scene's words."""
@@ -151,7 +158,7 @@ class ScriptTools:
                 for one in whole.threads
             ]
             return ToolOutput("\n".join([*lines, *outline]))
-        made = report(self._script)
+        made = self.report
         pairs = sorted(
             (
                 (count, made.presences[row].name, made.presences[column].name)
@@ -177,7 +184,11 @@ class ScriptTools:
             (one for one in others if who.intersection(one.characters)),
             key=lambda one: (-len(who.intersection(one.characters)), abs(one.number - scene.number)),
         )
-        alike = [one for _, one in self._search.ranked(scene.text[:2_000], 6) if one is not scene]
+        alike = [
+            one
+            for _, one in self._search.ranked(self._search.telling(scene.text, TELLING), 6)
+            if one is not scene
+        ]
         threads = self._found.whole.threads if self._found.whole and self._found.current else []
         mine = [one for one in threads if scene_number in one.scenes]
         groups = (("The same place", place), ("The same characters", shared), ("Like words", alike))

@@ -1,0 +1,212 @@
+"""Screenplays: counts that come out exactly, and what reading, looking up, reporting and a new draft take.
+
+Times are those of the processor, so that other work on the machine is not counted.
+
+SUTRADHAR_BENCH_DATA=DIR make bench ARGS=script
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from benchmarks.figures import Figure, data, skipped
+from benchmarks.times import ms, p95
+from bot.readers.guarded import Guarded
+from bot.readers.screenplay import final_draft
+from bot.readers.screenplay.elements import Screenplay
+from bot.readers.screenplay.fountain import fountain
+from bot.words import words
+from bot.works.script import analysis
+from bot.works.script.analysis import Analysis, Card
+from bot.works.script.exporting import fountain as written
+from bot.works.script.model import Script, script
+from bot.works.script.reporting import reported
+from bot.works.script.searching import SceneSearch
+from bot.works.script.tools import ScriptTools
+
+SCENES: Final = 2_000
+CALLS: Final = 300
+CHANGED, OF = 5, 150
+NAMES: Final = tuple(f"{name} {n}" for name in ("ADA", "BO", "CLARA", "DAVI", "ÉLODIE") for n in "ABCDEFGH")
+WORDS: Final = tuple(
+    f"{stem}{end}"
+    for stem in (
+        "lamp",
+        "harb",
+        "rope",
+        "stor",
+        "lett",
+        "gull",
+        "anch",
+        "stai",
+        "wind",
+        "lant",
+        "tide",
+        "bell",
+    )
+    for end in (
+        "ado",
+        "erin",
+        "ost",
+        "ual",
+        "imen",
+        "ork",
+        "ulla",
+        "eth",
+        "ingo",
+        "ary",
+        "ocks",
+        "ule",
+        "asp",
+        "ine",
+    )
+)
+REFERENCE: Final = {
+    "synthetic/synthetic_tide.fdx": (120, 1_007, 495, 4),
+    "mit_screenplay_tools/TestFDX-FD.fdx": (2, 5, 4, None),
+    "mit_screenplay_tools/TestFDX-FI.fdx": (2, 5, 4, None),
+    "mit_screenplain_tests/dual-dialogue.fdx": (None, None, 2, 1),
+}
+"""Scenes, eighths, cues and dual dialogues, as the data's README has them; None where it says nothing."""
+
+
+def made(scenes: int, seed: int = 1) -> str:
+    """A script in Fountain: a page and more a scene, drawn with a seed."""
+    draw = random.Random(seed)
+    parts = ["Title: Long\n"]
+    for n in range(scenes):
+        place = f"{draw.choice(WORDS)} {n % 70}".upper()
+        parts.append(f"{draw.choice(('INT.', 'EXT.'))} {place} - {draw.choice(('DAY', 'NIGHT'))}")
+        for _ in range(draw.randint(2, 6)):
+            said = " ".join(draw.choices(WORDS, k=14))
+            parts += [" ".join(draw.choices(WORDS, k=25)) + ".", f"{draw.choice(NAMES)}\n{said}?"]
+    return "\n\n".join(parts) + "\n"
+
+
+def read(file: Path) -> Screenplay:
+    document = final_draft.read(file.name, file.read_bytes(), lambda done, total: None)
+    assert document.screenplay is not None
+    return document.screenplay
+
+
+def figures() -> Iterator[Figure]:
+    yield from counts()
+    text = made(SCENES)
+    yield from parsing(text)
+    long = script(fountain(text))
+    yield from tools(long)
+    for what in (
+        "the first report, which loads what draws",
+        f"a report of {SCENES:,} scenes, with its pictures",
+    ):
+        began = time.process_time()
+        reported(long, "", words("en"))
+        spent = time.process_time() - began
+        yield Figure(f"{what}, processor", f"{spent:.1f} s", "≤ 3 s", "", spent <= 3)
+    yield draft()
+
+
+def counts() -> Iterator[Figure]:
+    if (folder := data("screenplay")) is None:
+        yield skipped("the reference counts")
+        return
+    for name, wanted in REFERENCE.items():
+        read_now = script(read(folder / name))
+        cues = sum(one.kind == "cue" for scene in read_now.scenes for one in scene.elements)
+        cues += sum(one.kind == "cue" for one in read_now.opening)
+        dual = sum(one.kind == "cue" and one.dual == 1 for one in read_now.opening)
+        dual += sum(scene.dual for scene in read_now.scenes)
+        eighths = sum(scene.eighths for scene in read_now.scenes)
+        found = (len(read_now.scenes), eighths, cues, dual)
+        told = tuple(have for have, want in zip(found, wanted, strict=True) if want is not None)
+        reach = tuple(want for want in wanted if want is not None)
+        yield Figure(
+            f"{Path(name).name}: scenes, eighths, cues, dual",
+            " / ".join(map(str, told)),
+            " / ".join(map(str, reach)),
+            "",
+            told == reach,
+        )
+    files = sorted(folder.rglob("*.fdx"))
+    same = sum(_same(script(read(file))) for file in files)
+    yield Figure("Fountain out of Final Draft: files whose scenes read back the same", f"{same} of {len(files)}",
+                 f"{len(files)} of {len(files)}", "", same == len(files))  # fmt: skip
+
+
+def _same(before: Script) -> bool:
+    after = script(fountain(written(before)))
+    return [one.content for one in after.scenes] == [one.content for one in before.scenes]
+
+
+def parsing(text: str) -> Iterator[Figure]:
+    began = _processor()
+    document = asyncio.run(Guarded().read("long.fountain", text.encode()))
+    assert document.screenplay is not None
+    script(document.screenplay)
+    spent = _processor() - began
+    read_so = f"{SCENES:,} scenes ({len(text) // 1_000:,} kB) read, their language told, processor"
+    yield Figure(read_so, f"{spent:.2f} s", "< 2 s", "", spent < 2)
+    megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1_024
+    yield Figure("… memory of the parser's process", f"{megabytes:.0f} MB", "≤ 200 MB", "", megabytes <= 200)
+
+
+def _processor() -> float:
+    """Seconds of this process and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def tools(long: Script) -> Iterator[Figure]:
+    began = time.process_time()
+    search = SceneSearch(long)
+    yield Figure("… indexed by words, processor", f"{time.process_time() - began:.2f} s")
+    spent = asyncio.run(_called(ScriptTools("long", long, search, Analysis({}, ()))))
+    for name, values in spent.items():
+        yield Figure(
+            f"{name}, processor, p95 of {len(values)}", ms(p95(values)), "≤ 50 ms", "", p95(values) <= 0.05
+        )
+
+
+async def _called(found: ScriptTools) -> dict[str, list[float]]:
+    draw = random.Random(2)
+    spent: dict[str, list[float]] = {}
+    for _ in range(CALLS):
+        number = draw.randint(1, SCENES)
+        calls = {
+            "get_scenes_context": found.get_scenes_context([number, number // 2 + 1], 2),
+            "get_character_scenes": found.get_character_scenes(draw.choice(NAMES)),
+            "search_script": found.search_script(" ".join(draw.choices(WORDS, k=5)), {"setting": "INT"}),
+            "analyze_pacing": found.analyze_pacing(),
+            "get_plot_threads": found.get_plot_threads(),
+            "get_scene_relationships": found.get_scene_relationships(number),
+        }
+        for name, call in calls.items():
+            began = time.process_time()
+            await call
+            spent.setdefault(name, []).append(time.process_time() - began)
+    return spent
+
+
+def draft() -> Figure:
+    text = made(OF)
+    before = script(fountain(text))
+    scenes = text.split("\n\nINT. ")
+    step = len(scenes) // CHANGED
+    for n in range(CHANGED):
+        scenes[n * step + 1] += "\n\nA line that was not there before."
+    now = script(fountain("\n\nINT. ".join(scenes)))
+    cards = {analysis.key(scene): analysis.body(Card("A card.")) for scene in before.scenes}
+    paid = len(analysis.kept(now, cards).missing)
+    return Figure(
+        f"a draft with {CHANGED} changed scenes of {OF} pays for",
+        f"{paid} analyses",
+        str(CHANGED),
+        "",
+        paid == CHANGED,
+    )
