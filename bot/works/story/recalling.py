@@ -75,7 +75,7 @@ async def excerpts(
 
 
 def as_prompt(story: Story, excerpts: Collection[Excerpt]) -> str:
-    """The excerpts as the writer reads them; what was withdrawn since is told no more. "" for none."""
+    """The excerpts as the writer reads them; what was withdrawn or forgotten since is told no more. "" for none."""
     shown = [part for excerpt in excerpts if (part := _shown(story, excerpt))]
     return "\n".join(["<related>", *shown, "</related>"]) if shown else ""
 
@@ -102,11 +102,12 @@ def _beside(story: Story, path: list[str], at: int, told: Collection[str]) -> tu
 
 
 def _text(story: Story, turns: Collection[str]) -> str:
+    """None of what is to be forgotten, though it stands beside what was found."""
     parts = []
     for turn in (story.turns[id] for id in turns if id in story.turns):
-        if turn.act.text:
+        if turn.act.text and turn.act.id not in story.forgotten:
             parts.append(f"{turn.act.character or turn.act.name}: {turn.act.text}")
-        if turn.scene is not None and turn.scene.text:
+        if turn.scene is not None and turn.scene.text and turn.scene.id not in story.forgotten:
             parts.append(turn.scene.text)
     return "\n".join(parts)
 
