@@ -9,7 +9,8 @@ import functools
 import json
 import re
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bot.fence import data
@@ -30,6 +31,8 @@ SHOWN = 4_000
 # What the wires could not know for thoughts; never a string within the object itself.
 _THOUGHTS = re.compile(r"\A(?!\s*[{\[]).*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[\w-]*[ \t]*\r?\n?(.*?)```", re.DOTALL)
+# Also a string that never ends, so that none is looked through twice.
+_TRAILING = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 _DROPPED = frozenset({"title", "default", "description"})
 
 
@@ -60,15 +63,22 @@ def in_words(system: str, schema: Mapping[str, Any]) -> str:
 def read(text: str, of: type[T]) -> T:
     """The `of` in a model's answer: plain, in a fence, after its thoughts, or somewhere between its words.
 
-    Of several the last that fits. Raises UnreadableError.
+    Of several the last that fits; commas before a closing bracket are passed over. Raises UnreadableError.
     """
     said = _THOUGHTS.sub("", text).strip()
+    mended = _TRAILING.sub(lambda match: match[1] or "", said)
+    names = {one.name for one in fields(cast("Any", of))}
     reason = ""
-    for found in _objects(said):
+    for found in chain(_objects(said), _objects(mended) if mended != said else ()):
         try:
-            return _adapter(of).validate_python(clean(found))
+            read_as = _adapter(of).validate_python(clean(found))
         except (ValueError, RecursionError) as error:
             reason = reason or _reason(error)
+            continue
+        # What stands within an answer that was broken off would fit where no field is required.
+        if not (isinstance(found, dict) and found and names.isdisjoint(found)):
+            return read_as
+        reason = reason or "it has no field of the schema"
     if reason:
         raise UnreadableError(reason)
     if not said:

@@ -32,6 +32,11 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Loose:
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Endless:
     inner: Endless | None
 
@@ -139,6 +144,17 @@ def test_of_several_that_fit_the_last_is_meant() -> None:
     one, two = (json.dumps({"queries": [word], "enough": True}) for word in ("draft", "final"))
     assert read(f"First {one}, no: {two}.", Plan).queries == ["final"]
     assert read(f"```\n{one}\n```\nor better\n```json\n{two}\n```", Plan).queries == ["final"]
+
+
+def test_commas_too_many_are_passed_over() -> None:
+    said = read('Here: {"queries": ["a, ]", "b",\n], "enough": true, }', Plan)
+    assert said.queries == ["a, ]", "b"]
+
+
+def test_a_part_of_a_broken_answer_is_not_the_answer() -> None:
+    with pytest.raises(UnreadableError):
+        read('{"note": "x", "parts": [{"name": "a"}', Loose)
+    assert read("{}", Loose) == Loose()
 
 
 def test_an_answer_may_talk_of_thoughts() -> None:

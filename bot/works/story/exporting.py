@@ -73,6 +73,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "events": "texts?",
         "done": "keys?",
         "flags": "texts?",
+        "failed": "whole number?",
     },
     "settled": {"scene": "scene"},
     "corrected": {"character": "text", "field": "text", "value": "text"},

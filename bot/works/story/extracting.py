@@ -25,7 +25,7 @@ from bot.works.story.logs import node
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from bot.events import Request
+    from bot.events import OptionValue, Request
     from bot.llm.registry import Models
     from bot.prompts import Prompts
     from bot.works.story.config import StoryConfig
@@ -41,28 +41,99 @@ FOUND: Final = 20
 """Things of one sort that are taken from a scene."""
 NAME_CHARS: Final = 80
 ANSWER_WORDS: Final = 600
+TRIES: Final = 3
+"""Runs that ask about a scene about which no answer can be used, before it is left at that."""
+OF_SCENE: Final = ("model.format", "model.empty", "model.context", "model.bad_request")
+"""Errors that come of what is asked: the next scene may well be answered."""
+OF_EITHER: Final = ("model.server", "model.timeout", "model.cut")
+"""Errors that may come of one scene, unless the next one meets them, too."""
 
 _log = logging.getLogger(__name__)
 
 
+def _as_text(value: object) -> object:
+    if isinstance(value, list):
+        return ", ".join(str(one) for one in value if isinstance(one, str | int | float))
+    if isinstance(value, dict):
+        return "; ".join(
+            f"{name}: {one}" for name, one in value.items() if isinstance(one, str | int | float)
+        )
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+
+
+def _as_flag(value: object) -> object:
+    return value.strip().casefold() in ("true", "yes") if isinstance(value, str) else value in (True,)
+
+
+def _as_texts(value: object) -> object:
+    listed = value if isinstance(value, list) else [value]
+    return [one for one in listed if isinstance(one, str)]
+
+
+def _as_objects(value: object, key: str, only: str) -> list[object]:
+    """A list of objects, also where they stand in one object by their `key`; what is none is left out. A plain text
+    there is meant as the field `only`.
+    """
+    if isinstance(value, dict):
+        value = [value] if key in value else [_keyed(key, name, only, one) for name, one in value.items()]
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _keyed(key: str, name: str, only: str, value: object) -> object:
+    return {key: name, **value} if isinstance(value, dict) else {key: name, only: value}
+
+
+def _as_characters(value: object) -> object:
+    found = _as_objects(value, "character", "where")
+    return [{"character": one.get("name"), **one} for one in found if isinstance(one, dict)]
+
+
+def _as_relations(value: object) -> object:
+    return _as_objects(value, "other", "feeling")
+
+
+def _as_memories(value: object) -> object:
+    """The type is the log's, which is strict."""
+    names = ("character", "kind", "text")
+    found = _as_objects(value, "character", "text")
+    return [{name: _as_text(one.get(name)) for name in names} for one in found if isinstance(one, dict)]
+
+
+def _as_checks(value: object) -> object:
+    """Small models write {"1": true} instead, too, which is taken as it is meant."""
+    found = _as_objects(value, "number", "happened")
+    numbers = [(str(one.get("number")), one.get("happened")) for one in found if isinstance(one, dict)]
+    return [
+        {"number": int(number), "happened": _as_flag(happened)}
+        for number, happened in numbers
+        if number.isascii() and number.isdecimal() and len(number) < 10
+    ]
+
+
+# What a small model writes beside the schema is taken as it is meant, and spoils nothing else of its answer.
+Said = Annotated[str, BeforeValidator(_as_text)]
+Flag = Annotated[bool, BeforeValidator(_as_flag)]
+Sayings = Annotated[list[str], BeforeValidator(_as_texts)]
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
-    other: str
-    feeling: str
+    other: Said = ""
+    feeling: Said = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CharacterState:
     """A character as the model says that the scene leaves it; "" for what the scene does not say."""
 
-    character: str
-    where: str = ""
-    holding: str = ""
-    wearing: str = ""
-    mood: str = ""
-    relations: list[Relation] = field(default_factory=list)
-    dead: bool = False
-    present: bool = False
+    character: Said = ""
+    where: Said = ""
+    holding: Said = ""
+    wearing: Said = ""
+    mood: Said = ""
+    relations: Annotated[list[Relation], BeforeValidator(_as_relations)] = field(default_factory=list)
+    dead: Flag = False
+    present: Flag = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +144,18 @@ class Check:
     happened: bool
 
 
-def _as_list(checks: object) -> object:
-    """Small models write {"1": true} instead, too, which is taken as it is meant."""
-    if not isinstance(checks, dict):
-        return checks
-    return [
-        {"number": n, "happened": so}
-        for n, so in checks.items()
-        if n.isascii() and n.isdecimal() and isinstance(so, bool)
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What the model is asked for."""
 
-    summary: str = ""
-    place: str = ""
-    time: str = ""
-    characters: list[CharacterState] = field(default_factory=list)
-    memories: list[CharacterMemory] = field(default_factory=list)
-    events: list[str] = field(default_factory=list)
-    key_events: Annotated[list[Check], BeforeValidator(_as_list)] = field(default_factory=list)
-    contradictions: list[str] = field(default_factory=list)
+    summary: Said = ""
+    place: Said = ""
+    time: Said = ""
+    characters: Annotated[list[CharacterState], BeforeValidator(_as_characters)] = field(default_factory=list)
+    memories: Annotated[list[CharacterMemory], BeforeValidator(_as_memories)] = field(default_factory=list)
+    events: Sayings = field(default_factory=list)
+    key_events: Annotated[list[Check], BeforeValidator(_as_checks)] = field(default_factory=list)
+    contradictions: Sayings = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,27 +213,31 @@ class Extracting:
 
         found = await run.step("extracts", branch, list[str])
         if found:
-            story, of = found
-            await run.begin(
-                "extract", "extracted", options={"story": story, "branch": of}, line=f"extract:{of}"
-            )
+            await _extract(run, *found)
 
     def able(self, models: Models) -> bool:
         can = models.capabilities("extractor")
         return self._settings.extract and can is not None and not can.demo
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
-        """Look into the branch's scenes that nobody has looked into; what contradicts is said under the last scene."""
+        """Look into the branch's scenes that nobody has looked into; what contradicts is said under the scene.
+
+        Where more are left than one run looks into, the next one is begun; what failed waits for the next turn's.
+        """
         request, space = run.request, run.request.place.space
         story, branch = str(request.options["story"]), str(request.options["branch"])
 
         async def wanted() -> list[Version]:
             now = await self._logs.story(space, story, branch)
             at_once = max(AT_ONCE, self._settings.extract_every)  # else the rest would wait for as many more
-            return [Version(turn.id, scene.id) for turn, scene in missing(now)[:at_once]]
+            again = not request.options.get("goes_on")
+            return [Version(turn.id, scene.id) for turn, scene in missing(now, again=again)[:at_once]]
+
+        async def left() -> int:
+            return len(missing(await self._logs.story(space, story, branch), again=False))
 
         roles = await run.step("roles", lambda: self._roles(request), dict[str, list[str]])
-        models = self._models.given(roles)
+        models, doubtful = self._models.given(roles), False
         for number, one in enumerate(await run.step("scenes", wanted, list[Version]), 1):
             look = partial(self._look, space, story, branch, one)
             looked = await run.step(f"events-{number}", look, Look)
@@ -185,16 +249,20 @@ class Extracting:
                 found = await models.json(run, "extractor", f"extract-{number}", prompt, Findings)
             except Sorry as error:
                 _log.info("scene %s is not looked into: %s", one.scene, error)
-                if error.key != "model.format":  # no service, no money
+                if error.key in OF_SCENE:
+                    await self._append(run, story, branch, one, number, {"failed": _failed(now, one) + 1})
+                    continue
+                if doubtful or error.key not in OF_EITHER:  # no service, no money
                     return  # the next turn's run tries it again
-                found = Findings()
+                doubtful = True
+                continue
             now = await self._logs.story(space, story, branch)
             say, turn = words(request.locale), now.turns[one.turn]
             scene = scene_of(now, one)
-            body = read(found, before(now, one.turn), looked.events, turn, scene, say) | {"scene": one.scene}
-            author = scene.author if scene is not None else ""  # whose words it is made of
-            kept = node(run.id, f"extracted-{number}", "extracted", body, turn=one.turn, author=author)
-            await self._logs.stories.append(space, story, branch, [kept])
+            body = read(found, before(now, one.turn), looked.events, turn, scene, say)
+            await self._append(
+                run, story, branch, one, number, body, scene.author if scene is not None else ""
+            )
             now = await self._logs.story(space, story, branch)
             turn = now.turns[one.turn]
             scene = turn.scene
@@ -207,6 +275,17 @@ class Extracting:
             ):
                 own = bool(turn.act.speaker) and await self._own_names(request)
                 yield scene_changed(now, turn, say, cast.speaker(now, turn.act.speaker, own=own))
+        if not doubtful and await run.step("left", left, int) >= self._settings.extract_every:
+            await _extract(run, story, branch, goes_on=True)
+
+    async def _append(
+        self, run: Run, story: str, branch: str, one: Version, number: int, body: dict[str, Any],
+        author: str = "",
+    ) -> None:  # fmt: skip
+        """`author` is whose words the scene is made of."""
+        body = body | {"scene": one.scene}
+        kept = node(run.id, f"extracted-{number}", "extracted", body, turn=one.turn, author=author)
+        await self._logs.stories.append(run.request.place.space, story, branch, [kept])
 
     async def _look(self, space: str, story: str, branch: str, one: Version) -> Look:
         now = await self._logs.story(space, story, branch)
@@ -230,13 +309,28 @@ class Extracting:
         return Prompt(system, (Message("user", task),), max_tokens=room(ANSWER_WORDS, "low"), effort="low")
 
 
-def missing(story: Story) -> list[tuple[Turn, Scene]]:
-    """The versions that count and that nobody has looked into, the oldest first."""
+async def _extract(run: Run, story: str, branch: str, *, goes_on: bool = False) -> None:
+    options: dict[str, OptionValue] = {"story": story, "branch": branch, "goes_on": goes_on}
+    await run.begin("extract", "extracted", options=options, line=f"extract:{branch}")
+
+
+def missing(story: Story, *, again: bool = True) -> list[tuple[Turn, Scene]]:
+    """The versions that count and that nobody has looked into, the oldest first; `again`: with those about which an
+    answer could not be used, unless that was so TRIES times.
+    """
     return [
-        (turn, turn.scene)
+        (turn, scene)
         for turn in story.told
-        if turn.scene is not None and turn.scene.text and turn.scene.extracted is None
+        if (scene := turn.scene) is not None
+        and scene.text
+        and scene.extracted is None
+        and scene.failed < (TRIES if again else 1)
     ]
+
+
+def _failed(story: Story, wanted: Version) -> int:
+    scene = scene_of(story, wanted)
+    return scene.failed if scene is not None else 0
 
 
 def scene_of(story: Story, wanted: Version) -> Scene | None:

@@ -67,7 +67,8 @@ forgotten a node whose words are recalled no more: {node}
 extracted what a small model has found in a version of the turn's scene, or in an act that has none: {scene, summary,
           place, time, state: [{name, where, holding, wearing, mood, relations: [[other, text]], dead,
           present?}], memories:
-          [{character, kind, text}], events, done, flags}
+          [{character, kind, text}], events, done, flags}; or only {scene, failed} while no answer about it could be
+          used, so many times
 corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
 settled   what was flagged of a version of the turn's scene counts as it stands now: {scene}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
@@ -248,6 +249,8 @@ class Scene:
     recalled: tuple[Excerpt, ...] | None = None
     lore: tuple[str, ...] | None = None
     extracted: Extracted | None = None
+    failed: int = 0
+    """How often no answer of the extractor's about it could be used."""
     settled: bool = False
 
     @property
@@ -482,6 +485,10 @@ class Story:
             case "preset":
                 first, second = sorted(body["pair"])
                 _put(self.presets, (first, second), body if body["preset"] else None)
+            case "extracted" if turn is not None and "failed" in body:
+                for scene in turn.scenes:
+                    if scene.id == body["scene"]:
+                        scene.failed = body["failed"]
             case "extracted" if turn is not None:
                 for scene in turn.scenes:
                     if scene.id == body["scene"]:

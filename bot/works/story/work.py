@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from bot.works.story.table import Table
     from bot.works.story.world import World
 
-
+MOVED = ("flip", "edit", "redo", "fork", "switch", "open", "opened", "edited", "reword")
+"""The verbs after which other scenes may count."""
 SHORT = 10
 """Turns of a story that a prompt holds anyway: nothing of them is searched for yet."""
 
@@ -105,6 +106,9 @@ class Stories:
         elif verb == "lore":
             yield Answered()
             await self._learn(run.request)
+        elif verb in MOVED:
+            yield Answered()
+            await self._extracting.begin(run)
 
     async def _learn(self, request: Request) -> None:
         """Remember what was told, and what earlier turns have left out. A crash leaves it to the next turn."""

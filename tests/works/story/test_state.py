@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from bot.llm import json_answers
 from bot.works.story import context, state
 from bot.works.story.config import StoryConfig
 from bot.works.story.context import Frame
+from bot.works.story.extracting import AT_ONCE, TRIES, Findings
 from bot.works.story.log import Part, folded
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
@@ -53,6 +55,8 @@ class Service(Writer):
         super().__init__()
         self.found: list[str] = []
         self.extracted: list[Body] = []
+        self.broken: dict[str, Reply] = {}
+        """What the extractor is told about a scene with these words, however often it asks."""
         self.begun = asyncio.Event()
         self.gate: asyncio.Event | None = None
         """No extractor's answer goes on before it is set."""
@@ -62,6 +66,9 @@ class Service(Writer):
             return super().__call__(asked)
         self.extracted.append(asked)
         self.begun.set()
+        for words, reply in self.broken.items():
+            if words in last(asked):
+                return reply
         if self.gate is not None:
             return Reply(pieces=["{", "}"], gates={1: self.gate})
         return Reply(pieces=[self.found.pop(0) if self.found else json.dumps(found())])
@@ -149,6 +156,33 @@ async def test_all_scenes_of_an_interval_are_looked_into_at_once(tmp_path: Path,
         await looked_into(talk, 7)
 
 
+async def test_a_scene_that_nobody_can_look_into_keeps_no_other_one_waiting(
+    tmp_path: Path, service: Service
+) -> None:
+    service.broken["as number 2."] = Reply(status=400)
+    async with playing(tmp_path / "data", service) as talk:
+        await talk.say(START)
+        for n, nodes in enumerate((1, 2, 4, 6), 2):
+            await looked_into(talk, nodes)
+            await talk.say(f"I do thing {n}.")
+        await looked_into(talk, 7)
+        asked = [last(one) for one in service.extracted]
+        assert [sum(f"as number {n}." in one for one in asked) for n in (1, 2, 3, 5)] == [1, TRIES, 1, 1]
+
+
+@pytest.mark.slow
+async def test_what_was_left_out_is_caught_up_with_in_one_go(tmp_path: Path, service: Service) -> None:
+    service.broken[""] = Reply(status=401)
+    async with playing(tmp_path / "data", service) as talk:
+        await talk.say(START)
+        for n in range(AT_ONCE + 1):
+            await talk.say(f"I do thing {n}.")
+        service.broken.clear()
+        await talk.say("/story edit Bo sleeps.")
+        await looked_into(talk, AT_ONCE + 2)
+        assert "Bo sleeps." in last(service.extracted[-1])
+
+
 @pytest.mark.parametrize(
     "broken",
     [
@@ -233,6 +267,25 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
         }
         for name, body in sent.items():
             assert files[name]["messages"][-1]["text"] == last(body), name
+
+
+@pytest.mark.parametrize(
+    ("said", "holding", "relations"),
+    [
+        ('{"summary": null, "characters": [{"character": "Mira", "holding": "a bell", "mood": null}]}', "a bell", []),
+        ('{"characters": [{"character": "Mira", "holding": ["a bell", 7], "dead": null}],}', "a bell, 7", []),
+        ('{"characters": {"Mira": {"holding": "a bell", "relations": {"Bo": "wary"}}}}', "a bell", [("Bo", "wary")]),
+        ('{"characters": [null, "Bo", {"name": "Mira", "holding": "a bell"}], "events": [null, "x"]}', "a bell", []),
+        ('{"characters": [{"character": "Mira", "holding": "a bell"}], "memories": [{}, 7]}', "a bell", []),
+        ('{"characters": [{"character": "Mira", "holding": "a bell"}], "key_events": [1, {}]}', "a bell", []),
+    ],
+)  # fmt: skip
+def test_one_odd_field_spoils_nothing_else(said: str, holding: str, relations: list[tuple[str, str]]) -> None:
+    characters = json_answers.read(said, Findings).characters
+    mira = next(one for one in characters if one.character == "Mira")
+    assert mira.holding == holding
+    assert [(one.other, one.feeling) for one in mira.relations] == relations
+    assert not mira.dead
 
 
 def test_a_clock_that_jumps_back_changes_no_order() -> None:
