@@ -313,6 +313,7 @@ async def _large(story: Story, queries: Sequence[str]) -> list[Figure]:
 OFF_BY_DEFAULT: dict[str, dict[str, float | bool]] = {
     "chapter": {"chapter": 0.3},
     "age": {"age": True},
+    "decomposition": {"decomposition": 0.3},
     "anchors": {"anchors": 1.0},
 }
 
@@ -341,7 +342,7 @@ def variants() -> Iterator[tuple[str, RecallConfig, RecallConfig]]:
     yield (
         "our fusion alone",
         STANDARD,
-        STANDARD.without(["keywords", "phrases", "decomposition"]),
+        STANDARD.without(["keywords", "phrases"]),
     )
     yield "words alone", STANDARD, BARE
     for name, by in alone():

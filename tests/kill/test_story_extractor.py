@@ -80,7 +80,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
                 f'base_url = "http://127.0.0.1:{int(process.stdout.readline())}/v1"\n'
                 '[roles]\nwriter = "local:big"\nanswerer = "local:big"\nextractor = "local:tiny"\n'
                 f"[story]\nchoices = 0\nrecent = 1\nbatch = 1\nextract = {json.dumps(extract)}\n"
-                '[recall]\nseconds = 60.0\n[embedding]\nmodel = "none"\n',
+                '[recall]\ndecomposition = 0.3\nseconds = 60.0\n[embedding]\nmodel = "none"\n',
                 encoding="utf-8",
             )
             return Service(config, log)

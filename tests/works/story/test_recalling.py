@@ -26,7 +26,12 @@ SCENES = 13
 
 @asynccontextmanager
 async def playing(
-    tmp_path: Path, writer: Writer, strategy: str = "hybrid", *, extractor: str = ""
+    tmp_path: Path,
+    writer: Writer,
+    strategy: str = "hybrid",
+    *,
+    extractor: str = "",
+    decomposition: float = 0.0,
 ) -> AsyncIterator[Talk]:
     """Where no more than some six scenes find room in a prompt."""
     async with WIRES["chat"].service(writer, models=("small", "tiny")) as service:
@@ -35,7 +40,11 @@ async def playing(
             config = replace(config, roles=replace(config.roles, extractor=(extractor,)))
         sections = {
             StoryConfig: StoryConfig(window=WINDOW, recent=2, batch=2, short=30, choices=0, extract=False),
-            RecallConfig: RecallConfig(strategy=strategy, share=0.2),  # type: ignore[arg-type]
+            RecallConfig: RecallConfig(
+                strategy=strategy,  # type: ignore[arg-type]
+                share=0.2,
+                decomposition=decomposition,
+            ),
         }
         async with talking(replace(config, sections=sections)) as talk:
             yield talk
@@ -156,7 +165,7 @@ async def test_a_turn_that_asks_for_nothing_is_searched_by_how_the_story_stands(
 
 async def test_a_small_model_parts_a_turn_into_what_is_searched_for(tmp_path: Path) -> None:
     writer = Parting()
-    async with playing(tmp_path, writer, extractor="fake:tiny") as talk:
+    async with playing(tmp_path, writer, extractor="fake:tiny", decomposition=0.3) as talk:
         await told(talk, writer)
         await talk.say("The garment of that evening hangs on her chair again.")
         assert DRESS in related(writer), "not one word of the turn stands in the scene"
@@ -168,6 +177,14 @@ async def test_a_small_model_parts_a_turn_into_what_is_searched_for(tmp_path: Pa
         assert DRESS in related(writer), "without its answer the turn itself is searched for"
         await talk.say("I go.")
         assert len(writer.parted) == before + 1, "so short a turn has no parts"
+
+
+async def test_a_turn_is_parted_only_where_the_configuration_says_so(tmp_path: Path) -> None:
+    writer = Parting()
+    async with playing(tmp_path, writer, extractor="fake:tiny") as talk:
+        await talk.say(START)
+        await talk.say("The garment of that evening hangs on her chair again.")
+        assert not writer.parted
 
 
 async def test_other_stories_are_remembered_nowhere(tmp_path: Path, writer: Writer) -> None:

@@ -58,7 +58,7 @@ class RecallConfig:
     age: bool = False
     age_scenes: int = within(50, 1, 100_000)
     age_score: float = within(0.6, 0.0, 1.0)
-    decomposition: float = within(0.3, 0.0, 2.0)
+    decomposition: float = within(0.0, 0.0, 2.0)
     sub_queries: int = within(6, 1, 20)
     seconds: float = within(3.0, 0.0, 60.0)
     rrf_k: int = within(60, 1, 1_000)
