@@ -360,7 +360,7 @@ def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
     if not (begun := state.chapters(story, before.told)):
         return []
     chapter, happened = begun[-1], state.done(story, before.told)
-    if (events := state.checked(chapter, happened, mode)) or not chapter.key_events:
+    if events := state.checked(chapter, happened, mode):
         return events
     return [KeyEvent(chapter.id, chapter.climax)] if chapter.climax and chapter.id not in happened else []
 

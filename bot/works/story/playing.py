@@ -324,7 +324,8 @@ class Playing:
             lore_near=limits.lore_near if story.lore and not demo else 0,
             choices=limits.choices,
             check=str(story.settings.get("plot_check_mode") or limits.plot_check_mode),
-            nudge_after=limits.nudge_after,
+            # Where nobody looks into scenes, nothing is ever seen to happen.
+            nudge_after=limits.nudge_after if limits.extract else 0,
             phrase_scenes=limits.phrase_scenes,
             phrase_times=limits.phrase_times,
             ask_again=limits.ask_again and not demo,

@@ -175,7 +175,7 @@ def guidance(story: Story, told: Sequence[Turn], mode: str) -> str:
         return ""
     chapter, happened = begun[-1], done(story, told)
     goals = [event.text for event in checked(chapter, happened, mode)]
-    if not goals and chapter.key_events:
+    if not goals and (chapter.key_events or chapter.climax):
         goals = [chapter.climax if chapter.climax and chapter.id not in happened else chapter.resolution]
     lines = [f"- {fence.data(' '.join(goal.split()))}" for goal in goals if goal]
     return "\n".join(["<milestones>", *lines, "</milestones>"]) if lines else ""
@@ -203,7 +203,11 @@ def chapter_prompt(story: Story, told: Sequence[Turn]) -> str:
     past = []
     for one in begun[:-1]:
         events = [event.text for event in one.key_events if event.id in happened]
-        text = "; ".join([*events, *([one.resolution] if one.resolution else [])])[:SUMMARY_CHARS]
+        if one.climax and one.id in happened:
+            events.append(one.climax)
+        # It came to its resolution only where all that leads there has happened.
+        ended = len(events) == len(one.key_events) + bool(one.climax) and events
+        text = "; ".join([*events, *([one.resolution] if one.resolution and ended else [])])[:SUMMARY_CHARS]
         past.append(" ".join(fence.data(f"{one.title}: {text}" if text else one.title).split()))
     now = begun[-1]
     about = [

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from bot.llm import json_answers
-from bot.works.story import context, state
+from bot.works.story import context, extracting, state
 from bot.works.story.config import StoryConfig
 from bot.works.story.context import Frame
 from bot.works.story.extracting import AT_ONCE, TRIES, Findings
@@ -209,6 +209,41 @@ async def test_what_cannot_be_used_harms_nothing(tmp_path: Path, service: Servic
         await talk.say("I wait.")
         await looked_into(talk, 3)
         assert "calm" in texts(await talk.say("/story state"))
+
+
+def test_a_past_chapter_came_to_its_end_only_where_all_that_leads_there_has_happened() -> None:
+    tale = Tale()
+    first = tale.turn("I wake.", "Fog.")
+    events = [{"id": "e1", "text": "the bell is found"}]
+    one = {
+        "id": "c1",
+        "title": "One",
+        "key_events": events,
+        "climax": "the door closes",
+        "resolution": "Bo weds",
+    }
+    tale.add("chapter", one, first)
+    found = tale.turn("I search.", "The bell is found.")
+    bell = {"scene": tale.nodes[-1].id, "done": ["e1"]}
+    tale.add("extracted", bell, found)
+    tale.add("chapter", {"id": "c2", "title": "Two"}, found)
+    told = state.chapter_prompt(tale.story, tale.story.told)
+    assert "One: the bell is found" in told
+    assert "the door closes" not in told
+    assert "Bo weds" not in told
+    tale.add("extracted", bell | {"done": ["e1", "c1"]}, found)
+    told = state.chapter_prompt(tale.story, tale.story.told)
+    assert "One: the bell is found; the door closes; Bo weds" in told
+
+
+def test_a_climax_alone_guides_and_is_looked_for() -> None:
+    tale = Tale()
+    first = tale.turn("I search.", "Nothing.")
+    tale.add("chapter", {"id": "c1", "title": "One", "key_events": [], "climax": "the door closes"}, first)
+    story = tale.story
+    assert "the door closes" in state.guidance(story, story.told, "1")
+    looked_for = extracting.events_for(story, extracting.Before(story.told, {}), "1")
+    assert [event.text for event in looked_for] == ["the door closes"]
 
 
 async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service: Service) -> None:
