@@ -67,7 +67,7 @@ def read(text: str, of: type[T]) -> T:
     """
     said = _THOUGHTS.sub("", text).strip()
     mended = _TRAILING.sub(lambda match: match[1] or "", said)
-    names = {one.name for one in fields(cast("Any", of))}
+    names = {one.name for one in fields(of)} if is_dataclass(of) else set[str]()
     reason = ""
     for found in chain(_objects(said), _objects(mended) if mended != said else ()):
         try:
@@ -76,7 +76,7 @@ def read(text: str, of: type[T]) -> T:
             reason = reason or _reason(error)
             continue
         # What stands within an answer that was broken off would fit where no field is required.
-        if not (isinstance(found, dict) and found and names.isdisjoint(found)):
+        if not (names and isinstance(found, dict) and found and names.isdisjoint(found)):
             return read_as
         reason = reason or "it has no field of the schema"
     if reason:

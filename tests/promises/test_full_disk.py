@@ -83,7 +83,7 @@ async def test_a_part_of_the_data_folder_on_a_full_disk(
 
 async def test_a_database_at_its_page_limit_refuses_whole_documents(tmp_path: Path) -> None:
     url = f"sqlite+aiosqlite:///{tmp_path / 'sutradhar.db'}"
-    database = await Database.open(url, max_page_count=120)
+    database = await Database.open(url, max_page_count=170)
     documents = Documents(database)
     await documents.add(book(source="kept.md"))
     with pytest.raises(StorageFault) as caught:

@@ -11,6 +11,7 @@ from bot.works.script.model import Script
 
 _QUOTATION: Final = re.compile(r'"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|„([^„“”\n]+)[“”]')
 
+_UNFINISHED: Final = re.compile(r'(?:"[^"\n]*|“[^“”\n]*|«[^«»\n]*|„[^„“”\n]*)\Z')
 _OPENS: Final = re.compile(r'["“«„]')
 
 
@@ -45,10 +46,15 @@ class QuotationGate:
     def feed(self, piece: str) -> str:
         """What may be shown by now."""
         text = self._held + piece
-        line = text.rfind("\n") + 1
-        end = max((line, *(found.end() for found in _QUOTATION.finditer(text, line))))
-        begun = _OPENS.search(text, end)
-        end = begun.start() if begun else len(text)
+        at, end = text.rfind("\n") + 1, len(text)
+        while (begun := _OPENS.search(text, at)) is not None:
+            if whole := _QUOTATION.match(text, begun.start()):
+                at = whole.end()
+            elif _UNFINISHED.match(text, begun.start()):
+                end = begun.start()
+                break
+            else:  # a mark that nothing can follow any more which would make it a quotation
+                at = begun.end()
         self._held = text[end:]
         return self._checked(text[:end])
 

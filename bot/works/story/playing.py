@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from storage.records import Records
     from storage.stories import Node
 
+NEVER = 10**9
+"""Scenes that no story has."""
 PROMPTS = (
     "story",
     "story_opening",
@@ -168,15 +170,8 @@ class Playing:
             raise Sorry("story.no_turn" if not request.files else "story.file_no_turn", limit=limit)
         if len(text) > limit:
             raise Sorry("story.long_turn", length=len(text), limit=limit)
-        head = story.head
-        if request.answers and (head is None or head.shown_by != request.answers):
-            pressed = next((turn for turn in story.told if turn.shown_by == request.answers), None)
-            if pressed is not None:
-                return Taken(stale=pressed.id, n=story.path.index(pressed.id) + 1)
-            if (
-                request.verb != "continue"
-            ):  # in a terminal that line is typed, and no press of what was taken back
-                raise Sorry("story.gone")
+        if (stale := pressed_late(request, story)) is not None:
+            return stale
         if request.verb == "continue" and mode_of(story, self.settings) == "vote":
             return await self._tally(request, played)
         mode: Mode = "continue" if request.verb == "continue" else "say" if request.verb == "say" else "act"
@@ -257,6 +252,8 @@ class Playing:
         head = played.story.head
         if head is None:
             raise Sorry("story.nothing_yet")
+        if (stale := pressed_late(request, played.story)) is not None:
+            return stale
         at = head.scene.at if head.scene is not None else None
         if at is not None:
             then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
@@ -325,7 +322,7 @@ class Playing:
             choices=limits.choices,
             check=str(story.settings.get("plot_check_mode") or limits.plot_check_mode),
             # Where nobody looks into scenes, nothing is ever seen to happen.
-            nudge_after=limits.nudge_after if limits.extract else 0,
+            nudge_after=limits.nudge_after if limits.extract else NEVER,
             phrase_scenes=limits.phrase_scenes,
             phrase_times=limits.phrase_times,
             ask_again=limits.ask_again and not demo,
@@ -481,6 +478,19 @@ class Playing:
             kept = node(run.id, "choices", "choices", body, turn=taken.turn)
             await self._logs.stories.append(run.request.place.space, taken.story, taken.branch, [kept])
         return choices
+
+
+def pressed_late(request: Request, story: Story) -> Taken | None:
+    """Whether a button was pressed under a scene from which the story has gone on. Raises Sorry for what is gone."""
+    if not request.answers or (story.head is not None and story.head.shown_by == request.answers):
+        return None
+    pressed = next((turn for turn in story.told if turn.shown_by == request.answers), None)
+    if pressed is not None:
+        return Taken(stale=pressed.id, n=story.path.index(pressed.id) + 1)
+    # In a terminal "continue" is typed, and no press of what was taken back; another version is offered elsewhere, too.
+    if request.verb not in ("continue", "retry"):
+        raise Sorry("story.gone")
+    return None
 
 
 def people(given: str) -> list[tuple[str, dict[str, str]]]:

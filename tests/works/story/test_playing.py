@@ -425,6 +425,11 @@ async def test_of_two_who_press_one_choice_one_takes_the_turn(tmp_path: Path, wr
             "/story fork --scene 1",
             "/story fork --scene 1 --thread",
         ]
+        # So it is with what is offered under an earlier scene instead of what it says.
+        again = await talk.app.perform(request("again", "", verb="retry", answers=run))
+        assert await again.wait() == "done"
+        assert "has gone on from that scene" in texts([one for one in talk.events if one["run"] == "again"])
+        assert "2 scenes on" in texts(await talk.say("/story show"))
 
 
 async def test_players_take_turns_in_their_order_and_one_can_be_passed(

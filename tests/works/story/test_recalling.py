@@ -21,6 +21,7 @@ from tests.works.story.test_playing import START, Writer, last
 
 DRESS = "At the rooftop party Mira wears the red sundress, and everybody looks at her."
 WINDOW = 2_000
+STANDARD = RecallConfig()
 SCENES = 13
 
 
@@ -31,7 +32,7 @@ async def playing(
     strategy: str = "hybrid",
     *,
     extractor: str = "",
-    decomposition: float = 0.0,
+    decomposition: float = STANDARD.decomposition,
 ) -> AsyncIterator[Talk]:
     """Where no more than some six scenes find room in a prompt."""
     async with WIRES["chat"].service(writer, models=("small", "tiny")) as service:
@@ -182,8 +183,9 @@ async def test_a_small_model_parts_a_turn_into_what_is_searched_for(tmp_path: Pa
 async def test_a_turn_is_parted_only_where_the_configuration_says_so(tmp_path: Path) -> None:
     writer = Parting()
     async with playing(tmp_path, writer, extractor="fake:tiny") as talk:
-        await talk.say(START)
-        await talk.say("The garment of that evening hangs on her chair again.")
+        await told(talk, writer)
+        await talk.say("I ask Mira about the sundress of the party.")
+        assert DRESS in related(writer)
         assert not writer.parted
 
 
