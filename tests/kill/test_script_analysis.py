@@ -12,6 +12,7 @@ import pytest
 
 from tests.fakes.wires import WIRES
 from tests.kill.conftest import CHAT
+from tests.kill.instants import ALL
 from tests.kill.process import ROOT, Bot
 from tests.kill.remains import live, rows
 
@@ -25,6 +26,7 @@ WHOLE = json.dumps(
 )
 
 
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
 def test_a_scene_is_looked_into_once_however_often_the_bot_is_killed(tmp_path: Path) -> None:
     script, log, config = (tmp_path / f"model.{end}" for end in ("json", "jsonl", "toml"))
     play = tmp_path / "play.fountain"

@@ -137,6 +137,7 @@ def test_a_turn_that_was_being_parted_is_told_once(tmp_path: Path, serve: Serve,
     assert again.calls("big") == 1
 
 
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
 def test_a_scene_that_is_written_on_is_not_paid_for_twice(tmp_path: Path, serve: Serve) -> None:
     data = tmp_path / "data"
     acting = {"text": "The wind turns. “I will go down alone,” Mira said. The lamp gutters."}

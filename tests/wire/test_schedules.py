@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -11,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.kill.instants import ALL
 from tests.wire.conftest import Take
 from tests.wire.stories import ANA, BIA
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 
-KILLS = 6 if os.environ.get("SUTRADHAR_KILLS") == "all" else 2
+KILLS = 6
 
 
 def due_now(d: Any, minutes: int = 1) -> None:
@@ -60,6 +60,7 @@ async def test_a_reminder_calls_only_who_has_asked_to_be_called(platform: str, t
         assert "Traceback" not in d.process.log()
 
 
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.parametrize("platform", ["discord", "slack"])
 async def test_a_reminder_is_posted_once_whenever_the_bot_is_killed(platform: str, take: Take) -> None:
     d = await take(platform)

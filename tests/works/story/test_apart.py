@@ -14,6 +14,7 @@ import pytest
 from bot.events import Author, Place, Request
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
+from tests.kill.instants import ALL
 from tests.promises.talk import Talk, settings, talking
 from tests.works.story.tale import prose
 from tests.works.story.test_playing import last
@@ -91,6 +92,7 @@ def words_of(text: str) -> set[str]:
     return {match[0] for match in WORD.finditer(text)}
 
 
+@pytest.mark.skipif(not ALL, reason="make test-kill has it")
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_the_same_names_everywhere_are_played_at_once_and_nothing_crosses(tmp_path: Path) -> None:
