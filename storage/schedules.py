@@ -45,11 +45,6 @@ class Schedules:
         new = self._db.insert(t).values(**asdict(row))
         await self._db.run(new.on_conflict_do_nothing(index_elements=["id"]))
 
-    async def get(self, space: str, id: str) -> ScheduleRow | None:
-        from storage.tables import schedules as t
-
-        return await self._db.row(t.select().where(t.c.space == space, t.c.id == id), ScheduleRow)
-
     async def here(self, space: str, platform: str, channel: str, thread: str) -> Sequence[ScheduleRow]:
         """Those of a place, the next one first."""
         from storage.tables import schedules as t

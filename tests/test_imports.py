@@ -46,7 +46,7 @@ LAYERS = (
     ("bot.runs.order", "bot.patience", "storage"),
     ("bot.config", "bot.models"),
     ("bot.verb", "bot.config.settings", "bot.config.members", "bot.config.text"),
-    ("bot.words", "bot.events", "bot.markdown", "bot.speech", "bot.drawing"),
+    ("bot.words", "bot.events", "bot.dates", "bot.markdown", "bot.speech", "bot.drawing"),
     ("bot.works.ALL",),
 )
 HOMES = {
@@ -66,7 +66,7 @@ HOMES = {
     "chromadb": ("storage.chroma",),
     "opentelemetry": ("bot.tracing.otlp",),
     "apscheduler": ("bot.works.schedule",),
-    "dateparser": ("bot.works.schedule.when", "bot.works.story.since"),
+    "dateparser": ("bot.dates",),
     "sqlalchemy": ("storage", "bot.runs.engine"),
     "alembic": ("storage.migrations",),
     "matplotlib": ("bot.works.council.chart", "bot.works.story.tree", "bot.works.script.picture"),

@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot.events import Author, Place, Request, Sorry
 from bot.runs.requests import event_id
 from bot.works.schedule.when import Rule
+from storage.faults import StorageFault
 
 if TYPE_CHECKING:
     from bot.kind import Runs
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Scheduled:
     """What is begun: a verb of a work. `missed` is what becomes of a time at which the bot was not there.
 
     `silent` ones may have nothing to say, and then show nothing.
@@ -44,11 +44,11 @@ class Kind:
     silent: bool = False
 
 
-KINDS: Final = {
-    "reminder": Kind("schedule", "remind"),
-    "recap": Kind("story", "recap"),
-    "nudge": Kind("story", "nudge", missed="drop", silent=True),
-    "lesson": Kind("course", "lesson"),
+SCHEDULED: Final = {
+    "reminder": Scheduled("schedule", "remind"),
+    "recap": Scheduled("story", "recap"),
+    "nudge": Scheduled("story", "nudge", missed="drop", silent=True),
+    "lesson": Scheduled("course", "lesson"),
 }
 
 
@@ -85,8 +85,12 @@ class Calendar:
             self._clock.shutdown(wait=False)
 
     async def _called(self) -> None:
-        with suppress(asyncio.CancelledError):  # by `close`: the library would write its trace down
+        try:
             await self.round()
+        except StorageFault as fault:
+            _log.warning("the calendar could not be looked into: %s", fault)
+        except asyncio.CancelledError:  # by `close`: the library would write its trace down
+            return
 
     async def round(self) -> None:
         """Begin all that is due now. Raises StorageFault."""
@@ -97,12 +101,19 @@ class Calendar:
 
     async def _fire(self, row: ScheduleRow, now: datetime) -> bool:
         """Begin its run and move it on; False where the storage is in trouble."""
-        late, following = now - row.next_at > LATE, Rule(**json.loads(row.rule)).following(now)
+        late = now - row.next_at > LATE
+        try:
+            following = Rule(**json.loads(row.rule)).following(now)
+            request = self._request(row, late, last=following is None)
+        except (KeyError, TypeError, ValueError) as error:  # as another release wrote it, which may come back
+            _log.warning("schedule %s cannot be read: %r", row.id, error)
+            await self._schedules.move(row, now + timedelta(days=1), fired=False)
+            return True
         if late and row.missed == "drop":
             await self._schedules.move(row, following, fired=False)
             return True
         try:
-            await self._runs.perform(self._request(row, late))
+            await self._runs.perform(request)
         except Sorry as refusal:
             _log.warning("schedule %s has not come: %s", row.id, refusal)
             if refusal.key.startswith("storage."):
@@ -110,11 +121,13 @@ class Calendar:
         await self._schedules.move(row, following, fired=True)
         return True
 
-    def _request(self, row: ScheduleRow, late: bool) -> Request:
-        kind = KINDS[row.kind]
+    def _request(self, row: ScheduleRow, late: bool, *, last: bool) -> Request:
+        kind = SCHEDULED[row.kind]
         place = Place(row.platform, row.space, row.channel, row.thread)
         due = row.next_at.isoformat(timespec="minutes")
-        options = json.loads(row.options) | {"fired": row.fired} | ({"due": due} if late else {})
+        options = (
+            json.loads(row.options) | {"fired": row.fired, "last": last} | ({"due": due} if late else {})
+        )
         return Request(
             id=event_id(row.platform, row.space, f"schedule:{row.id}:{due}"),
             place=place,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from bot.dates import read_date
 from bot.events import Sorry
 from bot.settings import zone_of
 
@@ -67,8 +68,6 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
 
     Takes tens of milliseconds at first. Raises Sorry.
     """
-    from dateparser.date import DateDataParser
-
     text = " ".join(typed[: 2 * TYPED_CHARS].split())
     relative = _RELATIVE.match(text) is not None
     if relative:
@@ -76,17 +75,9 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
     else:
         text = _HOURS.sub(lambda hours: f"{hours[1]}:{hours[2] or '00'}", text)
     here = now.astimezone(zone_of(zone)).replace(tzinfo=None)
-    portuguese = locale == "pt-BR"
-    settings = {
-        "PREFER_DATES_FROM": "future",
-        "RELATIVE_BASE": here,
-        "DATE_ORDER": "DMY" if portuguese else "MDY",
-    }
     meant: datetime | None = None
     if len(text) <= TYPED_CHARS and (relative or _TIME_OF_DAY.search(text)):
-        for language in ("pt", "en") if portuguese else ("en", "pt"):
-            parser = DateDataParser(languages=[language], settings=settings)
-            meant = meant or parser.get_date_data(text).date_obj
+        meant = read_date(text, locale, here, PREFER_DATES_FROM="future")
     if meant is None:
         raise Sorry("schedule.no_time", when=typed[:TYPED_CHARS])
     if meant.tzinfo is not None:  # somebody has typed one

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from bot.events import Choice, Choices, Event, Notice, Request, Run, Sorry, Stage, Text
 from bot.words import Words, words
-from bot.works.schedule.calendar import KINDS
+from bot.works.schedule.calendar import SCHEDULED
 from bot.works.schedule.when import LAST_OF_EVERY_MONTH, Rule, read
 from storage.schedules import ScheduleRow
 
@@ -93,7 +93,7 @@ class Scheduling:
                 request.text.strip() or RECAP_OF.get(kept.every, "") * (kind == "recap"),
                 json.dumps({name: options[name] for name in OPTIONS if options.get(name) is not None}),
                 json.dumps(asdict(kept)),
-                str(options.get("missed") or KINDS[kind].missed),
+                str(options.get("missed") or SCHEDULED[kind].missed),
                 next_at,
                 self._now(),
             )
@@ -178,9 +178,6 @@ class Scheduling:
         async def followers() -> list[str]:
             return list(await self._schedules.followers(space, id))
 
-        async def goes_on() -> bool:
-            return await self._schedules.get(space, id) is not None
-
         async def over() -> bool:
             return await self._schedules.remove(space, id)
 
@@ -193,7 +190,7 @@ class Scheduling:
         if due := str(request.options.get("due") or ""):
             at, zone = datetime.fromisoformat(due), await run.step("zone", lambda: self._zone(request), str)
             yield Notice(say("schedule.late", when=shown(_clock(at, zone), zone, say)))
-        if await run.step("goes_on", goes_on, bool):
+        if not request.options.get("last"):
             follow = Choice(say("schedule.button_follow"), f"/schedule follow {id[-CODE:]}")
             unfollow = Choice(say("schedule.button_unfollow"), f"/schedule unfollow {id[-CODE:]}")
             yield Choices("", (follow, unfollow))

@@ -6,6 +6,8 @@ import re
 from datetime import datetime, time
 from typing import Final
 
+from bot.dates import read_date
+
 _SINCE: Final = re.compile(
     r"(?:since|from|for|desde|há|ha|faz|(?:in |over )?the (?:last|past)|(?:[oa]s )?últim[oa]s)\s+"
     r"|[oa]\s+(?=\w+ passad)",
@@ -24,21 +26,12 @@ def point_in_time(given: str, now: datetime, locale: str) -> datetime | None:
 
     None for what is no point in time, or still to come. Takes tens of milliseconds at first.
     """
-    from dateparser.date import DateDataParser
-
     text = _SINCE.sub("", " ".join(given[: 2 * CHARS].split()), count=1).strip(" .")
-    here, portuguese = now.replace(tzinfo=None), locale.startswith("pt")
+    here = now.replace(tzinfo=None)
     if len(text) > CHARS or _NUMBERS.fullmatch(text):
         return None
-    settings = {
-        "PREFER_DATES_FROM": "past",
-        "PREFER_DAY_OF_MONTH": "current" if _MONTHS_AGO.search(text) else "first",
-        "RELATIVE_BASE": here,
-        "DATE_ORDER": "DMY" if portuguese else "MDY",
-    }
-    meant: datetime | None = None
-    for language in ("pt", "en") if portuguese else ("en", "pt"):
-        meant = meant or DateDataParser(languages=[language], settings=settings).get_date_data(text).date_obj
+    day = "current" if _MONTHS_AGO.search(text) else "first"
+    meant = read_date(text, locale, here, PREFER_DATES_FROM="past", PREFER_DAY_OF_MONTH=day)
     if meant is None:
         return None
     meant = meant.replace(tzinfo=None) if _OF_A_DAY.search(text) else datetime.combine(meant, time())

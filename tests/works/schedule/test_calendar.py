@@ -138,6 +138,29 @@ async def test_only_who_asked_for_it_is_called_by_name(tmp_path: Path, recorder:
         assert [event for event in shown if isinstance(event, Choices)]
 
 
+async def test_what_comes_once_offers_nobody_to_follow_it_and_forgets_who_did(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    async with opened(tmp_path, recorder) as app:
+        await app.records.schedules.add(row("once-rope-123456", rule=ONCE))
+        await ask(app, "follow", "123456", "bia")
+        recorder.events.clear()
+        await come(app, recorder)
+        [shown] = recorder.events.values()
+        assert [event.calls for event in shown if isinstance(event, Stage)] == [("bia",)]
+        assert not [event for event in shown if isinstance(event, Choices)]
+        assert not await app.records.schedules.followers("local", "once-rope-123456")
+
+
+async def test_one_that_cannot_be_read_holds_up_no_other(tmp_path: Path, recorder: Recorder) -> None:
+    async with opened(tmp_path, recorder) as app:
+        await app.records.schedules.add(row("a-broken", rule='{"zone": 3}'))
+        await app.records.schedules.add(row("b-unknown", kind="parade"))
+        await app.records.schedules.add(row("c-rope"))
+        assert await come(app, recorder) == ["bring c-rope"]
+        assert len(await app.records.schedules.of("local", "ana")) == 3
+
+
 async def test_it_is_made_listed_and_taken_away_by_whoever_made_it(
     tmp_path: Path, recorder: Recorder
 ) -> None:
