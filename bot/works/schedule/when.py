@@ -82,6 +82,8 @@ def read(typed: str, locale: str, zone: str, now: datetime) -> datetime:
         raise Sorry("schedule.no_time", when=typed[:TYPED_CHARS])
     if meant.tzinfo is not None:  # somebody has typed one
         meant = meant.astimezone(zone_of(zone)).replace(tzinfo=None)
+    if relative:  # never sooner than was said
+        meant += timedelta(seconds=59)
     meant = meant.replace(second=0, microsecond=0)
     if not here < meant <= here + FARTHEST:
         key = "schedule.over" if meant <= here else "schedule.too_far"

@@ -39,6 +39,10 @@ def test_a_time_is_read_in_both_languages(typed: str, meant: str, locale: str) -
     assert f"{read(typed, locale, 'America/Sao_Paulo', TUESDAY):%Y-%m-%d %H:%M}" == meant
 
 
+def test_a_span_is_not_cut_short() -> None:
+    assert read("in 1 minute", "en", "UTC", TUESDAY.replace(second=40)).minute == 2
+
+
 def test_the_order_of_day_and_month_is_that_of_the_language() -> None:
     assert read("1/12 19:00", "pt-BR", "UTC", TUESDAY).month == 12
     assert read("12/1 19:00", "en", "UTC", TUESDAY).month == 12
