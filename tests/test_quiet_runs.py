@@ -12,10 +12,24 @@ import pytest
 
 from bot import commands
 from bot.app import App
-from bot.events import Answered, Changed, Event, Place, Run, Sorry, Speak, Stage, Status, Text
+from bot.events import (
+    Answered,
+    Changed,
+    Event,
+    Place,
+    Request,
+    Run,
+    Sorry,
+    Speak,
+    Stage,
+    Status,
+    Text,
+    View,
+)
 from bot.verb import Verb
 from storage.faults import StorageFault
-from tests.fakes.house import Recorder, Script, asked, open_scripted
+from storage.outbox import Outbox
+from tests.fakes.house import RecordedView, Recorder, Script, asked, open_scripted
 
 LATER = Verb("rules", "later", "verbs.rules_ask", "", inner=True)
 
@@ -227,6 +241,53 @@ async def test_a_run_changes_what_an_earlier_one_has_shown_in_its_own_space_only
         assert recorder.changes == []
         await (await app.perform(asked("two", "changing"))).wait()
     assert recorder.changes == [changed]
+
+
+class Held(Recorder):
+    """Its first change is under way until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+
+    def view(self, run: str, request: Request, outbox: Outbox) -> View:
+        return HeldView(self, run)
+
+
+class HeldView(RecordedView):
+    def __init__(self, held: Held, run: str) -> None:
+        super().__init__(held, run)
+        self._held = held
+
+    async def change(self, changed: Changed) -> None:
+        if not self._held.begun.is_set():
+            self._held.begun.set()
+            await self._held.go.wait()
+        await super().change(changed)
+
+
+async def test_two_changes_of_one_message_go_one_after_the_other(tmp_path: Path) -> None:
+    held, about_to = Held(), Text("about to")
+
+    async def shown(run: Run) -> AsyncGenerator[Event, None]:
+        yield Stage("answer", "Answer")
+
+    async def changing(run: Run) -> AsyncGenerator[Event, None]:
+        yield about_to
+        yield Changed("one", "answer", run.request.id, ())
+
+    async with running(tmp_path, held, shown=shown, changing=changing) as app:
+        await (await app.perform(asked("one", "shown"))).wait()
+        two = await app.perform(asked("two", "changing"))
+        await held.begun.wait()
+        three = await app.perform(asked("three", "changing", thread="elsewhere"))
+        await held.until("three", about_to)
+        await app.house.records.inbox.get(
+            "three"
+        )  # as long as it takes to find the request whose message it is
+        held.go.set()
+        await asyncio.gather(two.wait(), three.wait())
+    assert [changed.title for changed in held.changes] == ["two", "three"]
 
 
 async def test_nothing_is_spoken_twice_though_a_crash_repeats_it(tmp_path: Path, recorder: Recorder) -> None:

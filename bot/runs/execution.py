@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from bot import tracing
 from bot.command_line import typed
@@ -84,6 +85,8 @@ class Execution:
         self._order = order
         self._door = door
         self._past = past
+        self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """By the run whose message is changed: the next change compares with what the one before it left."""
         self.leaving = False
         """No run begins any more: it begins at the next start."""
 
@@ -258,7 +261,8 @@ class Execution:
         if earlier is None or earlier.place.platform not in self._platforms:
             return
         if (view := self._view(earlier)) is not None:
-            await wait_a_while(view.change(changed), VIEW_S, f"run {changed.run} was not changed in time")
+            async with self._changing.setdefault(changed.run, asyncio.Lock()):
+                await wait_a_while(view.change(changed), VIEW_S, f"run {changed.run} was not changed in time")
 
     async def _speak(self, request: Request, words_aloud: Speak) -> None:
         """Say it once: rather not at all than twice, if a crash comes in between."""

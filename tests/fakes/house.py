@@ -48,7 +48,7 @@ class Recorder:
         self.shown = asyncio.Condition()
 
     def view(self, run: str, request: Request, outbox: Outbox) -> View:
-        return _Recorded(self, run)
+        return RecordedView(self, run)
 
     async def speak(self, request: Request, words_aloud: Speak) -> None:
         self.spoken.append(words_aloud)
@@ -59,7 +59,7 @@ class Recorder:
             await self.shown.wait_for(lambda: event in self.events.get(run, []))
 
 
-class _Recorded:
+class RecordedView:
     def __init__(self, recorder: Recorder, run: str) -> None:
         self._recorder = recorder
         self._run = run
