@@ -52,6 +52,7 @@ class Thresholds:
     size: float = 0.04
     least: float = 0.02
     few_words: float = 0.13
+    few_chunks: float = 0.0
     name: float = 0.15
     short_name: float = 0.1  # and so much more for one or two words, which any book may say in passing
     apart: float = 0.12
@@ -62,15 +63,19 @@ class Thresholds:
 FOREIGN = Thresholds(
     worth=0.3,
     start=0.05,
-    least=-0.1,
-    few_words=4.0,
+    least=-0.2,
+    few_words=5.0,
+    few_chunks=1.0,
     name=0.7,
     short_name=0.0,
     apart=0.0,
     share=0.0,
     match=3.0,
 )
-"""Of a foreign question a passage never says much, and each word has several likenesses: all of them count."""
+"""Of a foreign question a passage never says much, and each word has several likenesses: all of them count.
+
+In a few passages a likeness by chance is as rare as a true one: they ask for more.
+"""
 
 FOREIGN_NEAR = Thresholds(
     worth=0.9, start=0.5, least=0.16, few_words=2.4, name=0.7, short_name=0.0, apart=0.0
@@ -138,6 +143,7 @@ def confident(
     score += limits.worth * math.log(found.worth + limits.start) - limits.size * math.log(found.size)
     score += weight * ((found.likeness or 0.0) - even)
     bar = limits.least + limits.few_words / found.words + limits.apart * (found.apart > 0)
+    bar += limits.few_chunks / math.sqrt(found.size)
     if found.name:
         bar += limits.name + limits.short_name * (found.words <= _SHORT)
     return score >= bar

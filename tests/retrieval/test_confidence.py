@@ -87,6 +87,12 @@ def test_a_foreign_question_needs_a_sure_word_and_most_of_what_it_may_mean() -> 
     assert not confident(replace(told, words=3))
 
 
+def test_what_is_alike_by_chance_in_a_few_foreign_passages_is_no_answer() -> None:
+    told = Evidence(worth=1.0, words=10, size=1300, foreign=True, match=0.22)
+    assert confident(told)
+    assert not confident(replace(told, size=4))
+
+
 def test_a_title_is_enough() -> None:
     assert confident(Evidence(title=True))
     assert not confident(Evidence())

@@ -66,4 +66,4 @@ async def called(search: Tool, question: Question) -> Searched:
     arguments = checked(search, json.dumps({"query": question.query, **named}))
     given = await search.call(**arguments)
     passages = [Passage(one.source, one.text) for one in given.passages]
-    return Searched(passages, confident=not given.failed and not given.text)
+    return Searched(passages, confident=bool(passages) and not given.failed and not given.text)
