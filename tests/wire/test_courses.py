@@ -73,3 +73,29 @@ async def test_a_course_is_taken_in_outlined_and_asked(platform: str, take: Take
         assert "https://example.org/knots/2" in shown(asked)
     assert "2. The Reef Knot" in shown(asked)
     d.check()
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_an_answer_that_a_kill_9_cuts_off_is_whole_and_searched_once(
+    platform: str, take: Take, tmp_path: Path
+) -> None:
+    d = await take(platform)
+    runs = len(d.states())
+    await taken_in(d, platform, tmp_path)
+    await d.rest(runs + 1)
+    sentence = "It never holds two ropes of different thickness"
+    whole = f"{sentence} [1]. Sailors who tie it so have lost more than one good boat to it."
+    search = ("search_course_content", json.dumps({"query": "reef knot ropes"}))
+    d.model.queue.append(Reply(calls=[search]))
+    d.model.hold(whole)
+    before = len(d.model.prompts)
+    asked = await d.ask(ANA, "What does a reef knot not hold?", verb="course ask")
+    await d.until(lambda: sentence[:20] in shown(asked))
+    d.model.queue.append(Reply(whole))
+    await d.restart()
+    await d.rest(runs + 2)
+    assert shown(asked).count(sentence) == 1
+    assert shown(asked).count("good boat") == 1
+    assert "https://example.org/knots/2" in shown(asked)
+    assert len(d.model.prompts) - before == 3, "the round of the search is not asked, nor paid, again"
+    d.check()
