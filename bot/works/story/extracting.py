@@ -259,7 +259,7 @@ class Extracting:
             now = await self._logs.story(space, story, branch)
             say, turn = words(request.locale), now.turns[one.turn]
             scene = scene_of(now, one)
-            body = read(found, before(now, one.turn), looked.events, turn, scene, say)
+            body = read(found, before(now, one), looked.events, turn, scene, say)
             await self._append(
                 run, story, branch, one, number, body, scene.author if scene is not None else ""
             )
@@ -290,13 +290,13 @@ class Extracting:
     async def _look(self, space: str, story: str, branch: str, one: Version) -> Look:
         now = await self._logs.story(space, story, branch)
         mode = str(now.settings.get("plot_check_mode") or self._settings.plot_check_mode)
-        events = events_for(now, before(now, one.turn), mode)
+        events = events_for(now, before(now, one), mode)
         return Look(scene_of(now, one) is not None, events)
 
     async def asked(self, space: str, story: Story, one: Version, events: Sequence[KeyEvent]) -> Prompt:
         scene = scene_of(story, one)
         turn = story.turns[one.turn]
-        known = state.as_prompt(before(story, one.turn).characters)
+        known = state.as_prompt(before(story, one).characters)
         listed = "\n".join(f"{n}. {fence.data(event.text)}" for n, event in enumerate(events, 1))
         wording = (await self._prompts.wording(space, PROMPT)).text
         system, task = wording.fill(
@@ -348,10 +348,13 @@ def before_turns(story: Story, turn: str) -> list[Turn]:
     return told[: next((n for n, one in enumerate(told) if one.id == turn), len(told))]
 
 
-def before(story: Story, turn: str) -> Before:
-    told = before_turns(story, turn)
-    standing = state.characters(story, told)
-    state.correct(standing, [one for one in story.corrections.get(turn, ()) if not one.versions])
+def before(story: Story, wanted: Version) -> Before:
+    """Before this version was written: a correction that was made behind an earlier one counts."""
+    told = before_turns(story, wanted.turn)
+    standing, scenes = state.characters(story, told), story.turns[wanted.turn].scenes
+    at = next((n for n, scene in enumerate(scenes) if scene.id == wanted.scene), 0)
+    corrections = story.corrections.get(wanted.turn, ())
+    state.correct(standing, [one for one in corrections if one.versions <= at])
     return Before(told, standing)
 
 

@@ -244,7 +244,7 @@ class Playing:
         return replace(taken, rolls=[voted, *taken.rolls])
 
     async def _retry(self, request: Request) -> Taken:
-        """From the same words as the version that stands there, unless the turn was worded anew since.
+        """From the same words as the version that stands there, unless the turn was worded anew or the state corrected.
 
         Raises Sorry, or TakenAway.
         """
@@ -258,6 +258,7 @@ class Playing:
         if at is not None:
             then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
             same = head.id in then.turns and then.turns[head.id].act_shown == head.act_shown
+            same = same and played.story.corrections == then.corrections
             at = at if same and head.act == then.turns[head.id].act else None
         taken = await self.taken(request, played, head.id, at or played.story.seq)
         scene = head.scene

@@ -50,8 +50,8 @@ class PromptFiles:
             made["prompt_sent.json"], scene.text if scene is not None else "", task, answer=taken.answer
         )
         if scene is not None and self._extracting.able(playing.models.given(taken.roles)):
-            events = events_for(now, before(now, taken.turn), taken.check)
             version = Version(taken.turn, scene.id)
+            events = events_for(now, before(now, version), taken.check)
             made["prompt_plot_extraction.json"] = await self._extracting.asked(space, now, version, events)
         yield Stage("prompt", say("story.prompt_of"))
         for name, prompt in made.items():

@@ -109,6 +109,8 @@ def since(
     from number `settled` on, `before` which the characters stood so; and in the one whose scene is written.
     """
     now = characters(story, told[settled:], before)
+    if now_told:
+        correct(now, story.corrections.get(now_told, ()))
     died = [one.name for name, one in now.items() if one.dead and not (name in before and before[name].dead)]
     lines = [f"{name} is dead, and stays so." for name in died]
     turns = [*(turn.id for turn in told[settled:]), *([""] if not settled else []), *filter(None, [now_told])]

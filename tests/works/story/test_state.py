@@ -384,6 +384,36 @@ async def test_whom_a_player_brings_back_lives(tmp_path: Path, service: Service)
         assert "acts here" not in str(talk.events)
 
 
+async def test_a_correction_wins_over_another_version(tmp_path: Path, service: Service) -> None:
+    async with playing(tmp_path / "data", service) as talk:
+        service.finds(characters=[standing("Bo", dead=True)])
+        await talk.say(START)
+        await looked_into(talk, 1)
+        service.finds(characters=[standing("Bo", where="the deck")])
+        await talk.say("I wait.")
+        await looked_into(talk, 2)
+        await talk.until(lambda events: "Bo is dead, and acts here" in str(events))
+        await talk.say("/story state Bo dead: no")
+        flagged = len(talk.events)
+        service.finds(characters=[standing("Bo", where="the mast")])
+        await talk.say("/story retry")
+        assert "Bo is dead" not in last(service.scenes[-1])
+        assert "Bo, dead: no" in last(service.scenes[-1])
+        await looked_into(talk, 3)
+        assert "dead, and stays so" not in last(service.extracted[-1])
+        told = texts(await talk.say("/story state"))
+        assert "the mast" in told
+        assert "(dead)" not in told
+        assert "acts here" not in str(talk.events[flagged:])
+        files = {
+            one["name"]: one["data"]
+            for one in await talk.say("/story prompt")
+            if one["event"] == "attachment"
+        }
+        sent = json.loads(base64.b64decode(files["prompt_plot_extraction.json"]))
+        assert sent["messages"][-1]["text"] == last(service.extracted[-1])
+
+
 async def test_a_branch_knows_only_what_it_has_lived_through(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service) as talk:
         service.finds(characters=[standing("Bo", where="the boat")])
