@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from storage.db import Database
@@ -59,6 +59,16 @@ class ScriptRow:
     @property
     def alias(self) -> str:
         return self.id[-ALIAS:]
+
+
+@dataclass(frozen=True, slots=True)
+class IdeaRow:
+    """An idea that is kept with a script, for whom `author_id` has asked. Within its script it has a `number`."""
+
+    id: str
+    number: int
+    author_id: str
+    text: str
 
 
 class Scripts:
@@ -186,6 +196,49 @@ class Scripts:
             found = (await connection.execute(select(table.c.key).where(*mine))).scalars()
             for key in set(found) - set(keys):
                 await connection.execute(table.delete().where(*mine, table.c.key == key))
+
+    async def keep_ideas(self, reader: Reader, id: str, run: str, texts: Sequence[str]) -> list[int]:
+        """Keep what this run has thought of, each under the next number; once. Their numbers, none where the script
+        has gone or may not be read any more."""
+        from sqlalchemy import func, select
+
+        from storage.tables import script_ideas as table
+        from storage.tables import scripts
+
+        there = select(scripts.c.id).where(*_readable(reader), scripts.c.id == id)
+        mine = (table.c.script_id == id, table.c.run_id == run)
+        async with self._db.write() as connection:
+            if await connection.scalar(there) is None:
+                return []
+            kept = (await connection.execute(select(table.c.number).where(*mine))).scalars().all()
+            if kept:
+                return sorted(kept)
+            last = await connection.scalar(select(func.max(table.c.number)).where(table.c.script_id == id))
+            numbers = list(range((last or 0) + 1, (last or 0) + 1 + len(texts)))
+            given = {"space": reader.space, "script_id": id, "author_id": reader.author_id, "run_id": run}
+            rows = [
+                {**given, "id": f"{run}:{n}", "number": n, "text": text, "created_at": datetime.now(UTC)}
+                for n, text in zip(numbers, texts, strict=True)
+            ]
+            if rows:
+                await connection.execute(table.insert(), rows)
+            return numbers
+
+    async def ideas(self, reader: Reader, id: str) -> list[IdeaRow]:
+        """Those that are kept with a script that may be read, oldest first."""
+        from sqlalchemy import select
+
+        from storage.tables import script_ideas as table
+        from storage.tables import scripts
+
+        columns = (table.c.id, table.c.number, table.c.author_id, table.c.text)
+        query = select(*columns).join(scripts).where(*_readable(reader), scripts.c.id == id)
+        return await self._db.rows(query.order_by(table.c.number), IdeaRow)
+
+    async def drop_idea(self, space: str, idea: str) -> None:
+        from storage.tables import script_ideas as table
+
+        await self._db.run(table.delete().where(table.c.space == space, table.c.id == idea))
 
 
 def _columns() -> Sequence[ColumnElement[object]]:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint, String, Table, Text
+from sqlalchemy import (
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
 
 from storage.belonging import Belongs, Person
 from storage.columns import Moment, metadata
 
-__all__ = ["script_findings", "script_places", "scripts"]
+__all__ = ["script_findings", "script_ideas", "script_places", "scripts"]
 
 # `platform`, `channel` and `thread` are where it is shared, for who may read it only there.
 scripts = Table(
@@ -59,4 +69,24 @@ script_findings = Table(
     Column("body", Text, nullable=False),
     PrimaryKeyConstraint("script_id", "key"),
     info=Belongs(to="space", within="scripts").info,
+)
+
+# What a brainstorm has found; `author_id` has asked for it, `number` is what people call it by.
+script_ideas = Table(
+    "script_ideas",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("space", String, nullable=False),
+    Column("script_id", String, ForeignKey("scripts.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("author_id", String, nullable=False),
+    Column("run_id", String, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("text", Text, nullable=False),
+    UniqueConstraint("script_id", "number"),
+    Index(None, "space", "author_id"),
+    Index(None, "space", "run_id"),
+    info=Belongs(
+        people=(Person("author_id", "delete"),), run="run_id", goes_with="run", within="scripts"
+    ).info,
 )

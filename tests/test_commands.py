@@ -214,7 +214,9 @@ def test_an_answer_can_be_asked_for_in_private_wherever_a_platform_has_such() ->
     told = ("ask", "branches", "ideas", "show", "recall", "recap", "state", "characters", "plot")
     story = {f"story {name}" for name in told}
     course = {f"course {name}" for name in ("ask", "list", "outline", "quiz")}
-    script = {f"script {name}" for name in ("ask", "scenes", "scene", "report", "analysis", "export")}
+    script = {
+        f"script {name}" for name in ("ask", "ideas", "scenes", "scene", "report", "analysis", "export")
+    }
     assert private == rules | council | story | course | script
     parsed = parse("/rules ask --private who holds the mill?")
     assert (parsed.options, parsed.text) == ({"private": True}, "who holds the mill?")

@@ -194,6 +194,7 @@ async def test_what_goes_with_a_run_is_withdrawn_with_it(db: Database) -> None:
         "quiz_cards",
         "schedule_followers",
         "schedules",
+        "script_ideas",
         "story_vectors",
         "votes",
     }

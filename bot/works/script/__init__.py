@@ -19,6 +19,9 @@ _FILES = Argument("paths", "verbs.arg_paths", many=True, completes="path")
 _SCRIPT = Argument("script", "verbs.arg_script", required=False, completes="script")
 _OF_SCRIPT = Option("script", "verbs.option_script", completes="script")
 _VISIBLE = Option("visible", "verbs.option_visible", choices=("me", "thread", "space"))
+_TIER = Option("tier", "verbs.option_tier", choices=("quick", "standard", "deep"))
+_TOOLS = Option("tools", "verbs.option_tools", choices=("auto", "on", "off"))
+_MAX_TOOLS = Option("max-tools", "verbs.option_max_tools", "number", most=30)
 _FORMAT = Option("as", "verbs.option_as", choices=("fountain", "markdown", "csv"))
 
 
@@ -63,17 +66,28 @@ VERBS: tuple[Verb, ...] = (
         argument=Argument("question", "verbs.arg_question", most=4_000),
         options=(
             _OF_SCRIPT,
-            Option("tier", "verbs.option_tier", choices=("quick", "standard", "deep")),
+            _TIER,
             Option(
                 "intent",
                 "verbs.option_intent",
                 choices=("local-edit", "scene-feedback", "global-question", "brainstorm"),
             ),
-            Option("tools", "verbs.option_tools", choices=("auto", "on", "off")),
-            Option("max-tools", "verbs.option_max_tools", "number", most=30),
+            _TOOLS,
+            _MAX_TOOLS,
             PRIVATE,
         ),
     ),
+    Verb(
+        "script",
+        "brainstorm",
+        "verbs.script_brainstorm",
+        "/script brainstorm What could the storm cost them?",
+        ordered=True,
+        argument=Argument("about", "verbs.arg_idea_about", most=4_000),
+        options=(_OF_SCRIPT, _TIER, _TOOLS, _MAX_TOOLS),
+    ),
+    _verb("ideas", "/script ideas The Last Ferry", _SCRIPT, PRIVATE),
+    _verb("drop", "/script drop 3", Argument("idea", "verbs.arg_idea"), _OF_SCRIPT),
     _verb("list", "/script list", personal=True),
     _verb("scenes", "/script scenes The Last Ferry", _SCRIPT, PRIVATE),
     _verb("scene", "/script scene 12", Argument("scene", "verbs.arg_scene"), _OF_SCRIPT, PRIVATE),
@@ -95,6 +109,7 @@ def make(house: House, runs: Runs) -> Work:
     from bot.works.script.analysing import Analysing
     from bot.works.script.asking import Asking
     from bot.works.script.catalogue import Catalogue
+    from bot.works.script.ideas import Ideas
     from bot.works.script.intake import ScriptIntake
     from bot.works.script.work import Scripts
 
@@ -102,8 +117,10 @@ def make(house: House, runs: Runs) -> Work:
     section = house.config.section(ScriptConfig)
     analysing = Analysing(catalogue, house.models, house.prompts, house.settings.roles, section)
     intake = ScriptIntake(catalogue, house.incoming, house.config.section(LibraryConfig).max_bytes, analysing)
+    ideas = Ideas(catalogue)
     asking = Asking(
         catalogue,
+        ideas,
         house.models,
         house.prompts,
         house.records.sessions,
@@ -112,7 +129,7 @@ def make(house: House, runs: Runs) -> Work:
         analysing,
         section,
     )
-    return Scripts(catalogue, intake, analysing, asking.run)
+    return Scripts(catalogue, intake, analysing, ideas, asking.run)
 
 
 async def _titles(house: House, typed: Typed) -> list[str]:

@@ -58,9 +58,12 @@ if TYPE_CHECKING:
     from bot.works.script.analysis import Analysis
     from bot.works.script.catalogue import Reading
     from bot.works.script.config import ScriptConfig
+    from bot.works.script.ideas import Ideas
     from bot.works.script.model import Scene
     from storage.sessions import Sessions
 
+BRAINSTORM: Final = "brainstorm"
+"""The verb whose answer is made of ideas, which are kept."""
 QUESTION_CHARS: Final = 4_000
 TIERS: Final = ("quick", "standard", "deep")
 QUOTED: Final = 3
@@ -70,6 +73,8 @@ CHARS_PER_TOKEN: Final = 4
 """Of what one tool may give, beside the tier's tokens."""
 LINKED: Final = 5
 """Scenes that an answer names, and that buttons lead to."""
+TOLD_IDEAS: Final = 30
+"""Kept ideas, the newest, that a brainstorm is told of."""
 READ: Final = "I have read what is known of the script."
 _NAMED: Final = re.compile(r"\b(?:scenes?|cenas?)\s+#?(\d{1,5})\b", re.IGNORECASE)
 
@@ -87,6 +92,7 @@ class Snapshot:
 
     `intent` is "" where a small model has to say it, and `scene` is the scene that is meant, 0 for none. `answerer` is
     who answers, None where nobody does; `reads`: no code has to answer. `history` is empty where a new topic begins.
+    `ideas` are kept with the script already: others are wanted.
     """
 
     question: str
@@ -107,14 +113,16 @@ class Snapshot:
     history: list[tuple[str, str]] = field(default_factory=list)
     earlier: str = ""
     roles: dict[str, list[str]] = field(default_factory=dict)
+    ideas: list[str] = field(default_factory=list)
 
 
 class Asking:
-    """The verb "ask"."""
+    """The verb "ask", and "brainstorm", whose answer's ideas are kept."""
 
     def __init__(
         self,
         catalogue: Catalogue,
+        ideas: Ideas,
         models: Models,
         prompts: Prompts,
         sessions: Sessions,
@@ -126,6 +134,7 @@ class Asking:
         """`roles`: whose models a place has chosen itself."""
         self._analysing = analysing
         self._catalogue = catalogue
+        self._ideas = ideas
         self._models = models
         self._prompts = prompts
         self._sessions = sessions
@@ -148,6 +157,10 @@ class Asking:
             async with aclosing(answer.events()) as events:
                 async for event in events:
                     yield event
+            if run.request.verb == BRAINSTORM and answer.modelled:
+                async with aclosing(self._ideas.kept(run, row, "".join(answer.shown), say)) as events:
+                    async for event in events:
+                        yield event
         finally:  # also when stopped: what was shown is kept, and a follow-up can build on it
             text, space = "".join(answer.shown), run.request.place.space
             if snapshot.session is not None and text.strip():
@@ -183,6 +196,10 @@ class Asking:
             history = []
         first = bool(options.get(FOLLOW_UP)) and mine is not None and not past
         first = first and mine is not None and await self._sessions.first_here(mine)
+        kept: list[str] = []
+        if request.verb == BRAINSTORM:
+            options = {**options, "intent": "BRAINSTORM"}
+            kept = [one.text for one in await self._catalogue.rows.ideas(asked, row.id)]
         roles = await self._roles(request)
         models = self._models.given(roles)
         try:
@@ -211,6 +228,7 @@ class Asking:
             history=history,
             earlier=await self._earlier.of(request) if first else "",
             roles=roles,
+            ideas=kept[-TOLD_IDEAS:],
         )
 
 
@@ -221,7 +239,7 @@ def _goes_on(question: str, before: str, language: str) -> bool:
 
 
 class Answer:
-    """One answer. `shown` is its text so far."""
+    """One answer. `shown` is its text so far; it is `modelled` once a model has told all of it."""
 
     def __init__(
         self,
@@ -244,6 +262,7 @@ class Answer:
         self._config = config
         self._gate = QuotationGate(reading.quotations, say("script.not_quoted"))
         self.shown: list[str] = []
+        self.modelled = False
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """The answer, and ways to the scenes that it names."""
@@ -252,6 +271,7 @@ class Answer:
                 async with aclosing(self._by_model()) as events:
                     async for event in events:
                         yield event
+                self.modelled = True
             except Sorry as error:
                 yield Notice(self._say(error.key, **error.values))
             if rest := self._gate.finish():
@@ -341,7 +361,7 @@ class Answer:
             if one.scene and (intent in ("LOCAL_EDIT", "SCENE_FEEDBACK") or not tools)
             else ""
         )
-        history = _cut(fence.exchanges(one.history) or fence.thread(one.earlier), left // 4)
+        history = self._history(left // 4)
         left -= text_tokens(scene) + text_tokens(history) + text_tokens(one.question)
         known = _cut(self._known(), max(left, 0))
         if not tools:
@@ -368,11 +388,21 @@ class Answer:
         system, user = one.prompts["script_evidence"].fill(
             language=LANGUAGES.get(one.language, "the language of the question"),
             form=FORMS[intent],
-            history=_cut(fence.exchanges(one.history), self._config.tokens(one.tier) // 4),
+            history=self._history(self._config.tokens(one.tier) // 4),
             evidence=told,
             question=fence.data(one.question),
         )
         return Prompt(system, (Message("user", user),), max_tokens=self._config.answer_tokens)
+
+    def _history(self, tokens: int) -> str:
+        """What was said and thought of before, in about so many tokens."""
+        one = self._snapshot
+        said = _cut(fence.exchanges(one.history) or fence.thread(one.earlier), tokens)
+        if not one.ideas:
+            return said
+        return (
+            f"{said}\n<ideas>\n{_cut(fence.lines(one.ideas), tokens - text_tokens(said))}\n</ideas>".lstrip()
+        )
 
     def _known(self) -> str:
         """The script in a few lines: its figures, the writer's own outline, who speaks in most scenes."""

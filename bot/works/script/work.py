@@ -19,6 +19,7 @@ from bot.works.script.reporting import reported
 if TYPE_CHECKING:
     from bot.works.script.analysing import Analysing
     from bot.works.script.analysis import Analysis
+    from bot.works.script.ideas import Ideas
     from bot.works.script.intake import ScriptIntake
     from bot.works.script.model import Scene, Script
     from storage.scripts import ScriptRow
@@ -33,9 +34,12 @@ SHOWN_CHARS: Final = 6_000
 class Scripts:
     """Screenplays: taken in, taken out, listed, shown, counted, handed out."""
 
-    def __init__(self, catalogue: Catalogue, intake: ScriptIntake, analysing: Analysing, ask: Verb) -> None:
+    def __init__(
+        self, catalogue: Catalogue, intake: ScriptIntake, analysing: Analysing, ideas: Ideas, ask: Verb
+    ) -> None:
         self._analysing = analysing
         self._ask = ask
+        self._ideas = ideas
         self._catalogue = catalogue
         self._intake = intake
 
@@ -48,6 +52,9 @@ class Scripts:
             "analysed": self._analysing.run,
             "analysis": self._analysis,
             "ask": self._ask,
+            "brainstorm": self._ask,
+            "ideas": self._ideas.listed,
+            "drop": self._ideas.drop,
             "list": self._list,
             "scenes": self._scenes,
             "scene": self._scene,

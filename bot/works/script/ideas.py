@@ -1,0 +1,119 @@
+"""Ideas that are kept with a script: those of a brainstorm, listed, and dropped again.
+
+They are for everybody who may read the script, and go with it, with whoever has asked for them, or with what was asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from functools import partial
+from typing import Final
+
+from bot.events import Attachment, Choice, Choices, Event, Notice, Request, Run, Sorry, Stage, Text
+from bot.markdown import harmless
+from bot.words import Words, words
+from bot.works.script.catalogue import Catalogue, reader
+from storage.scripts import IdeaRow, ScriptRow
+
+MOST: Final = 10
+"""Ideas of one answer that are kept."""
+IDEA_CHARS: Final = 2_000
+LISTED: Final = 40
+"""Ideas of one list; all of them are in the file that comes with it then."""
+DROPPED: Final = 5
+"""Buttons that drop one, of the newest."""
+_ITEM: Final = re.compile(r"^\s{0,3}(?:\*\*)?(?:\d{1,2}[.)]|[-*•])(?:\*\*)?\s+", re.MULTILINE)
+_NUMBERED: Final = re.compile(r"^\s{0,3}(?:\*\*)?\d{1,2}[.)]", re.MULTILINE)
+
+
+def in_answer(text: str) -> list[str]:
+    """The ideas of an answer: its numbered items, else those with bullets; an answer without a list is one idea.
+
+    An item goes on to the next one, or to an empty line with a paragraph behind it that does not belong to it.
+    """
+    item = (
+        re.compile(f"{_NUMBERED.pattern}(?:\\*\\*)?\\s+", re.MULTILINE) if _NUMBERED.search(text) else _ITEM
+    )
+    starts = list(item.finditer(text))
+    if not starts:
+        return [whole] if (whole := _tidy(text)) else []
+    found = []
+    for start, after in zip(starts, [*starts[1:], None], strict=True):
+        body = text[start.end() : after.start() if after else len(text)]
+        found.append(_tidy(re.split(r"\n\s*\n(?=\S)", body, maxsplit=1)[0]))
+    return [idea for idea in found if idea][:MOST]
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.split())[:IDEA_CHARS]
+
+
+class Ideas:
+    """The verbs "ideas" and "drop"; `kept` is a brainstorm's end."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    async def kept(self, run: Run, row: ScriptRow, answer: str, say: Words) -> AsyncGenerator[Event, None]:
+        """Keep the answer's ideas with the script, once."""
+        keep = partial(
+            self._catalogue.rows.keep_ideas, reader(run.request), row.id, run.id, in_answer(answer)
+        )
+        numbers = await run.step("keep-ideas", keep, list[int])
+        if numbers:
+            named = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}–{numbers[-1]}"
+            yield Notice(say("script.ideas_kept", n=len(numbers), numbers=named, title=harmless(row.title)))
+
+    async def listed(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+        asked = reader(request)
+        row = await self._catalogue.meant(asked, request.text)
+        ideas = await self._catalogue.rows.ideas(asked, row.id)
+        yield Stage("ideas", say("script.ideas_of", title=harmless(row.title), n=len(ideas)))
+        if not ideas:
+            yield Text(say("script.no_ideas"))
+            return
+        lines = [f"- **{one.number}** · {harmless(one.text)}" for one in ideas]
+        yield Text("\n".join(lines[-LISTED:]))
+        if len(lines) > LISTED:
+            yield Text("\n" + say("script.more_ideas", n=len(lines) - LISTED))
+            yield Attachment("ideas.md", "text/markdown", "\n".join(lines).encode())
+        own = [one for one in ideas if _may_drop(request, row, one)][-DROPPED:]
+        if own:
+            yield Choices("", tuple(
+                Choice(say("script.drop_idea", number=one.number), f"/script drop {one.id} --script {row.alias}")
+                for one in own
+            ))  # fmt: skip
+
+    async def drop(self, run: Run) -> AsyncGenerator[Event, None]:
+        request, say = run.request, words(run.request.locale)
+
+        asked = reader(request)
+
+        # Which one comes first and is kept: after a crash there is no such idea any more.
+        async def meant() -> tuple[str, int]:
+            row = await self._catalogue.meant(asked, str(request.options.get("script") or ""))
+            wanted = request.text.strip().strip("#.")
+            ideas = await self._catalogue.rows.ideas(asked, row.id)
+            found = next((one for one in ideas if wanted in (str(one.number), one.id)), None)
+            if found is None:
+                raise Sorry("script.no_idea", number=request.text.strip()[:20], title=row.title)
+            if not _may_drop(request, row, found):
+                raise Sorry("script.not_your_idea", number=found.number)
+            return found.id, found.number
+
+        async def dropped() -> bool:
+            await self._catalogue.rows.drop_idea(asked.space, idea)
+            return True
+
+        idea, number = await run.step("idea", meant, tuple[str, int])
+        await run.step("drop", dropped, bool)
+        yield Stage("drop", "")
+        yield Text(say("script.idea_dropped", number=number))
+
+
+def _may_drop(request: Request, row: ScriptRow, idea: IdeaRow) -> bool:
+    """Whose idea it is, whose script it is, and an admin where it is the whole space's."""
+    admin = request.author.admin and row.visibility == "space"
+    return admin or request.author.id in (idea.author_id, row.author_id)
