@@ -20,7 +20,10 @@ _BULLET = re.compile(r"^\s*(?:[-*•–—]+|\(?\d{1,2}[.):]|[A-Fa-f][.)])\s+")
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The scene that was the last one: its run's message loses its buttons. `taken` is the choice that was pressed."""
+    """The scene that was the last one: its run's message loses its buttons. `taken` is the choice that was pressed.
+
+    It is the version `scene` of the `turn`, which is number `n`.
+    """
 
     run: str
     title: str
@@ -29,10 +32,16 @@ class Before:
     taken: int | None = None
     stage: str = SCENE
     speaker: Speaker | None = None
+    turn: str = ""
+    scene: str = ""
+    n: int = 0
 
-    def greyed(self, say: Words) -> Changed:
-        """Its message from now on."""
-        contents: tuple[Text | Choices, ...] = (Text(self.text),)
+    def greyed(self, story: Story, say: Words) -> Changed:
+        """Its message from now on; what is flagged of it can still be answered, while it counts."""
+        turn = story.turns.get(self.turn)
+        scene = turn.scene if turn is not None else None
+        flags = flagged(scene, self.n, say) if scene is not None and scene.id == self.scene else ()
+        contents: tuple[Text | Choices | Notice, ...] = (Text(self.text), *flags)
         if self.choices:
             made = (*acts(self.choices), something_else(say))
             taken = len(made) - 1 if self.taken is None else self.taken
@@ -95,8 +104,12 @@ def scene_changed(story: Story, turn: Turn, say: Words, speaker: Speaker | None 
     """
     scene, at = turn.scene, story.path.index(turn.id)
     assert scene is not None
-    contents: list[Text | Choices | Notice] = [Text(scene.text), *flagged(scene, say)]
-    if story.head is turn:
+    last = story.head is turn
+    contents: list[Text | Choices | Notice] = [
+        Text(scene.text),
+        *flagged(scene, at + 1, say, last=last),
+    ]
+    if last:
         contents += ways(scene.choices, turn, say)
     elif scene.choices:
         made = (*acts(scene.choices), something_else(say))
@@ -106,15 +119,20 @@ def scene_changed(story: Story, turn: Turn, say: Words, speaker: Speaker | None 
     return Changed(turn.shown_by, turn.stage, say("story.scene", n=at + 1), tuple(contents), speaker=speaker)
 
 
-def flagged(scene: Scene, say: Words) -> tuple[Notice | Choices, ...]:
-    """What contradicts the state, and what can be done about it; nothing once somebody has decided."""
+def flagged(scene: Scene, number: int, say: Words, *, last: bool = False) -> tuple[Notice | Choices, ...]:
+    """What contradicts the state, and what can be done about it; nothing once somebody has decided.
+
+    The `last` scene can be written another way; behind the others a branch can go on.
+    """
     if not scene.flags:
         return ()
     told = "\n".join(f"- {flag}" for flag in scene.flags)
     how = (
         Choice(say("story.flag_keep"), f"/story keep {scene.id}"),
         Choice(say("story.flag_correct"), "/story correct", say("story.flag_correct_how")),
-        Choice(say("story.button_retry"), "/story retry"),
+        Choice(say("story.button_retry"), "/story retry")
+        if last
+        else Choice(say("story.fork_here"), f"/story fork --scene {number}"),
     )
     return (Notice(f"{say('story.flagged')}\n{told}"), Choices(say("story.flag_what"), how))
 

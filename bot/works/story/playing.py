@@ -220,6 +220,9 @@ class Playing:
                 chosen[0] if chosen else None,
                 head.stage,
                 cast.speaker(story, head.act.speaker, own=own),
+                head.id,
+                scene.id,
+                number,
             )
         return replace(await self.taken(request, replace(played, story=told), act.id, at), before=before)
 
@@ -368,7 +371,8 @@ class Playing:
             if text := writing.text:
                 await self._keep(run, taken, text, stopped=writing.ended is None)
         if taken.before is not None:  # not sooner: on some platforms it would keep the first words waiting
-            yield taken.before.greyed(say)
+            now = await self._logs.story(space, taken.story, taken.branch)
+            yield taken.before.greyed(now, say)
         text, ended = writing.text, writing.ended
         if writing.acted_for:
             yield Notice(say("story.acts_for", names=", ".join(writing.acted_for)))

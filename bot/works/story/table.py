@@ -165,7 +165,9 @@ class Table:
             played = await self._logs.here(request.place)
             turn = played.story.turns.get(scene.turn) if played is not None else None
             counts = turn.scene if turn is not None else None
-            flags = flagged(counts, say) if counts is not None and counts.text == scene.text else ()
+            flags: tuple[Notice | Choices, ...] = ()
+            if played is not None and counts is not None and counts.text == scene.text:
+                flags = flagged(counts, scene.n, say, last=played.story.head is turn)
             contents: tuple[Text | Choices | Notice, ...] = (
                 Text(scene.text),
                 *flags,

@@ -414,6 +414,30 @@ async def test_a_correction_wins_over_another_version(tmp_path: Path, service: S
         assert sent["messages"][-1]["text"] == last(service.extracted[-1])
 
 
+async def test_a_scene_stays_flagged_when_the_story_goes_on(tmp_path: Path, service: Service) -> None:
+    def shown(events: list[dict[str, Any]], words: str) -> str:
+        """The scene with these words as it was shown last."""
+        return str(next(one for one in reversed(events) if one["event"] == "changed" and words in str(one)))
+
+    async with playing(tmp_path / "data", service) as talk:
+        await talk.say(START)
+        await looked_into(talk, 1)
+        service.next.append(Reply("The sea takes Bo's oar."))
+        service.finds(contradictions=["Mira holds Bo's oar."])
+        await talk.say("I wait.")
+        await talk.until(lambda events: "/story correct" in str(events))
+        await talk.say("I row.")
+        await talk.until(lambda events: "'taken':" in shown(events, "The sea takes Bo's oar."))
+        later = shown(talk.events, "The sea takes Bo's oar.")
+        assert "Mira holds Bo's oar." in later
+        assert "/story correct" in later
+        assert "/story retry" not in later, "that would write the last scene anew"
+        assert "/story fork --scene 2" in later
+        (line,) = set(re.findall(r"/story keep [^\"']+", later))
+        await talk.say(line)
+        await talk.until(lambda events: "Mira holds" not in shown(events, "The sea takes Bo's oar."))
+
+
 async def test_a_branch_knows_only_what_it_has_lived_through(tmp_path: Path, service: Service) -> None:
     async with playing(tmp_path / "data", service) as talk:
         service.finds(characters=[standing("Bo", where="the boat")])
