@@ -1,0 +1,91 @@
+"""A text that is still being written, as sentences to be heard: each is there as soon as it is whole.
+
+Pure. Tables and blocks of code are held until they end, since a voice only says that they are there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from bot.speech.sentences import Sentences
+from bot.speech.spoken.reading import read_aloud
+
+_FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+
+
+class Narration:
+    """Of one text in one language: `feed` it as it comes, then `end` it. Sentences come as they are said."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._sentences = Sentences()
+        self._line = ""
+        """What has come of the present line, as long as it may be a table's or a fence."""
+        self._held: list[str] = []
+        self._fence = ""
+        self._within_line = False
+
+    def feed(self, text: str) -> list[str]:
+        said: list[str] = []
+        for piece in text.splitlines(keepends=True):
+            self._line += piece
+            if self._within_line or not (self._fence or self._held_back()):
+                said += self._prose()
+            elif self._line.endswith("\n"):
+                said += self._whole_line()
+        return said
+
+    def end(self) -> list[str]:
+        """What is left, the last sentence included, if there is one."""
+        said = self._whole_line() if self._line else []
+        said += self._release()
+        return said + self._read(self._sentences.end())
+
+    def _held_back(self) -> bool:
+        """Whether the line may not be prose."""
+        begun = self._line.lstrip(" ")
+        return not begun or begun[0] in "|`~"
+
+    def _prose(self) -> list[str]:
+        said = self._release() if self._held else []
+        said += self._read(self._sentences.feed(self._line))
+        self._within_line = not self._line.endswith("\n")
+        self._line = ""
+        return said
+
+    def _whole_line(self) -> list[str]:
+        """Of a line that was held back."""
+        fence = _FENCE.match(self._line)
+        if self._fence:
+            self._held.append(self._line)
+            if fence and fence[1].startswith(self._fence):
+                self._line = self._fence = ""
+                return self._release()
+        elif fence is not None:
+            said = self._release() + self._read(self._sentences.end())
+            self._fence, self._held = fence[1], [self._line]
+            self._line = ""
+            return said
+        elif self._line.lstrip().startswith("|"):
+            said = [] if self._held else self._read(self._sentences.end())
+            self._held.append(self._line)
+            self._line = ""
+            return said
+        else:
+            return self._prose()
+        self._line = ""
+        return []
+
+    def _release(self) -> list[str]:
+        held, self._held, self._fence = "".join(self._held), [], ""
+        return self._read([held]) if held else []
+
+    def _read(self, sentences: list[str]) -> list[str]:
+        return [said for one in sentences if (said := read_aloud(one, self._language))]
+
+
+def narrated(text: str, language: str) -> list[str]:
+    """The sentences of a whole text, as they are said."""
+    narration = Narration(language)
+    return narration.feed(text) + narration.end()

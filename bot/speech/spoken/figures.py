@@ -1,0 +1,277 @@
+"""What is said otherwise than it is written, in one language: short forms, numbers and what they count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from bot.speech.spoken import numbers
+from bot.speech.spoken.language import Language
+
+Reading = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+
+_EMAIL: Final = re.compile(r"(?<![\w.+-])([\w.+-]{1,64})@([\w-]{1,63}(?:\.[\w-]{1,63})+)")
+_FILE: Final = re.compile(
+    r"(?<![\w.])([\w-]{1,64})\.(txt|pdf|md|docx?|png|jpe?g|json|ya?ml|toml|py|html?|csv|mp3|wav|fdx|epub)\b"
+)
+_DOMAIN: Final = re.compile(
+    r"(?<![\w.])((?:[a-z0-9-]{1,63}\.)+(?:com|org|net|io|dev|br|pt|edu|gov))(?:/\S*)?(?![\w.])"
+)
+_COMMAND: Final = re.compile(r"(?<![\w/.])/([a-z][a-z_-]{1,30})(?![\w/])")
+_HASHTAG: Final = re.compile(r"(?<![\w&])#(?=[A-Za-z]\w)")
+_UNDERSCORED: Final = re.compile(r"(?<=\w)_+(?=\w)")
+_NUMBER: Final = r"\d[\d.,]*\d|\d"
+
+
+class Figures:
+    def __init__(self, language: Language) -> None:
+        self._language = language
+
+    def all(self) -> list[Reading]:
+        lang = self._language
+        months = _any(lang.months)
+        rows: list[tuple[str, Callable[[re.Match[str]], str]]] = [
+            (_EMAIL.pattern, lambda m: f"{_dotted(m[1], lang)} {lang.at} {_dotted(m[2], lang)}"),
+            (_FILE.pattern, lambda m: f"{m[1].replace('_', ' ').replace('-', ' ')} {lang.dot} {m[2]}"),
+            (_DOMAIN.pattern, lambda m: _dotted(m[1], lang)),
+            (_COMMAND.pattern, lambda m: f"{lang.slash} {m[1].replace('_', ' ').replace('-', ' ')}"),
+            (_HASHTAG.pattern, lambda m: ""),
+            (_UNDERSCORED.pattern, lambda m: " "),
+            (rf"(?<![\w.])(?:{_any(lang.before_number)})\s?(?=[\dIVXLC])", self._before_number),
+            (rf"(?<![\w./])(?:{_any(lang.abbreviations)})(?![\w/])", self._abbreviation),
+            (rf"\b((?i:{lang.numbered}))\s+([IVXLC]{{1,7}})\b(?!\.\w)", self._chapter),
+            (r"\b([A-ZÀ-Ý][a-zà-ÿ]{2,20})\s+([IVX]{1,6})\b(?!\.\w)", self._sovereign),
+            (r"(?<![\w.])(\d{0,3})[dD](\d{1,4})((?:k[hl]\d{0,2})?)(?:\s?([+−-])\s?(\d{1,4}))?(?![\w])", self._dice),
+            (r"(?<![\d/.,-])(\d{4})-(\d{2})-(\d{2})(?![\d/-])", lambda m: self._date(m[0], m[1], m[2], m[3])),
+            (r"(?<![\d/.,])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])", self._slashed_date),
+            (rf"\b({months})\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(\d{{4}}))?\b(?![\d/])", self._month_day),
+            (r"(?<![\d:.,])([01]?\d|2[0-4])(?::|h)([0-5]\d)(?::[0-5]\d)?(?:\s?([ap])\.?m\b\.?)?(?![\d:])", self._time),
+            (r"(?<![\d:.,])(1[0-2]|[1-9])\s?([ap])\.?m\b\.?", lambda m: f"{self._n(m[1])} {m[2].upper()} M"),
+            (r"(?<![\d.,])(?:\d{3}|\d{5})-\d{4}(?!\d)|\+\d{1,3}[ -]\d[\d -]{6,14}\d", self._by_digits),
+            (rf"(?<!\w)({_any(lang.money)})\s?({_NUMBER})(\s?(?:million|billion|milhões|bilhões|mil))?\b", self._money),
+            (rf"(?<!\w)({lang.pools})(:?\s)({_NUMBER})\s?/\s?({_NUMBER})(?!\w)", self._pool),
+            (rf"(?<![\d.,])({_NUMBER})\s?%", lambda m: f"{self._n(m[1])} {lang.percent}"),
+            (rf"(?<![\w.,])(\d{{1,12}})(?:{lang.ordinal})(?!\w)", self._ordinal),
+            (r"(?<![\w.,])(1\d|20)(\d0)s\b", self._decade),
+            (rf"(?<![\w.,])({_NUMBER})\s?({_any(lang.units)})(?![\w/°]|\.\w)", self._unit),
+            (r"(?<![\w/.,])(\d{1,3})\s?/\s?(\d{1,3})(?![\w/]|[.,]\d)", self._fraction),
+            (r"(?<![\w.,])(\d{1,6})\s?[xX×]\s?(?=\d)", lambda m: f"{self._n(m[1])} {lang.times} "),
+            (r"(?<!\w)[xX×](\d{1,4})(?!\w)", lambda m: f"{lang.times} {self._n(m[1])}"),
+            (r"(?<![\w.,])(\d{1,4})[xX×](?!\w)", lambda m: f"{self._n(m[1])} {lang.times}"),
+            (r"(?<!\w)#\s?(?=\d)", lambda m: f"{lang.number_sign} "),
+            (rf"(?<![\w.,])({_NUMBER})\s?[-–]\s?(?=\d)", lambda m: f"{self._n(m[1])} {lang.to} "),
+            (r"(?<![\w)])[-−](?=\d)", lambda m: f"{lang.minus} "),
+            (r"(?<![\w)])~(?=\d)", lambda m: f"{lang.about} "),
+            (r"\s?\+\s?(?=\d)", lambda m: f" {lang.plus} "),
+            (r"(?<=\d)\s[−-]\s(?=\d)", lambda m: f" {lang.minus} "),
+            (r"(?<![\w.,])\d{1,3}(?:\.\d{1,3}){2,3}(?![\w]|\.\d)", self._version),
+            (rf"\b((?i:{lang.year_after}))\s+(1[1-9]\d\d|20\d\d)(?![\w]|[.,]\d)", self._year),
+            (rf"({_NUMBER})(?=(?:\s+([^\W\d_]+))?)", self._number),
+            (rf"\s?({_any(lang.signs)})\s?(?=[\w\s])", lambda m: f" {lang.signs[m[1]]} "),
+            (r"(?<=[^\W\d_])/(?=[^\W\d_])", lambda m: " "),
+        ]  # fmt: skip
+        insensitive = {rf"\b({lang.numbered})\s+([IVXLC]{{1,7}})\b(?!\.\w)", rows[-4][0]}
+        return [
+            (re.compile(pattern, re.IGNORECASE if pattern in insensitive else 0), say)
+            for pattern, say in rows
+        ]
+
+    def _n(self, text: str, following: str = "") -> str:
+        """A number with its parted thousands and its fraction; `following` is the word that it counts."""
+        lang = self._language
+        feminine = self._feminine(following)
+        if re.fullmatch(rf"\d{{1,3}}(?:{re.escape(lang.thousands)}\d{{3}})+", text):
+            whole = text.replace(lang.thousands, "")
+            return (
+                numbers.cardinal(int(whole), lang, feminine=feminine)
+                if len(whole) <= numbers.MOST_PARTED
+                else numbers.digits(whole, lang)
+            )
+        if parts := re.fullmatch(r"([\d]{1,9})[.,](\d{1,20})", text):
+            return numbers.decimal(parts[1], parts[2], lang)
+        if parts := re.fullmatch(
+            rf"(\d{{1,3}}(?:{re.escape(lang.thousands)}\d{{3}})+){re.escape(lang.decimal)}(\d{{1,20}})", text
+        ):
+            return numbers.decimal(parts[1].replace(lang.thousands, ""), parts[2], lang)
+        if not text.isdecimal():
+            return ", ".join(self._n(one) for one in re.split(r"[.,]+", text) if one)
+        if len(text) > numbers.MOST_DIGITS or (text[0] == "0" and len(text) > 1):
+            return numbers.digits(text[:60], lang)
+        return numbers.cardinal(int(text), lang, feminine=feminine)
+
+    def _feminine(self, word: str) -> bool:
+        """Whether a noun behind a number is one, as far as its end tells."""
+        exceptions = self._language.feminine_unless
+        word = word.lower()
+        if exceptions is None or not word or word in exceptions:
+            return False
+        return word in self._language.feminine or word.endswith(
+            ("a", "as", "ções", "ção", "dades", "dade", "vezes", "vez")
+        )
+
+    def _number(self, m: re.Match[str]) -> str:
+        before = m.string[m.start() - 1 : m.start()]
+        after = m.string[m.end(1) : m.end(1) + 1]
+        gap = " " if before.isalpha() else ""
+        return f"{gap}{self._n(m[1], m[2] or '')}{' ' if after.isalpha() else ''}"
+
+    def _by_digits(self, m: re.Match[str]) -> str:
+        return numbers.digits(m[0], self._language)
+
+    def _before_number(self, m: re.Match[str]) -> str:
+        return f"{self._language.before_number[m[0].strip()]} "
+
+    def _abbreviation(self, m: re.Match[str]) -> str:
+        said = self._language.abbreviations[m[0]]
+        ends = m.end() == len(m.string) or (m[0] in ("etc.", "a.m.", "p.m.") and _opens(m.string[m.end() :]))
+        return f"{said}." if ends and m[0].endswith(".") and not said.endswith(":") else said
+
+    def _chapter(self, m: re.Match[str]) -> str:
+        value = numbers.roman(m[2]) if m[2].isupper() else None
+        return m[0] if value is None else f"{m[1]} {numbers.cardinal(value, self._language)}"
+
+    def _sovereign(self, m: re.Match[str]) -> str:
+        """ "Henry VIII", and not "World War II"."""
+        value = numbers.roman(m[2])
+        if value is None or not re.fullmatch(self._language.reigning, m[1], re.IGNORECASE):
+            return m[0]
+        lang = self._language
+        if lang.feminine_unless is None:
+            return f"{m[1]} the {numbers.ordinal(value, lang)}"
+        queen = m[1].lower() in ("rainha", "maria", "isabel")
+        said = numbers.ordinal(value, lang, feminine=queen) if value <= 10 else numbers.cardinal(value, lang)
+        return f"{m[1]} {said}"
+
+    def _dice(self, m: re.Match[str]) -> str:
+        lang = self._language
+        sides = lang.percent if m[2] == "%" else numbers.cardinal(int(m[2]), lang)
+        said = f"{self._n(m[1])} {lang.die} {sides}" if m[1] else f"{lang.die} {sides}"
+        if m[3]:
+            kept = lang.keep_highest if m[3][1] == "h" else lang.keep_lowest
+            said += f", {kept.format(n=self._n(m[3][2:] or '1'))}"
+        if m[4]:
+            said += f" {lang.plus if m[4] == '+' else lang.minus} {self._n(m[5])}"
+        return said
+
+    def _date(self, text: str, year: str, month: str, day: str) -> str:
+        lang, m, d = self._language, int(month), int(day)
+        if not (1 <= m <= 12 and 1 <= d <= 31):
+            return text
+        said = numbers.year(int(year), lang)
+        if lang.feminine_unless is None:
+            return f"{lang.months[m - 1]} {numbers.ordinal(d, lang)}, {said}"
+        return f"{'primeiro' if d == 1 else numbers.cardinal(d, lang)} de {lang.months[m - 1]} de {said}"
+
+    def _slashed_date(self, m: re.Match[str]) -> str:
+        first, second = int(m[1]), int(m[2])
+        month_first = self._language.feminine_unless is None and first <= 12
+        month, day = (first, second) if month_first else (second, first)
+        return self._date(m[0], m[3], str(month), str(day))
+
+    def _month_day(self, m: re.Match[str]) -> str:
+        lang, day = self._language, int(m[2])
+        if lang.feminine_unless is not None or not 1 <= day <= 31:
+            return m[0]
+        return f"{m[1]} {numbers.ordinal(day, lang)}" + (f", {numbers.year(int(m[3]), lang)}" if m[3] else "")
+
+    def _time(self, m: re.Match[str]) -> str:
+        lang, hour, minute = self._language, int(m[1]), int(m[2])
+        half = f" {m[3].upper()} M" if m[3] else ""
+        if lang.feminine_unless is None:
+            said = numbers.cardinal(hour, lang)
+            if minute == 0:
+                return (
+                    f"{said}{half}"
+                    if half
+                    else f"{said} {lang.hours[1]}"
+                    if 0 < hour <= 12
+                    else f"{said} hundred"
+                )
+            return f"{said} {'oh ' if minute < 10 else ''}{numbers.cardinal(minute, lang)}{half}"
+        said = numbers.cardinal(hour, lang, feminine=True)
+        if minute == 0:
+            return f"{said} {lang.hours[0] if hour == 1 else lang.hours[1]}"
+        return f"{said} e {numbers.cardinal(minute, lang)}"
+
+    def _money(self, m: re.Match[str]) -> str:
+        lang = self._language
+        (one, several), (cent, cents) = lang.money[m[1]]
+        if m[3]:
+            of = " de" if lang.feminine_unless is not None and "lh" in m[3] else ""
+            return f"{self._n(m[2])} {m[3].strip()}{of} {several}"
+        whole, _, part = (
+            m[2].partition(lang.decimal)
+            if re.search(rf"{re.escape(lang.decimal)}\d\d$", m[2])
+            else (m[2], "", "")
+        )
+        said = f"{self._n(whole, several)} {one if whole == '1' else several}"
+        if part and int(part):
+            also = "and" if lang.feminine_unless is None else "e"
+            amount = self._n(part.lstrip("0"))
+            return (
+                f"{amount} {cent if int(part) == 1 else cents}"
+                if whole == "0"
+                else (f"{said} {also} {amount} {cent if int(part) == 1 else cents}")
+            )
+        return said
+
+    def _pool(self, m: re.Match[str]) -> str:
+        lang = self._language
+        name = lang.abbreviations.get(m[1], m[1])
+        return f"{name}{m[2]}{self._n(m[3])} {lang.out_of} {self._n(m[4])}"
+
+    def _ordinal(self, m: re.Match[str]) -> str:
+        end = m[0][len(m[1]) :].strip(".")
+        if len(m[1]) > 6:
+            return m[0]
+        return numbers.ordinal(int(m[1]), self._language, feminine=end in ("ª", "a"))
+
+    def _decade(self, m: re.Match[str]) -> str:
+        tens = "hundred" if m[2] == "00" else numbers.cardinal(int(m[2]), self._language)
+        if m[1] == "20" and m[2] == "00":
+            return "two thousands"
+        several = f"{tens}s" if tens.endswith("d") or tens == "ten" else f"{tens[:-1]}ies"
+        return f"{numbers.cardinal(int(m[1]), self._language)} {several}"
+
+    def _unit(self, m: re.Match[str]) -> str:
+        one, several = self._language.units[m[2]]
+        name = one if m[1] == "1" else several
+        said = f"{self._n(m[1], name.split()[0])} {name}"
+        ends = m[2].endswith(".") and _opens(m.string[m.end() :])
+        return f"{said}." if ends else said
+
+    def _fraction(self, m: re.Match[str]) -> str:
+        """A part of a whole, up to tenths; else so many of so many."""
+        lang, above, below = self._language, int(m[1]), int(m[2])
+        if (above, below) == (24, 7):
+            return f"{self._n(m[1])} {self._n(m[2])}"
+        if 0 < above < below <= 10 and below > 1:
+            return numbers.fraction(above, below, lang)
+        return f"{self._n(m[1])} {lang.out_of} {self._n(m[2])}"
+
+    def _version(self, m: re.Match[str]) -> str:
+        lang = self._language
+        parts = m[0].split(".")
+        if lang.thousands == "." and all(len(one) == 3 for one in parts[1:]):
+            return self._n(m[0])
+        joint = lang.point if lang.feminine_unless is None else lang.dot
+        return f" {joint} ".join(self._n(one) for one in parts)
+
+    def _year(self, m: re.Match[str]) -> str:
+        return f"{m[1]} {numbers.year(int(m[2]), self._language)}"
+
+
+def _any(words: Iterable[str]) -> str:
+    """One of these, the longest first."""
+    return "|".join(re.escape(one) for one in sorted(words, key=len, reverse=True))
+
+
+def _opens(rest: str) -> bool:
+    """Whether a sentence ends here: nothing follows, or a capital letter."""
+    follows = rest.lstrip()
+    return not follows or follows[0].isupper()
+
+
+def _dotted(name: str, language: Language) -> str:
+    return name.replace(".", f" {language.dot} ").replace("_", " ")
