@@ -76,6 +76,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "failed": "whole number?",
     },
     "settled": {"scene": "scene"},
+    "ticked": {"event": "key", "happened": "flag"},
     "corrected": {"character": "text", "field": "text", "value": "text"},
     "chapter": {
         "id": "key",

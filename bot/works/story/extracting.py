@@ -394,11 +394,7 @@ def read(
     ]
     happened = {check.number for check in found.key_events if check.happened}
     text, place = scene.text if scene is not None else "", _line(found.place)
-    places = (
-        one.scene.extracted.place
-        for one in reversed(before.told)
-        if one.scene is not None and one.scene.extracted is not None
-    )
+    places = (one.extracted.place for one in reversed(before.told) if one.extracted is not None)
     last_place = next(filter(None, places), "")
     checked = continuity.flags(standing, before.characters, place, last_place, text, turn.act.text, say)
     return {

@@ -45,6 +45,7 @@ Kind: TypeAlias = Literal[
     "forgotten",
     "extracted",
     "corrected",
+    "ticked",
     "settled",
     "chapter",
 ]
@@ -70,6 +71,8 @@ extracted what a small model has found in a version of the turn's scene, or in a
           [{character, kind, text}], events, done, flags}; or only {scene, failed} while no answer about it could be
           used, so many times
 corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
+ticked    whether a key event, or the climax of the chapter that is named, has happened behind the node's `turn`, as a
+          person says: {event, happened}
 settled   what was flagged of a version of the turn's scene counts as it stands now: {scene}
 chapter   a chapter that begins behind the node's `turn`; again by the same id, as it has become: {id, title, location,
           time, scenario, key_events: [{id, text}], climax, resolution}
@@ -207,6 +210,15 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
+class Tick:
+    """Whether an event has happened, as a person says. It was made when its turn's scene had so many `versions`."""
+
+    event: str
+    happened: bool
+    versions: int
+
+
+@dataclass(frozen=True, slots=True)
 class KeyEvent:
     id: str
     text: str
@@ -308,6 +320,12 @@ class Turn:
                     break
         return last
 
+    @property
+    def extracted(self) -> Extracted | None:
+        """What was found in the version that counts, or in the turn's words where it has no scene."""
+        scene = self.scene
+        return self.found if scene is None else scene.extracted
+
 
 @dataclass(slots=True, weakref_slot=True)
 class Story:
@@ -328,7 +346,8 @@ class Story:
     forgotten: set[str] = field(default_factory=set)
     """Nodes that are recalled no more."""
     corrections: dict[str, tuple[Correction, ...]] = field(default_factory=dict)
-    """By the turn that they were made behind."""
+    ticks: dict[str, tuple[Tick, ...]] = field(default_factory=dict)
+    """Both by the turn that they were made behind."""
     chapters: dict[str, Chapter] = field(default_factory=dict)
     """By id, of undone turns, too: `state.chapters` are those that count."""
     turns: dict[str, Turn] = field(default_factory=dict)
@@ -506,6 +525,10 @@ class Story:
                     len(turn.scenes) if turn is not None else 0,
                 )
                 self.corrections[of] = (*self.corrections.get(of, ()), made)
+            case "ticked":
+                versions = len(turn.scenes) if turn is not None else 0
+                ticked = Tick(body["event"], body["happened"], versions)
+                self.ticks[of] = (*self.ticks.get(of, ()), ticked)
             case "chapter":
                 self.chapters[body["id"]] = _chapter(of, body)
             case "forgotten":

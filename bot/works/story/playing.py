@@ -261,7 +261,7 @@ class Playing:
         if at is not None:
             then = await self._logs.story(played.row.space, played.row.id, played.branch, at)
             same = head.id in then.turns and then.turns[head.id].act_shown == head.act_shown
-            same = same and played.story.corrections == then.corrections
+            same = same and played.story.corrections == then.corrections and played.story.ticks == then.ticks
             at = at if same and head.act == then.turns[head.id].act else None
         taken = await self.taken(request, played, head.id, at or played.story.seq)
         scene = head.scene

@@ -33,7 +33,7 @@ def unknown_to(story: Story, character: str) -> set[str]:
 def _was_there(turn: Turn, key: str) -> bool:
     if key in (turn.act.character.casefold(), turn.act.speaker.casefold(), _speaks(turn)):
         return True
-    found = turn.found if turn.scene is None else turn.scene.extracted
+    found = turn.extracted
     return found is not None and any(one.present and one.name.casefold() == key for one in found.state)
 
 

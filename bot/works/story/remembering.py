@@ -297,6 +297,6 @@ def _whole(turn: Turn) -> str:
 
 def _briefly(turn: Turn, chars: int) -> str:
     """What a small model says of it in a sentence, else how it begins."""
-    found = turn.scene.extracted if turn.scene is not None else turn.found
+    found = turn.extracted
     text = found.summary if found is not None and found.summary else _whole(turn)
     return text if len(text) <= chars else text[:chars].rsplit(" ", 1)[0] + " …"

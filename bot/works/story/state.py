@@ -13,7 +13,7 @@ from typing import Final
 
 from bot import fence
 from bot.budget import text_tokens
-from bot.works.story.log import Chapter, Correction, KeyEvent, Scene, Story, Turn
+from bot.works.story.log import Chapter, CharacterMemory, Correction, Extracted, KeyEvent, Story, Tick, Turn
 
 FIELDS: Final = ("where", "holding", "wearing", "mood")
 STATE_TOKENS: Final = 1_000
@@ -51,20 +51,23 @@ def characters(
             for key, one in begun.items()
         }
     for turn in story.told if told is None else told:
-        scene, corrections = turn.scene, story.corrections.get(turn.id, ())
-        at = next((n for n, version in enumerate(turn.scenes) if version is scene), 0)
+        corrections, at = story.corrections.get(turn.id, ()), _version(turn)
         # What was corrected before this version was written is older than what happens in it.
         correct(found, [one for one in corrections if one.versions <= at])
-        if scene is not None:
-            _take(found, turn.id, scene)
+        if (extracted := turn.extracted) is not None:
+            _take(found, turn.id, extracted)
         correct(found, [one for one in corrections if one.versions > at])
     return found
 
 
-def _take(found: dict[str, Character], turn: str, scene: Scene) -> None:
-    if scene.extracted is None:
-        return
-    for seen in scene.extracted.state:
+def _version(turn: Turn) -> int:
+    """Which of the turn's versions counts, from 0 on; -1 for none."""
+    scene = turn.scene
+    return next((n for n, version in enumerate(turn.scenes) if version is scene), -1)
+
+
+def _take(found: dict[str, Character], turn: str, extracted: Extracted) -> None:
+    for seen in extracted.state:
         one = found.setdefault(seen.name.casefold(), Character(seen.name))
         one.fields |= {name: value for name, value in zip(FIELDS, seen.values, strict=True) if value}
         one.relations |= dict(seen.relations)
@@ -148,14 +151,36 @@ def title_at(titles: Sequence[tuple[int, str]], at: int) -> str:
 
 
 def done(story: Story, told: Sequence[Turn] | None = None) -> set[str]:
-    """The ids of key events that have happened, and of chapters whose climax has."""
-    scenes = (turn.scene for turn in (story.told if told is None else told))
-    return {
-        id
-        for scene in scenes
-        if scene is not None and scene.extracted is not None
-        for id in scene.extracted.done
-    }
+    """The ids of key events that have happened, and of chapters whose climax has: as was found, and corrected."""
+    happened = set[str]()
+    _tick(happened, story.ticks.get("", ()))
+    for turn in story.told if told is None else told:
+        ticks, at = story.ticks.get(turn.id, ()), _version(turn)
+        _tick(happened, [one for one in ticks if one.versions <= at])
+        if (extracted := turn.extracted) is not None:
+            happened.update(extracted.done)
+        _tick(happened, [one for one in ticks if one.versions > at])
+    return happened
+
+
+def _tick(happened: set[str], ticks: Sequence[Tick]) -> None:
+    for one in ticks:
+        if one.happened:
+            happened.add(one.event)
+        else:
+            happened.discard(one.event)
+
+
+def memories(story: Story, name: str) -> list[tuple[Turn, CharacterMemory]]:
+    """What a character remembers, each with the turn that it is of, in order."""
+    key = name.casefold()
+    return [
+        (turn, one)
+        for turn in story.told
+        if (extracted := turn.extracted) is not None
+        for one in extracted.memories
+        if one.character.casefold() == key
+    ]
 
 
 def checked(chapter: Chapter, happened: set[str], mode: str) -> list[KeyEvent]:
@@ -185,12 +210,12 @@ def guidance(story: Story, told: Sequence[Turn], mode: str) -> str:
 
 def idle(story: Story, told: Sequence[Turn]) -> int:
     """For how many scenes of the current chapter nothing of it has happened."""
-    begun = chapters(story, told)
+    begun, happened = chapters(story, told), done(story, told)
     count = 0
     for turn in reversed(told):
-        scene = turn.scene
+        extracted = turn.extracted
         if (begun and turn.id == begun[-1].turn) or (
-            scene is not None and scene.extracted and scene.extracted.done
+            extracted is not None and not happened.isdisjoint(extracted.done)
         ):
             break
         count += 1

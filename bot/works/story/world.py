@@ -5,7 +5,7 @@ Asks no model.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,7 @@ from bot.events import Event, Link, Request, Run, Sorry, Stage, Text
 from bot.words import Words, words
 from bot.works.story import cast, state
 from bot.works.story.choices import scene_changed
-from bot.works.story.log import Story, Turn
+from bot.works.story.log import KeyEvent, Story, Turn
 from bot.works.story.logs import TakenAway, node
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ _FIELDS: Final = {
     "onde": "where", "segura": "holding", "segurando": "holding", "veste": "wearing", "vestindo": "wearing",
     "humor": "mood", "morto": "dead", "morta": "dead",
 }  # fmt: skip
+MEMORIES: Final = 20
+"""Of a character that are shown, the last ones, and the scenes of the last of them that are linked to."""
+LINKS: Final = 5
+_YES: Final = ("yes", "sim", "true", "x")
 _NO: Final = ("no", "não", "nao", "false", "-")
 
 
@@ -147,8 +151,10 @@ class World:
         return Answer(text=say("story.kept", n=number), turn=turn.id)
 
     async def _characters(self, request: Request, say: Words) -> Answer:
-        """Who is in the story, and the message of the scene where each was last seen."""
+        """Who is in the story, and the message of the scene where each was last seen; or all about one of them."""
         story = (await self._logs.played(request)).story
+        if wanted := " ".join(request.text.split()):
+            return _character(story, wanted, say)
         found, lines, links = state.characters(story), list[str](), list[list[str]]()
         for name in dict.fromkeys([*(one.name for one in found.values()), *story.cast]):
             one = found.get(name.casefold())
@@ -168,20 +174,45 @@ class World:
         return Answer(title, "\n".join(lines) or say("story.no_state"), links)
 
     async def _plot(self, request: Request, say: Words) -> Answer:
+        """Show it, or say of one event whether it has happened."""
+        if request.text.strip():
+            return await self._tick(request, say)
         story = (await self._logs.played(request)).story
         happened, parts = state.done(story), list[str]()
         for n, chapter in enumerate(state.chapters(story), 1):
-            events = [f"- {'☑' if one.id in happened else '☐'} {one.text}" for one in chapter.key_events]
-            parts.append("\n".join([f"**{n}. {chapter.title}**", *events]))
+            lines = [
+                f"{m}. {_box(one.id, happened)} {one.text}" for m, one in enumerate(chapter.key_events, 1)
+            ]
+            # A climax that is still to come would be told too soon.
+            if chapter.climax and happened.issuperset(one.id for one in chapter.key_events):
+                climax = f"**{say('story.chapter_climax')}:** {_box(chapter.id, happened)} {chapter.climax}"
+                lines.append(f"\n{climax}")
+            parts.append("\n".join([f"**{n}. {chapter.title}**\n", *lines]))
         loose = [
             f"- {event}"
             for turn in story.told
-            if turn.scene is not None and turn.scene.extracted is not None
-            for event in turn.scene.extracted.events
+            if (extracted := turn.extracted) is not None
+            for event in extracted.events
         ]
         if loose:
             parts.append("\n".join([f"**{say('story.events')}**", *loose[-EVENTS:]]))
         return Answer(say("story.plot"), "\n\n".join(parts) or say("story.no_plot"))
+
+    async def _tick(self, request: Request, say: Words) -> Answer:
+        """ "the bell is found: no", "2: yes" of the present chapter, "climax: yes"."""
+        played = await self._changing(request)
+        named, _, said = request.text.rpartition(":")
+        wanted, answer = " ".join(named.casefold().split()), said.strip().casefold()
+        event = _event(played.story, wanted) if wanted and answer in (*_YES, *_NO) else None
+        if event is None:
+            raise Sorry("story.tick_how")
+        head, happened = played.story.head, answer in _YES
+        kept = node(
+            request.id, "ticked", "ticked", {"event": event.id, "happened": happened},
+            turn=head.id if head is not None else "", author=request.author.id,
+        )  # fmt: skip
+        await self._logs.append(played, kept)
+        return Answer(text=say("story.ticked" if happened else "story.unticked", event=event.text))
 
     async def _chapter(self, request: Request, say: Words) -> Answer:
         """Show the chapter, change it, or begin the next one."""
@@ -246,8 +277,52 @@ def shown_chapter(story: Story, say: Words) -> Answer:
         for name in OPTIONS
         if (value := getattr(chapter, name))
     ]
-    lines += [f"- {'☑' if one.id in happened else '☐'} {one.text}" for one in chapter.key_events]
+    lines += [f"- {_box(one.id, happened)} {one.text}" for one in chapter.key_events]
     return Answer(say("story.chapter", n=len(begun), title=chapter.title), "\n".join(lines) or chapter.title)
+
+
+def _event(story: Story, wanted: str) -> KeyEvent | None:
+    """The event of this number in the present chapter, or that begins so, those of the last chapters first; or the
+    present chapter's climax.
+    """
+    begun = state.chapters(story)
+    if not begun:
+        return None
+    now = begun[-1]
+    if wanted.isdecimal():
+        number = int(wanted[:9])
+        return now.key_events[number - 1] if 1 <= number <= len(now.key_events) else None
+    if now.climax and wanted in ("climax", "clímax"):
+        return KeyEvent(now.id, now.climax)
+    events = [one for chapter in reversed(begun) for one in chapter.key_events]
+    return next((one for one in events if " ".join(one.text.casefold().split()).startswith(wanted)), None)
+
+
+def _box(event: str, happened: Container[str]) -> str:
+    return "☑" if event in happened else "☐"
+
+
+def _character(story: Story, wanted: str, say: Words) -> Answer:
+    """How a character stands, and what it remembers, with links to the scenes. Raises Sorry for nobody's name."""
+    key, found, remembered = wanted.casefold(), state.characters(story), state.memories(story, wanted)
+    names = {name.casefold(): name for name in [*(one.name for one in found.values()), *story.cast]}
+    if remembered:
+        names.setdefault(key, remembered[0][1].character)
+    if key not in names:
+        known = ", ".join(names.values()) or "…"
+        raise Sorry("story.no_state_of", name=wanted[: cast.NAME_CHARS], names=known)
+    parts, links = [_card(found.get(key) or state.Character(names[key]), say)], dict[str, str]()
+    if remembered:
+        lines = [f"**{say('story.remembers', n=len(remembered))}**"]
+        for turn, memory in remembered[-MEMORIES:]:
+            number = story.path.index(turn.id) + 1
+            kind = say(f"story.remembers_{memory.kind}")
+            lines.append(f"- {say('story.remembers_line', n=number, kind=kind)} {memory.text}")
+            if turn.shown_by:
+                links[turn.shown_by] = say("story.scene", n=number)
+        parts.append("\n".join(lines))
+    shown = [[run, title] for run, title in list(links.items())[-LINKS:]]
+    return Answer(names[key], "\n\n".join(parts), shown)
 
 
 def _card(one: state.Character, say: Words) -> str:

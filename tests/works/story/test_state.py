@@ -288,7 +288,7 @@ async def test_milestones_reach_choices_and_pacing_only(tmp_path: Path, service:
         await talk.say("I go home.")
         await looked_into(talk, count + 1)
         assert "they are home" in last([one for one in service.asked if "offer the players" in last(one)][-1])
-        assert texts(await talk.say("/story plot")).count("☑") == 2
+        assert texts(await talk.say("/story plot")).count("☑") == 3, "and the climax"
         files = {
             one["name"]: json.loads(base64.b64decode(one["data"]))
             for one in await talk.say("/story prompt")
@@ -486,6 +486,72 @@ def test_a_late_extraction_loses_to_a_correction_and_a_later_version_wins() -> N
     assert state.characters(tale.story)["mira"].fields["holding"] == "the oar"
     tale.add("flip", {"scene": first}, turn)
     assert state.characters(tale.story)["mira"].fields["holding"] == "the lamp"
+
+
+async def test_a_wrong_tick_is_corrected_by_hand(tmp_path: Path, service: Service) -> None:
+    async with playing(tmp_path / "data", service) as talk:
+        await talk.say(START)
+        await looked_into(talk, 1)
+        await talk.say("/story chapter One --events 'the bell is found; the lamp dies' --climax 'a flood'")
+        service.finds(key_events=[{"number": 1, "happened": True}])
+        await talk.say("I wait.")
+        await looked_into(talk, 2)
+        assert "1. ☑ the bell is found" in texts(await talk.say("/story plot"))
+        assert "open again" in texts(await talk.say("/story plot The bell: no"))
+        told = texts(await talk.say("/story plot"))
+        assert "1. ☐ the bell is found" in told
+        assert "a flood" not in told, "while events are open"
+        await talk.say("/story retry")
+        await looked_into(talk, 3)
+        assert "1. the bell is found" in last(service.extracted[-1])
+        await talk.say("/story plot 1: yes")
+        await talk.say("/story plot 2: sim")
+        told = texts(await talk.say("/story plot"))
+        assert "☐ a flood" in told
+        assert told.count("☑") == 2
+        await talk.say("/story undo")
+        assert "☑" not in texts(await talk.say("/story plot")), "corrected behind the turn that was undone"
+        assert "Which event" in str(await talk.say("/story plot 3: yes"))
+        assert "Which event" in str(await talk.say("/story plot the lamp"))
+
+
+def test_a_late_extraction_loses_to_a_correction_of_an_event_and_a_later_version_wins() -> None:
+    tale = Tale()
+    turn = tale.turn("I wait.", "Mira finds no bell.")
+    tale.add("chapter", {"id": "c1", "title": "One", "key_events": [{"id": "e1", "text": "the bell"}]}, turn)
+    turn = tale.turn("I search.", "No bell.")
+    first = tale.nodes[-1].id
+    tale.add("ticked", {"event": "e1", "happened": False}, turn)
+    tale.add("extracted", {"scene": first, "done": ["e1"]}, turn)
+    assert state.done(tale.story) == set()
+    assert state.idle(tale.story, tale.story.told) == 1, "what did not happen moves no chapter on"
+    second = tale.add("scene", {"text": "The bell.", "at": 1}, turn)
+    tale.add("extracted", {"scene": second, "done": ["e1"]}, turn)
+    assert state.done(tale.story) == {"e1"}
+    tale.add("flip", {"scene": first}, turn)
+    assert state.done(tale.story) == set()
+
+
+async def test_what_a_character_remembers_is_shown(tmp_path: Path, service: Service) -> None:
+    async with playing(tmp_path / "data", service) as talk:
+        remembered = {"character": "Mira", "kind": "relationship", "text": "Bo saved her."}
+        service.finds(characters=[standing("Mira", where="the stairs")], memories=[remembered])
+        await talk.say(START + " --cast 'Mira: a diver; Zoe'")
+        await looked_into(talk, 1)
+        memory = {"character": "Mira", "kind": "action", "text": "She rang the bell."}
+        service.finds(memories=[memory, {"character": "Bo", "kind": "dialogue", "text": "She thanked him."}])
+        await talk.say("I wait.")
+        await looked_into(talk, 2)
+        told = texts(await talk.say("/story characters mira"))
+        assert "where: the stairs" in told
+        assert "scene 1, relationship: Bo saved her." in told
+        assert "scene 2, action: She rang the bell." in told
+        assert "thanked" not in told
+        assert "She thanked him." in texts(await talk.say("/story characters Bo"))
+        assert "Zoe" in texts(await talk.say("/story characters zoe"))
+        assert "Nothing is known of Ana" in str(await talk.say("/story characters Ana"))
+        await talk.say("/story undo")
+        assert "rang the bell" not in texts(await talk.say("/story characters Mira"))
 
 
 def test_the_beginning_of_a_prompt_stays_the_same_between_batches() -> None:

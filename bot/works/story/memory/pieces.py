@@ -35,7 +35,7 @@ def about(turn: Turn, chapter: str = "") -> About:
 
     And where, as soon as that has been found in the version that counts.
     """
-    found = turn.found if turn.scene is None else turn.scene.extracted
+    found = turn.extracted
     when = turn.act.when or chapter or ("" if turn.act.label else f"{turn.made:%Y-%m-%d}")
     return when, found.place if found is not None else ""
 
@@ -57,9 +57,8 @@ def noted(turn: Turn, chapter: str = "") -> tuple[str, list[Piece]]:
 
     They are found by themselves too, and speak for the whole turn: its summary, what happened, what is remembered.
     """
-    act, scene = turn.act, turn.scene
-    found = turn.found if scene is None else scene.extracted
-    if found is None or (scene is None and act.withdrawn):
+    found = turn.extracted
+    if found is None or (turn.scene is None and turn.act.withdrawn):
         return "", []
     when, place = about(turn, chapter)
     when = found.time or when
