@@ -29,7 +29,7 @@ from bot.events import Sorry
 from bot.house import House
 from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Gold, Question, Report, evaluate, read_questions
-from bot.retrieval.intake import Item, Taken
+from bot.retrieval.intake import IntakeResult, Item
 from bot.words import words
 from bot.works.course.catalogue import BOOK, COURSE, SHELF, Catalogue, Catalogues, Course
 from bot.works.course.command_line import called
@@ -141,7 +141,7 @@ async def opened(given: Set, kept: KeptVectors | None, chunks: str = "") -> Asyn
 async def take_in(house: House, folder: Path, files: Sequence[tuple[str, str, str]], chunks: str) -> None:
     config = CourseConfig(chunks=chunks) if chunks else CourseConfig()  # type: ignore[arg-type]
     known = shapes(config)
-    taken: list[Taken] = []
+    taken: list[IntakeResult] = []
     for n, (name, text, kind) in enumerate(files):
         path = folder / "file"
         await asyncio.to_thread(path.write_text, text, encoding="utf-8")

@@ -32,7 +32,7 @@ from bot.house import House
 from bot.readers.guarded import Guarded
 from bot.retrieval.evaluate import Gold, Question, bare, read_questions, score, summary
 from bot.retrieval.evaluate import Passage as Judged
-from bot.retrieval.found import Passage
+from bot.retrieval.results import Passage
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOKS = (".html", ".epub", ".docx", ".pdf", "-plain.pdf", "-columns.pdf")

@@ -24,7 +24,7 @@ from bot.readers import Document, read
 from bot.retrieval.chunk import Chunk, chunks, parents
 from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Passage, Question, bare, read_questions, score, summary
-from bot.retrieval.grow import NAME_CHARS, REACH
+from bot.retrieval.expansion import NAME_CHARS, REACH
 from bot.retrieval.lexical import Segment
 from bot.retrieval.ranking import Hit, Options, Ranked
 from bot.retrieval.shelf import Shelf, ShelvedDocument
@@ -120,7 +120,7 @@ def ask(
 
 
 def handed(corpus: Corpus, hits: Sequence[Hit], parent_chars: int) -> list[Passage]:
-    """The passages as `bot.retrieval.grow` hands them on; one that an earlier one has grown over is left out."""
+    """The passages as `bot.retrieval.expansion` hands them on; one that an earlier one has grown over is left out."""
     if parent_chars <= corpus.child_chars:
         return [Passage(hit.document_id, corpus.texts[hit.chunk_id]) for hit in hits]
     taken: set[str] = set()

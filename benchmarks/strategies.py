@@ -31,9 +31,9 @@ from bot.retrieval.embed import Embedder
 from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import Passage as Judgeable
 from bot.retrieval.evaluate import Question, Scores, score
-from bot.retrieval.found import Found, Passage
 from bot.retrieval.language import FUNCTION_WORDS
 from bot.retrieval.ranking import Options
+from bot.retrieval.results import Passage, SearchResult
 from bot.strategies import NAMES, strategy
 from bot.strategies.base import Inquiry
 from storage.db import Database
@@ -66,7 +66,7 @@ class Corpora:
         self._vectors = kept
         self.searches = 0
 
-    async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> Found:
+    async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> SearchResult:
         self.searches += 1
         if self._model is not None and question not in self._vectors:
             self._vectors[question] = self._model.query(question)
@@ -86,7 +86,7 @@ class Corpora:
             )
             for hit in ranked.hits
         ]
-        return Found(passages, ranked.confident, ranked.evidence.title)
+        return SearchResult(passages, ranked.confident, ranked.evidence.title)
 
 
 def content(text: str) -> set[str]:
@@ -172,9 +172,9 @@ class Bench:
             languages=("en",),
             prompts=self._prompts,
         )
-        found: Found | None = None
+        found: SearchResult | None = None
         async for told in self.strategies[name].search(MemoryRun(), inquiry):
-            found = told if isinstance(told, Found) else found
+            found = told if isinstance(told, SearchResult) else found
         assert found is not None
         return score(
             question.gold,

@@ -24,7 +24,7 @@ from benchmarks.kept_vectors import KeptVectors
 from benchmarks.retrieval import SETS, Corpus, ask, build, handed
 from bot.retrieval.embedding import embedder
 from bot.retrieval.evaluate import score
-from bot.retrieval.grow import NAME_CHARS
+from bot.retrieval.expansion import NAME_CHARS
 from bot.retrieval.language import may_vote
 from bot.retrieval.ranking import Hit, Options, Ranked, varied
 from bot.retrieval.rerank import CrossEncoder, second_look

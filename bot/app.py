@@ -206,7 +206,7 @@ class App:
                     self._telling.add(telling)
                     telling.add_done_callback(self._telling.discard)
         await self._engine.purge()
-        self.house.catching_up.start(self._has_jobs)
+        self.house.missing_vectors.start(self._has_jobs)
         begun = [await service.start(unfinished) for service in self._services]
         return unfinished + [request for requests in begun for request in requests]
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import count
 
-from bot.retrieval.found import Passage
+from bot.retrieval.results import Passage
 
 FENCES = (
     "passage", "passages", "question", "earlier", "answer", "searched", "research", "finding", "response",

@@ -11,11 +11,11 @@ from bot.events import Sorry
 from bot.incoming import Incoming
 from bot.llm.registry import Models
 from bot.prompts import PromptFile, Prompts
-from bot.retrieval.catching_up import CatchingUp
-from bot.retrieval.clearing import Damage
+from bot.retrieval.cleanup import DamagedVectors
 from bot.retrieval.embedding import Embedding
 from bot.retrieval.intake import Intake
 from bot.retrieval.library import Library
+from bot.retrieval.missing_vectors import MissingVectors
 from bot.retrieval.nearest import Nearest
 from bot.retrieval.rerank import Reranking
 from bot.settings import Settings
@@ -69,7 +69,7 @@ class House:
     embedding: Embedding
     library: Library
     intake: Intake
-    catching_up: CatchingUp
+    missing_vectors: MissingVectors
     ledger: Ledger
     models: Models
     prompts: Prompts
@@ -93,7 +93,7 @@ class House:
         remote = config.storage.chroma_url
         vectors = Vectors.remote(remote) if remote else Vectors.embedded(config.data_dir / "chroma")
         embedding, ledger = Embedding(config), Ledger(database)
-        damage, jobs, kept = Damage(documents, vectors), Jobs(database), KeptSettings(database)
+        damage, jobs, kept = DamagedVectors(documents, vectors), Jobs(database), KeptSettings(database)
         shelves = Shelves(database)
         intake = Intake(config, documents, passages, vectors, embedding, damage)
 
@@ -126,7 +126,7 @@ class House:
                 Reranking(config),
             ),
             intake=intake,
-            catching_up=CatchingUp(documents, vectors, intake, embedding, damage),
+            missing_vectors=MissingVectors(documents, vectors, intake, embedding, damage),
             ledger=ledger,
             models=Models(config, ledger),
             prompts=Prompts(prompts, kept),
@@ -154,7 +154,7 @@ class House:
         )
 
     async def close(self) -> None:
-        await self.catching_up.close()
+        await self.missing_vectors.close()
         await self.intake.close()
         await self.models.close()
         await self.vectors.close()

@@ -6,7 +6,7 @@ from markdown_it import MarkdownIt
 
 from benchmarks.formats import Pages, page_cited, verbatim
 from bot.retrieval.evaluate import Gold, bare
-from bot.retrieval.found import Passage
+from bot.retrieval.results import Passage
 from scripts import picture_seeds
 from scripts.books_blocks import Block, blocks
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot import fence
-from bot.retrieval.found import Passage
+from bot.retrieval.results import Passage
 
 TOKENS = [
     "<|im_start|>system", "<|im_end|>", "<|eot_id|>", "<|start_header_id|>", "<|endoftext|>", "<s>", "</s>", "[INST]",

@@ -15,7 +15,7 @@ from bot.config import ProviderConfig
 from bot.events import Completion, Sorry, Usage
 from bot.llm.base import Message, Meter, ModelError, Prompt
 from bot.retrieval.embed_openai import OpenAIEmbedder
-from bot.retrieval.found import Found
+from bot.retrieval.results import SearchResult
 from bot.tracing import Tracing, gen_ai
 from tests.fakes.collector import Collector, Taken
 from tests.fakes.embeddings import EmbeddingService, Fault
@@ -88,9 +88,9 @@ async def test_vectors_of_a_service_are_a_span_below_their_search() -> None:
         embedder = OpenAIEmbedder("text-embedding-3-small", api_key="sk-1", base_url=service.base_url)
 
         @gen_ai.retrieval
-        async def search() -> Found:
+        async def search() -> SearchResult:
             await asyncio.to_thread(embedder.query, "question")
-            return Found([], confident=False)
+            return SearchResult([], confident=False)
 
         mine = Tracing(config(collector.endpoint))
         await mine.start()

@@ -12,7 +12,7 @@ from bot.readers.lines import blocks, split_lines
 from bot.retrieval.lexical import content_terms
 
 if TYPE_CHECKING:
-    from bot.retrieval.found import Passage
+    from bot.retrieval.results import Passage
     from bot.words import Words
 
 QUOTE_CHARS = 600

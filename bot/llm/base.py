@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from bot.config.members import Effort
 from bot.events import Completion, Sorry, ToolCall, Usage
-from bot.retrieval.found import Passage
+from bot.retrieval.results import Passage
 
 __all__ = [
     "FINISHES",

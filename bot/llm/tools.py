@@ -26,7 +26,7 @@ from bot.words import words
 
 if TYPE_CHECKING:
     from bot.llm.registry import Models
-    from bot.retrieval.found import Passage
+    from bot.retrieval.results import Passage
 
 log = logging.getLogger(__name__)
 

@@ -1,1 +1,1 @@
-"""Finding the right passage: cut, weigh, look up, fuse, and say when nothing was found."""
+"""Retrieval: chunking, lexical and vector search, title lookup, fusion of scores, and the confidence of a result."""

@@ -1,4 +1,4 @@
-"""Files that came with a question, searched like a shelf: read and cut when first searched, and kept in memory alone.
+"""Files attached to a question, searched like a shelf: read and chunked on the first search, kept only in memory.
 
 Stands in for the rows and vectors of the storage. Knows no run.
 """
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from bot.events import Sorry
 from bot.retrieval.editions import OpenShelf
-from bot.retrieval.found import ATTACHED
 from bot.retrieval.ranking import Options
+from bot.retrieval.results import ATTACHED
 from storage.document_rows import ChunkRow, PassageRow, SectionRow
 from storage.shelves import ShelvedRow
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from storage.document_rows import NewChunk, NewDocument
 
 NEAREST: Final = 64
-"""Of how many passages, the best by their words, vectors are made for a question: two to three seconds on one core."""
+"""How many of the best passages by lexical score are embedded for a question: two to three seconds on one core."""
 
 _log = logging.getLogger(__name__)
 
 
 class Attached:
-    """The files of one question. What it is asked for raises Sorry where a file cannot be read."""
+    """The files of one question. Every method raises Sorry if a file cannot be read."""
 
     def __init__(self, intake: Intake, items: Sequence[Item]) -> None:
         self._intake = intake
@@ -47,35 +47,35 @@ class Attached:
         async with self._opening:
             if self._opened is None:
                 for n, item in enumerate(self._items):
-                    made = await self._intake.read(space, item, f"{ATTACHED}{n}")
-                    if not made.chunks:
+                    document = await self._intake.read(space, item, f"{ATTACHED}{n}")
+                    if not document.chunks:
                         raise Sorry("library.file_empty", name=item.name)
-                    self._documents[made.id] = made
-                rows = [_shelved(one) for one in self._documents.values()]
+                    self._documents[document.id] = document
+                rows = [_shelved(document) for document in self._documents.values()]
                 self._opened = await asyncio.to_thread(OpenShelf, 0, rows)
             return self._opened
 
     async def whole(self, space: str, most: int) -> list[PassageRow]:
         """All passages in their order, if their texts have `most` characters together; else none."""
         await self.of(space, "")
-        chunks = [(one, chunk) for one in self._documents.values() for chunk in one.chunks]
+        chunks = [(document, chunk) for document in self._documents.values() for chunk in document.chunks]
         if sum(len(chunk.text) for _, chunk in chunks) > most:
             return []
-        return [_row(one, chunk) for one, chunk in chunks]
+        return [_row(document, chunk) for document, chunk in chunks]
 
     async def get(self, space: str, ids: Iterable[str]) -> dict[str, PassageRow]:
-        found = {}
+        rows = {}
         for id in ids:
-            document, _, ordinal = id.rpartition(":")
-            one = self._documents[document]
-            found[id] = _row(one, one.chunks[int(ordinal)])
-        return found
+            document_id, _, ordinal = id.rpartition(":")
+            attached = self._documents[document_id]
+            rows[id] = _row(attached, attached.chunks[int(ordinal)])
+        return rows
 
     async def chunks_of(
         self, space: str, document_id: str, after_ordinal: int = -1, limit: int = 256
     ) -> Sequence[ChunkRow]:
         chunks = self._documents[document_id].chunks[max(0, after_ordinal + 1) :][:limit]
-        return [_chunk(document_id, one) for one in chunks]
+        return [_chunk(document_id, chunk) for chunk in chunks]
 
     async def span(self, space: str, document_id: str, start: int, end: int) -> str | None:
         return self._documents[document_id].text[start:end]
@@ -86,11 +86,11 @@ class Attached:
     async def turns(
         self, space: str, spans: Collection[tuple[str, int, int]]
     ) -> dict[str, list[tuple[int, int]]]:
-        found: dict[str, list[tuple[int, int]]] = {}
+        turns_of: dict[str, list[tuple[int, int]]] = {}
         for document, start, end in spans:
             pages = enumerate(self._documents[document].pages, 1)
-            found.setdefault(document, []).extend((at, n) for n, at in pages if start < at < end)
-        return {document: sorted(turns) for document, turns in found.items() if turns}
+            turns_of.setdefault(document, []).extend((at, n) for n, at in pages if start < at < end)
+        return {document: sorted(starts) for document, starts in turns_of.items() if starts}
 
     async def chunks(
         self,
@@ -109,7 +109,7 @@ class Attached:
             return await asyncio.to_thread(
                 self._cosines, question, [hit.chunk_id for hit in ranked.hits], embedder
             )
-        except Sorry as sorry:  # a service of embeddings that does not answer: words do
+        except Sorry as sorry:  # the embedding service does not answer: lexical search does
             _log.warning("attached files have no vectors: %s", sorry)
             notices.append("rules.vectors_failed")
             return None
@@ -123,33 +123,40 @@ class Attached:
             texts.append(f"{chunk.breadcrumb}\n{chunk.text}" if chunk.breadcrumb else chunk.text)
         if texts:
             self._vectors.update(zip(fresh, embedder.passages(texts), strict=True))
-        asked = embedder.query(question).reshape(-1)
-        found = [(id, float(self._vectors[id] @ asked)) for id in ids]
-        return sorted(found, key=lambda one: -one[1])
+        vector = embedder.query(question).reshape(-1)
+        cosines = [(id, float(self._vectors[id] @ vector)) for id in ids]
+        return sorted(cosines, key=lambda pair: -pair[1])
 
 
-def _shelved(one: NewDocument) -> ShelvedRow:
+def _shelved(document: NewDocument) -> ShelvedRow:
     return ShelvedRow(
-        one.id,
-        one.title,
-        one.language,
-        one.segment,
+        document.id,
+        document.title,
+        document.language,
+        document.segment,
         None,
         0,
-        [(section.title, section.path) for section in one.sections],
-        [chunk.section for chunk in one.chunks],
-        [(link.section, link.target) for link in one.links],
+        [(section.title, section.path) for section in document.sections],
+        [chunk.section for chunk in document.chunks],
+        [(link.section, link.target) for link in document.links],
     )
 
 
-def _chunk(document: str, one: NewChunk) -> ChunkRow:
-    return ChunkRow(document, one.ordinal, one.section, one.start, one.end, one.breadcrumb, one.text)
+def _chunk(document_id: str, chunk: NewChunk) -> ChunkRow:
+    return ChunkRow(
+        document_id, chunk.ordinal, chunk.section, chunk.start, chunk.end, chunk.breadcrumb, chunk.text
+    )
 
 
-def _row(one: NewDocument, chunk: NewChunk) -> PassageRow:
-    section = next((section for section in one.sections if section.ordinal == chunk.section), None)
-    page = bisect_right(one.pages, chunk.start) or None
+def _row(document: NewDocument, chunk: NewChunk) -> PassageRow:
+    section = next((section for section in document.sections if section.ordinal == chunk.section), None)
+    page = bisect_right(document.pages, chunk.start) or None
     path = section.path if section is not None else ()
     return PassageRow(
-        _chunk(one.id, chunk), "", one.source, one.title, path, page or (section.page if section else None)
+        _chunk(document.id, chunk),
+        "",
+        document.source,
+        document.title,
+        path,
+        page or (section.page if section else None),
     )

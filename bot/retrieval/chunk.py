@@ -1,4 +1,4 @@
-"""A Document cut into chunks: never across a heading, never over the cap, tables whole by groups of rows.
+"""Cuts a Document into chunks: never across a heading, never longer than the cap, tables between rows only.
 
 Knows no search and no storage.
 """
@@ -54,7 +54,7 @@ def chunks(document: Document, *, child_chars: int, parent_chars: int) -> list[C
     to; here it only caps a smaller `child_chars`. The heading's line is left to the breadcrumb.
     """
     cap = max(1, min(child_chars, max(parent_chars, 1)))
-    made: list[Chunk] = []
+    chunks_made: list[Chunk] = []
     for section in document.sections:
         breadcrumb = SEPARATOR.join(section.path) or document.title
         start = body_start(document.text, section)
@@ -62,17 +62,17 @@ def chunks(document: Document, *, child_chars: int, parent_chars: int) -> list[C
             text = piece.head + document.text[piece.start : piece.end]
             if not _WORD.search(text):  # a rule across the page
                 continue
-            made.append(
-                Chunk(len(made), section.ordinal, piece.start, piece.end, text, breadcrumb, piece.rows)
+            chunks_made.append(
+                Chunk(len(chunks_made), section.ordinal, piece.start, piece.end, text, breadcrumb, piece.rows)
             )
-    return made
+    return chunks_made
 
 
 def windows(document: Document, *, chars: int, overlap: int) -> list[Chunk]:
     """The sentences of each section in windows of at most `chars` characters, each beginning with the last sentences of
     the one before, at most `overlap` characters of them.
     """
-    made: list[Chunk] = []
+    windows_made: list[Chunk] = []
     for section in document.sections:
         breadcrumb = SEPARATOR.join(section.path) or document.title
         start = body_start(document.text, section)
@@ -84,33 +84,35 @@ def windows(document: Document, *, chars: int, overlap: int) -> list[Chunk]:
                 past += 1
             text = document.text[spans[at][0] : spans[past - 1][1]]
             if _WORD.search(text):
-                made.append(
-                    Chunk(len(made), section.ordinal, spans[at][0], spans[past - 1][1], text, breadcrumb)
+                windows_made.append(
+                    Chunk(
+                        len(windows_made), section.ordinal, spans[at][0], spans[past - 1][1], text, breadcrumb
+                    )
                 )
-            again = past
-            while again - 1 > at and spans[past - 1][1] - spans[again - 1][0] <= overlap:
-                again -= 1
-            at = again if past < len(spans) else past
-    return made
+            following = past
+            while following - 1 > at and spans[past - 1][1] - spans[following - 1][0] <= overlap:
+                following -= 1
+            at = following if past < len(spans) else past
+    return windows_made
 
 
 def _sentence_spans(text: str, start: int, end: int, chars: int) -> Iterator[tuple[int, int]]:
     """The sentences of text[start:end], as (start, end); one beyond `chars` is cut."""
     at = start
     for match in _SENTENCE.finditer(text, start, end):
-        yield from ((one.start, one.end) for one in _split(text, at, match.start(), chars))
+        yield from ((piece.start, piece.end) for piece in _split(text, at, match.start(), chars))
         at = match.end()
-    yield from ((one.start, one.end) for one in _split(text, at, end, chars))
+    yield from ((piece.start, piece.end) for piece in _split(text, at, end, chars))
 
 
-def parents(spans: list[tuple[int, int, int]], wanted: int, parent_chars: int) -> tuple[int, int]:
+def parents(spans: list[tuple[int, int, int]], index: int, parent_chars: int) -> tuple[int, int]:
     """The characters [start, end) of chunk `wanted` grown over its neighbours in the same section.
 
     `spans` are (section, start, end) of a document's chunks in order; growth alternates, after before, and
     stops before `parent_chars`.
     """
-    section, start, end = spans[wanted]
-    low = high = wanted
+    section, start, end = spans[index]
+    low = high = index
     grew = True
     while grew:
         grew = False
@@ -232,35 +234,35 @@ def _table(text: str, lines: list[Line], block: Block, cap: int, lead: _Piece | 
         for line in lines:
             yield from _split(text, line.start, line.end, cap)
         return
-    again = text[start:head_end] + "\n"
-    room = cap - len(again)
+    heading = text[start:head_end] + "\n"
+    room = cap - len(heading)
     length = end - rows[0][0]
     even = min(room, length // -(-length // room) + cap // 8)  # no last group of a single row
-    held: list[str] = []
+    names: list[str] = []
     prefix, first, last = "", start, head_end
     for (row_start, row_end), row in zip(rows, named, strict=True):
-        limit = (room if row_end == rows[-1][1] else even) + (0 if prefix else len(again))
+        limit = (room if row_end == rows[-1][1] else even) + (0 if prefix else len(heading))
         if row_end - first <= limit:
             last = row_end
-            held.append(row)
+            names.append(row)
             continue
-        if not prefix and not held:  # not even the first row fits: begin it under its heading
+        if not prefix and not names:  # not even the first row fits: begin it under its heading
             parts = list(_split(text, row_start, row_end, max(1, cap - (row_start - start))))
             yield _Piece(start, parts[0].end, rows=(row,) if row else ())
             for piece in parts[1:]:
-                yield _Piece(piece.start, piece.end, again, (row,) if row else ())
-            prefix, first, last = again, row_end, row_end
+                yield _Piece(piece.start, piece.end, heading, (row,) if row else ())
+            prefix, first, last = heading, row_end, row_end
             continue
         if last > first:
-            yield _Piece(*_trim(text, first, last), prefix, tuple(filter(None, held)))
-        prefix = again
-        first, last, held = row_start, row_end, [row]
+            yield _Piece(*_trim(text, first, last), prefix, tuple(filter(None, names)))
+        prefix = heading
+        first, last, names = row_start, row_end, [row]
         if row_end - row_start > room:  # one row longer than the room: cut it, still under the heading
             for piece in _split(text, row_start, row_end, room):
-                yield _Piece(piece.start, piece.end, again, (row,) if row else ())
-            first, held = row_end, []
+                yield _Piece(piece.start, piece.end, heading, (row,) if row else ())
+            first, names = row_end, []
     if last > first:
-        yield _Piece(*_trim(text, first, last), prefix, tuple(filter(None, held)))
+        yield _Piece(*_trim(text, first, last), prefix, tuple(filter(None, names)))
 
 
 def _row_spans(lines: list[Line]) -> list[tuple[int, int]]:
@@ -281,7 +283,7 @@ def _row_spans(lines: list[Line]) -> list[tuple[int, int]]:
 
 def _named(head: str, rows: list[str]) -> list[str]:
     """Each row behind its table's heading, and behind the row that names its group: one of a single cell."""
-    made: list[str] = []
+    named: list[str] = []
     group, inner = "", False
     indents = [len(row) - len(row.lstrip(" |")) for row in rows]
     least = min(indents, default=0)
@@ -292,37 +294,37 @@ def _named(head: str, rows: list[str]) -> list[str]:
         if outer and (inner or alone):  # what stood indented under the last one is over
             group, inner = "", False
         inner = inner or not outer
-        made.append(f"{head}\n{group}\n{row}" if cells else "")
+        named.append(f"{head}\n{group}\n{row}" if cells else "")
         group = cells[0] if alone else group
-    return made
+    return named
 
 
 def _packed(text: str, pieces: list[_Piece], cap: int) -> Iterator[_Piece]:
     """Neighbouring pieces joined while they fit, in chunks of about even length; what leads in stays with its list."""
     total = pieces[-1].end - pieces[0].start if pieces else 0
     even = min(cap, -(-total // max(1, -(-total // cap))) + cap // 8)
-    held: list[_Piece] = []
+    group: list[_Piece] = []
     pieces = [piece for piece in reversed(pieces) if piece.start < piece.end]
     while pieces:
         piece = pieces.pop()
         limit = even if pieces else cap
-        if held and not piece.head and not held[0].head and piece.end - held[0].start <= limit:
-            held.append(piece)
+        if group and not piece.head and not group[0].head and piece.end - group[0].start <= limit:
+            group.append(piece)
             continue
-        lead = held[-1] if held else None
-        if lead and not piece.head and _leads_in(text, lead, cap, alone=len(held) == 1):
+        lead = group[-1] if group else None
+        if lead and not piece.head and _leads_in(text, lead, cap, alone=len(group) == 1):
             together = _together(text, lead, piece, cap)
             if together:
-                if held[:-1]:
-                    yield _joined(held[:-1])
-                held = together[0]
+                if group[:-1]:
+                    yield _joined(group[:-1])
+                group = together[0]
                 pieces += reversed(together[1])
                 continue
-        if held:
-            yield _joined(held)
-        held = [piece]
-    if held:
-        yield _joined(held)
+        if group:
+            yield _joined(group)
+        group = [piece]
+    if group:
+        yield _joined(group)
 
 
 def _leads_in(text: str, piece: _Piece, cap: int, *, alone: bool) -> bool:

@@ -62,12 +62,12 @@ _IBERIAN = frozenset({"pt", "es", "ca"})
 class Cognates:
     """The terms of one language, found by the pairs and triples of letters that they share with a foreign word."""
 
-    def __init__(self, language: str, known: Iterable[tuple[str, int]]) -> None:
+    def __init__(self, language: str, numbered: Iterable[tuple[str, int]]) -> None:
         """From (term, number) pairs."""
         import numpy as np
 
         self._language = language
-        rows = [(term, number) for term, number in known]
+        rows = [(term, number) for term, number in numbered]
         self._numbers = [number for _, number in rows]
         self._exact = {term: at for at, (term, _) in enumerate(rows)}
         postings: dict[str, list[tuple[int, int]]] = {}
@@ -78,7 +78,7 @@ class Cognates:
             for gram, count in grams.items():
                 postings.setdefault(gram, []).append((at, count))
         self._sizes = sizes
-        self._postings = {gram: np.array(found, dtype=np.int32) for gram, found in postings.items()}
+        self._postings = {gram: np.array(pairs, dtype=np.int32) for gram, pairs in postings.items()}
 
     def of(self, word: str, language: str) -> list[tuple[int, float]]:
         """(term's number, likeness 0..1) of the terms that a word of that language may be, likest first."""
@@ -100,9 +100,9 @@ class Cognates:
         grams = _grams(word)
         shared = np.zeros(len(self._sizes), dtype=np.float32)
         for gram, count in grams.items():
-            found = self._postings.get(gram)
-            if found is not None:
-                shared[found[:, 0]] += np.minimum(found[:, 1], count)
+            rows = self._postings.get(gram)
+            if rows is not None:
+                shared[rows[:, 0]] += np.minimum(rows[:, 1], count)
         return np.asarray(2 * shared / (self._sizes + sum(grams.values())), dtype=np.float32)
 
 

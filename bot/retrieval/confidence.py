@@ -1,4 +1,4 @@
-"""Whether what was found may be called an answer, or honesty asks for "nothing found".
+"""Decides whether the passages answer the question, or the reply must be "nothing found".
 
 Knows neither texts nor models: it weighs evidence measured on the best passages.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bot.retrieval.postings import Postings
 
 if TYPE_CHECKING:
-    from bot.retrieval.question import Asked
+    from bot.retrieval.question import QuestionWord
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,49 +101,51 @@ _BGE_SMALL = Likeness()
 _SHORT = 2
 
 
-def said(asked: Sequence[Asked], passages: Sequence[int], postings: Postings) -> tuple[float, float, int]:
-    """(share, worth, which) of the one of these chunks that says most of what is asked; -1 for none."""
+def coverage(
+    asked: Sequence[QuestionWord], passages: Sequence[int], postings: Postings
+) -> tuple[float, float, int]:
+    """(share, worth, chunk) of the chunk that covers most of the question's words; chunk is -1 if none does."""
     import numpy as np
 
     total = 0.0
-    said = np.zeros(len(passages), dtype=np.float64)
+    weights = np.zeros(len(passages), dtype=np.float64)
     for word in asked if passages else ():
-        counts = postings.counts(word.found, passages)
-        said += word.weight * counts / (counts + 1)
+        counts = postings.counts(word.terms, passages)
+        weights += word.weight * counts / (counts + 1)
         total += word.weight
     if not total:
         return 0.0, 0.0, -1
-    at = int(said.argmax())
-    best = float(said[at])
+    at = int(weights.argmax())
+    best = float(weights[at])
     return best / total, best / math.log1p(postings.size), passages[at] if best else -1
 
 
 def confident(
-    found: Evidence, thresholds: Thresholds | None = None, likeness: Likeness | None = _BGE_SMALL
+    evidence: Evidence, thresholds: Thresholds | None = None, likeness: Likeness | None = _BGE_SMALL
 ) -> bool:
-    """Whether to answer at all.
+    """Whether the evidence is enough to answer.
 
     The best of many passages says more by chance than the best of few, so a large shelf asks for more; few
     words are easily said, so a short question asks for more; so does a name that no heading bears, and most of
     all one that no passage holds.
     """
-    if found.title:
+    if evidence.title:
         return True
-    if not found.words or not found.size:
+    if not evidence.words or not evidence.size:
         return False
     weight, even = 0.0, 0.0
-    if found.likeness is not None and likeness is not None:
+    if evidence.likeness is not None and likeness is not None:
         home, abroad = (likeness.weight, likeness.even), (likeness.foreign_weight, likeness.foreign_even)
-        weight, even = abroad if found.foreign else home
-    if found.foreign and found.match is None and not weight:
+        weight, even = abroad if evidence.foreign else home
+    if evidence.foreign and evidence.match is None and not weight:
         return False  # between languages whose spellings are not known, words that look alike prove nothing
-    usual = (FOREIGN_NEAR if weight else FOREIGN) if found.foreign else Thresholds()
+    usual = (FOREIGN_NEAR if weight else FOREIGN) if evidence.foreign else Thresholds()
     limits = thresholds or usual
-    score = limits.share * found.share + limits.match * (found.match or 0.0)
-    score += limits.worth * math.log(found.worth + limits.start) - limits.size * math.log(found.size)
-    score += weight * ((found.likeness or 0.0) - even)
-    bar = limits.least + limits.few_words / found.words + limits.apart * (found.apart > 0)
-    bar += limits.few_chunks / math.sqrt(found.size)
-    if found.name:
-        bar += limits.name + limits.short_name * (found.words <= _SHORT)
+    score = limits.share * evidence.share + limits.match * (evidence.match or 0.0)
+    score += limits.worth * math.log(evidence.worth + limits.start) - limits.size * math.log(evidence.size)
+    score += weight * ((evidence.likeness or 0.0) - even)
+    bar = limits.least + limits.few_words / evidence.words + limits.apart * (evidence.apart > 0)
+    bar += limits.few_chunks / math.sqrt(evidence.size)
+    if evidence.name:
+        bar += limits.name + limits.short_name * (evidence.words <= _SHORT)
     return score >= bar

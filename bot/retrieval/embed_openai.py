@@ -58,8 +58,8 @@ class OpenAIEmbedder:
             max_retries=3,
         )
         # A person waits for a question, and words answer it too.
-        self._hasty = self._client.with_options(timeout=15.0, max_retries=1)
-        for client in (self._client, self._hasty):
+        self._query_client = self._client.with_options(timeout=15.0, max_retries=1)
+        for client in (self._client, self._query_client):
             client.organization = client.project = None
             client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold another service's key
         self._headers = None if key else {"Authorization": openai.Omit()}
@@ -73,20 +73,20 @@ class OpenAIEmbedder:
     def passages(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        parts = [self._made(self._client, batch) for batch in _batches(texts)]
+        parts = [self._embed(self._client, batch) for batch in _batches(texts)]
         if not parts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         return np.concatenate(parts)
 
     def query(self, text: str) -> Vectors:
-        made: Vectors = self._made(self._hasty, next(iter(_batches([text]))))[0]
-        return made
+        vector: Vectors = self._embed(self._query_client, next(iter(_batches([text]))))[0]
+        return vector
 
-    def _made(self, client: Any, batch: list[str]) -> Vectors:
+    def _embed(self, client: Any, batch: list[str]) -> Vectors:
         with gen_ai.embeddings(self._model):
-            return self._asked(client, batch)
+            return self._request(client, batch)
 
-    def _asked(self, client: Any, batch: list[str]) -> Vectors:
+    def _request(self, client: Any, batch: list[str]) -> Vectors:
         import numpy as np
 
         try:
@@ -94,11 +94,15 @@ class OpenAIEmbedder:
                 model=self._model, input=batch, encoding_format="float", extra_headers=self._headers
             )
             rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
-            made = np.array(rows, dtype=np.float32).reshape(len(batch), -1)
+            vectors = np.array(rows, dtype=np.float32).reshape(len(batch), -1)
             with self._lock:
-                if self.dimensions not in (0, made.shape[1]) or not made.size or not np.isfinite(made).all():
+                if (
+                    self.dimensions not in (0, vectors.shape[1])
+                    or not vectors.size
+                    or not np.isfinite(vectors).all()
+                ):
                     raise ValueError  # noqa: TRY301
-                self.dimensions = made.shape[1]
+                self.dimensions = vectors.shape[1]
         except self._sdk.APIStatusError as error:
             reason = f"HTTP {error.status_code}" + (f" {error.code}" if error.code else "")
         except self._sdk.APITimeoutError:
@@ -108,8 +112,8 @@ class OpenAIEmbedder:
         except (self._sdk.OpenAIError, ValueError, TypeError, AttributeError):
             reason = "unreadable answer"
         else:
-            norms = np.linalg.norm(made, axis=1, keepdims=True)
-            return np.asarray(made / np.maximum(norms, 1e-12), dtype=np.float32)
+            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+            return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)
         # Outside of the handlers: the SDK's exceptions hold the request, and it the key.
         raise Sorry("embedding.failed", model=self.name, reason=reason[:80])
 

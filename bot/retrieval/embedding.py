@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class Embedding:
-    """What stands between the library and its embedder: loading, and doing without."""
+    """Loads the configured embedder, and lets the library work without one."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -67,12 +67,12 @@ class Embedding:
 
     async def fetch(self) -> None:
         """Fetch the model's files where they are not on the disk yet; failing leaves `missing` set."""
-        wanted = [
+        absent = [
             name for name in models.needed(self.name) if not models.present(self._config.models_dir, name)
         ]
-        if wanted:
+        if absent:
             try:
-                await asyncio.to_thread(models.pull, self._config.models_dir, wanted)
+                await asyncio.to_thread(models.pull, self._config.models_dir, absent)
             except Sorry as sorry:
                 self.missing = sorry
 

@@ -46,7 +46,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchOutcome:
     """One search: its passages, and whether it was sure enough to answer from them."""
 
     passages: Sequence[Passage]
@@ -92,7 +92,7 @@ class Report:
     failures: list[Failure]
 
 
-Search = Callable[[Question], Awaitable[Searched]]
+Search = Callable[[Question], Awaitable[SearchOutcome]]
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -107,7 +107,7 @@ def read_questions(path: Path) -> list[Question]:
             continue
         try:
             row = json.loads(line)
-            gold = tuple(Gold(str(one["source"]), str(one["quote"])) for one in row["gold"])
+            gold = tuple(Gold(str(entry["source"]), str(entry["quote"])) for entry in row["gold"])
             more = {name: value for name, value in row.items() if name not in ("id", "query", "gold")}
             questions.append(Question(str(row.get("id", number)), str(row["query"]), gold, more))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -129,27 +129,28 @@ def score(
     texts = [bare(passage.text) for passage in passages]
     ranks: list[int | None] = []
     within = 0
-    for one in gold:
-        quote = bare(one.quote)
+    for expected in gold:
+        quote = bare(expected.quote)
         rank = next(
-            (at for at, text in enumerate(texts) if passages[at].source == one.source and quote in text), None
+            (at for at, text in enumerate(texts) if passages[at].source == expected.source and quote in text),
+            None,
         )
         ranks.append(rank)
-        left = _CHARS
+        room = _CHARS
         for passage in passages:
-            if left <= 0:
+            if room <= 0:
                 break
-            if passage.source == one.source and quote in bare(passage.text[:left]):
+            if passage.source == expected.source and quote in bare(passage.text[:room]):
                 within += 1
                 break
-            left -= len(passage.text)
+            room -= len(passage.text)
     count = len(gold) or 1
-    found = [rank for rank in ranks if rank is not None]
+    found_ranks = [rank for rank in ranks if rank is not None]
     return Scores(
-        recall_5=sum(rank < 5 for rank in found) / count,
-        recall_10=sum(rank < 10 for rank in found) / count,
+        recall_5=sum(rank < 5 for rank in found_ranks) / count,
+        recall_10=sum(rank < 10 for rank in found_ranks) / count,
         recall_4k=within / count,
-        reciprocal_rank=1 / (1 + min(found)) if found else 0.0,
+        reciprocal_rank=1 / (1 + min(found_ranks)) if found_ranks else 0.0,
         chars_5=sum(len(passage.text) for passage in passages[:5]),
         seconds=seconds,
         confident=confident,
@@ -164,20 +165,20 @@ async def evaluate(questions: Sequence[Question], search: Search) -> Report:
     failures: list[Failure] = []
     for question in questions:
         began = time.perf_counter()
-        found = await search(question)
+        result = await search(question)
         spent = time.perf_counter() - began
         stranger = not question.gold
-        row = score(question.gold, found.passages, spent, confident=found.confident)
+        row = score(question.gold, result.passages, spent, confident=result.confident)
         if stranger:
-            answered.append(found.confident)
+            answered.append(result.confident)
         else:
             rows.append(row)
-        if found.confident if stranger else row.recall_5 < 1 or not found.confident:
-            failures.append(Failure(question.id, question.query, stranger, not found.confident, row.ranks))
+        if result.confident if stranger else row.recall_5 < 1 or not result.confident:
+            failures.append(Failure(question.id, question.query, stranger, not result.confident, row.ranks))
     figures = summary(rows)
     if answered:
         figures |= {"strangers": len(answered), "strangers_answered": sum(answered) / len(answered)}
-    return Report(figures, sorted(failures, key=lambda one: (not one.stranger, not one.refused)))
+    return Report(figures, sorted(failures, key=lambda failure: (not failure.stranger, not failure.refused)))
 
 
 def summary(rows: Sequence[Scores]) -> dict[str, float]:

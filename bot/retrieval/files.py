@@ -1,4 +1,4 @@
-"""Which files a person means by a list of paths, and why some of them will not do.
+"""Resolves the paths a person typed to files, and says why a file is refused.
 
 Knows file systems only: nothing here reads a document.
 """
@@ -44,7 +44,7 @@ def gather(paths: Iterable[str], max_bytes: int) -> tuple[list[Candidate], list[
     reason when it is of another kind. Symbolic links are refused, so that a folder never reaches
     outside itself.
     """
-    taken: list[Candidate] = []
+    candidates: list[Candidate] = []
     refused: list[Refused] = []
     for text in paths:
         root = Path(text).expanduser()
@@ -55,10 +55,10 @@ def gather(paths: Iterable[str], max_bytes: int) -> tuple[list[Candidate], list[
                 refused.append(Refused(name, "library.file_unreadable", {"name": name}))
 
             for name, entry in walk(root, unreadable):
-                _one(Path(entry.path), name, taken, refused, max_bytes)
+                _check_file(Path(entry.path), name, candidates, refused, max_bytes)
         else:
-            _one(root, root.name, taken, refused, max_bytes)
-    return taken, refused
+            _check_file(root, root.name, candidates, refused, max_bytes)
+    return candidates, refused
 
 
 def walk(root: Path, unreadable: Callable[[str, OSError], None]) -> Iterator[tuple[str, os.DirEntry[str]]]:
@@ -83,7 +83,9 @@ def walk(root: Path, unreadable: Callable[[str, OSError], None]) -> Iterator[tup
 def _entries(folder: str, within: str, unreadable: Callable[[str, OSError], None]) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return sorted((one for one in entries if not one.name.startswith(".")), key=lambda one: one.name)
+            return sorted(
+                (entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name
+            )
     except OSError as error:
         unreadable(within.rstrip("/"), error)
         return []
@@ -116,7 +118,9 @@ def read_whole(path: str, max_bytes: int) -> bytes:
     return data
 
 
-def _one(path: Path, name: str, taken: list[Candidate], refused: list[Refused], max_bytes: int) -> None:
+def _check_file(
+    path: Path, name: str, candidates: list[Candidate], refused: list[Refused], max_bytes: int
+) -> None:
     def no(key: str, **values: str | int) -> None:
         refused.append(Refused(name, f"library.{key}", {"name": name, **values}))
 
@@ -124,22 +128,22 @@ def _one(path: Path, name: str, taken: list[Candidate], refused: list[Refused], 
         name = _shown(name)
         return no("file_name")
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return no("file_missing")
     except OSError:
         return no("file_unreadable")
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         return no("file_symlink")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return no("file_special")
     if not readable(path.name):
         return no("file_kind", kinds=", ".join(SUFFIXES))
-    if found.st_size > max_bytes:
-        return no("file_large", mb=megabytes(found.st_size), limit=max_bytes // 1_000_000)
-    if found.st_size == 0:
+    if status.st_size > max_bytes:
+        return no("file_large", mb=megabytes(status.st_size), limit=max_bytes // 1_000_000)
+    if status.st_size == 0:
         return no("file_empty")
-    taken.append(Candidate(name, str(path.absolute()), found.st_size))
+    candidates.append(Candidate(name, str(path.absolute()), status.st_size))
     return None
 
 

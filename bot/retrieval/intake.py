@@ -1,4 +1,4 @@
-"""Takes documents in: read, cut, counted and stored first, vectors afterwards.
+"""Adds documents: reads, chunks, indexes and stores them first, and makes vectors afterwards.
 
 Each call is idempotent, so that a durable run may repeat the one that a crash cut off. What takes an older book's
 place is built beside it and then swapped in. Knows of runs only their ids.
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bot.events import Sorry
 from bot.readers.guarded import Guarded
-from bot.retrieval.clearing import GRACE, Clearing
+from bot.retrieval.cleanup import GRACE, Cleanup
 from bot.retrieval.files import read_whole
 from bot.retrieval.language import may_vote
 from bot.retrieval.titles import normal
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from bot.config import Config
     from bot.readers.document import Document, Progress
-    from bot.retrieval.clearing import Damage
+    from bot.retrieval.cleanup import DamagedVectors
     from bot.retrieval.embedding import Embedding
     from storage.document_rows import ChunkRow, DocumentRow, NewDocument, Outline
     from storage.documents import Documents
@@ -71,8 +71,8 @@ Shape: TypeAlias = "Callable[[str, Document], Shaped]"
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What became of one file: a new document, a known one (`known`), or a refusal (`key` is not empty).
+class IntakeResult:
+    """The result for one file: a new document, a known one (`known`), or a refusal (`key` is not empty).
 
     A `staged` one is on no shelf before it is swapped in, in place of the document with the id `replaces`, or of
     those that bear its name.
@@ -101,7 +101,7 @@ class Intake:
         passages: Passages,
         vectors: Vectors,
         embedding: Embedding,
-        damage: Damage,
+        damage: DamagedVectors,
     ) -> None:
         self._damage = damage
         self._retrieval = config.retrieval
@@ -111,7 +111,7 @@ class Intake:
         self._vectors = vectors
         self._embedding = embedding
         self._reading = Guarded()
-        self._clearing = Clearing(documents, vectors, self._originals)
+        self._cleanup = Cleanup(documents, vectors, self._originals)
 
     async def take(
         self,
@@ -124,7 +124,7 @@ class Intake:
         run: str = "",
         progress: Progress | None = None,
         shape: Shape | None = None,
-    ) -> Taken:
+    ) -> IntakeResult:
         """Read one file and put it on the shelf, searchable by its words from then on.
 
         Where it replaces something it is only staged, for `swap`, and goes away should `run` end before that.
@@ -135,12 +135,12 @@ class Intake:
         try:
             document_id = str(uuid.uuid5(_NAMESPACE, key))
             # Before the file is looked at: after a crash a reindex may find that its source was replaced by then.
-            if (done := await self._documents.get(space, document_id)) is not None:
-                place = await self._place_of(done, item)
-                return _taken(item, done, staged=done.state == "building", replaces=place)
+            if (existing := await self._documents.get(space, document_id)) is not None:
+                place = await self._place_of(existing, item)
+                return _result(item, existing, staged=existing.state == "building", replaces=place)
             data, sha256 = await asyncio.to_thread(_bytes, item)
             in_the_way = await self._in_the_way(space, shelf, item, sha256, replace=replace)
-            if isinstance(in_the_way, Taken):
+            if isinstance(in_the_way, IntakeResult):
                 return in_the_way
             document = await self._reading.read(item.name, data, progress)
             new = await asyncio.to_thread(
@@ -151,9 +151,9 @@ class Intake:
                 replaces = await self._titled(new, replace=replace)
                 in_the_way = bool(replaces)
         except Sorry as sorry:
-            return Taken(item.name, key=sorry.key, values=_plain(sorry.values | {"name": item.name}))
+            return IntakeResult(item.name, key=sorry.key, values=_plain(sorry.values | {"name": item.name}))
         await self._add(new, data, run if in_the_way else None)
-        return _taken(item, new, staged=in_the_way, replaces=replaces)
+        return _result(item, new, staged=in_the_way, replaces=replaces)
 
     async def read(self, space: str, item: Item, document_id: str) -> NewDocument:
         """Read and cut a file that goes on no shelf. Raises Sorry where it cannot be read."""
@@ -166,34 +166,34 @@ class Intake:
 
         Raises Sorry where it is not to be replaced.
         """
-        wanted = normal(new.title)
+        title = normal(new.title)
         rows = await self._documents.list(new.space, new.shelf)
-        found = next((one.id for one in rows if normal(one.title) == wanted and one.id != new.id), "")
-        if found and not replace:
+        document_id = next((row.id for row in rows if normal(row.title) == title and row.id != new.id), "")
+        if document_id and not replace:
             raise Sorry("library.title_taken", title=new.title)
-        return found
+        return document_id
 
-    async def _place_of(self, done: DocumentRow, item: Item) -> str:
-        """Whose place a document takes that a crash has left beside the shelf."""
-        if done.state != "building":
+    async def _place_of(self, row: DocumentRow, item: Item) -> str:
+        """The id of the document that is to be replaced by one that a crash left staged."""
+        if row.state != "building":
             return ""
-        return item.replaces or (await self._titled(done) if done.kind else "")
+        return item.replaces or (await self._titled(row) if row.kind else "")
 
     async def _in_the_way(
         self, space: str, shelf: str, item: Item, sha256: str, *, replace: bool
-    ) -> bool | Taken:
+    ) -> bool | IntakeResult:
         """Whether the new document replaces anything, or what to answer instead of taking it in."""
         if item.replaces:
             old = await self._documents.get(space, item.replaces)
             if old is None or old.state == "retired":
-                return Taken(item.name, known=True)  # replaced or removed by somebody else meanwhile
+                return IntakeResult(item.name, known=True)  # replaced or removed by somebody else meanwhile
             return True
         named = not item.kind and any(
-            one.source == item.name for one in await self._documents.find(space, shelf, item.name)
+            row.source == item.name for row in await self._documents.find(space, shelf, item.name)
         )
         same = await self._documents.by_sha(space, shelf, sha256)
         if same is not None and (same.source == item.name or not named):
-            return replaced(_taken(item, same), known=True)
+            return replaced(_result(item, same), known=True)
         if named and not replace:
             raise Sorry("library.name_taken", name=item.name, shelf=shelf)
         return named
@@ -241,8 +241,8 @@ class Intake:
 
     async def _add(self, new: NewDocument, data: bytes, built_by: str | None) -> None:
         """The original first: there is no document without one, also after a crash. And none without a document."""
-        kept = self.original(new.id, new.source)
-        keeping = asyncio.ensure_future(asyncio.to_thread(self._keep_original, kept, data))
+        path = self.original(new.id, new.source)
+        keeping = asyncio.ensure_future(asyncio.to_thread(self._keep_original, path, data))
         try:
             await asyncio.shield(keeping)
             await self._documents.add(new, built_by=built_by)
@@ -250,15 +250,15 @@ class Intake:
             await asyncio.wait({keeping})
             with suppress(StorageFault):
                 if await self._documents.get(new.space, new.id) is None:
-                    await asyncio.to_thread(kept.unlink, missing_ok=True)
+                    await asyncio.to_thread(path.unlink, missing_ok=True)
             raise
 
-    def _keep_original(self, kept: Path, data: bytes) -> None:
+    def _keep_original(self, path: Path, data: bytes) -> None:
         try:
             self._originals.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(data)
+            path.write_bytes(data)
         except OSError as error:
-            kept.unlink(missing_ok=True)  # half a file helps nobody, and its room may
+            path.unlink(missing_ok=True)  # a partial file is useless, and its space may be needed
             raise fault_of(error) from error
 
     def original(self, document_id: str, name: str) -> Path:
@@ -276,22 +276,22 @@ class Intake:
         await self._embedding.fetch()
         if await self._embedding.get() is not None:
             return ""
-        for one in replaced:
-            old = await self._documents.get(space, one)
+        for document_id in replaced:
+            old = await self._documents.get(space, document_id)
             if old is not None and old.embedder is not None and self._embedding.missing is not None:
                 raise self._embedding.missing
         return "absent"
 
-    async def do_without_vectors(self, space: str, taken: Sequence[Taken]) -> list[str]:
+    async def do_without_vectors(self, space: str, taken: Sequence[IntakeResult]) -> list[str]:
         """Call those documents ready whose language the embedder does not speak; the ids of the others."""
         embedder = await self._embedding.get()
-        wanted = []
-        for one in taken:
-            if embedder is not None and may_vote(embedder.languages, None, one.language):
-                wanted.append(one.document)
+        with_vectors = []
+        for document in taken:
+            if embedder is not None and may_vote(embedder.languages, None, document.language):
+                with_vectors.append(document.document)
             elif embedder is not None or not self._embedding.wanted:
-                await self._documents.mark_embedded(space, one.document, one.chunks, None)
-        return wanted
+                await self._documents.mark_embedded(space, document.document, document.chunks, None)
+        return with_vectors
 
     async def embed(self, space: str, shelf: str, spans: Sequence[tuple[str, int, int]]) -> None:
         """Make and store the vectors of chunks: (document id, first ordinal, one past the last) each.
@@ -308,38 +308,40 @@ class Intake:
         vectors = await asyncio.to_thread(embedder.passages, texts)
         at = 0
         for document, first, past in spans:
-            mine = [row for row in rows if row.document_id == document and first <= row.ordinal < past]
+            document_rows = [
+                row for row in rows if row.document_id == document and first <= row.ordinal < past
+            ]
             folders = self._vectors.folders
             try:
                 await self._vectors.add(
                     space,
                     shelf,
                     embedder.name,
-                    [row.id for row in mine],
-                    vectors[at : at + len(mine)],
+                    [row.id for row in document_rows],
+                    vectors[at : at + len(document_rows)],
                     document,
                 )
             except StorageFault as fault:
                 if fault.kind != "damaged" or not await self._damage.set_aside(folders):
                     raise
                 raise Sorry("rules.vectors_damaged") from fault
-            at += len(mine)
+            at += len(document_rows)
             if not await self._documents.mark_embedded(space, document, past, embedder.name):
                 await self._vectors.remove(space, shelf, [document])  # taken off its shelf meanwhile
 
-    async def swap(self, space: str, shelf: str, staged: Sequence[Taken]) -> list[str]:
+    async def swap(self, space: str, shelf: str, staged: Sequence[IntakeResult]) -> list[str]:
         """Put what was staged on the shelf, all in one moment; the ids of what is there then.
 
         What they replace is no longer found, but can be read for a while (GRACE) by whoever has found it before.
         """
-        pairs = [(one.document, one.replaces) for one in staged]
-        there = await self._documents.swap(space, shelf, pairs)
-        self._clearing.later()
-        return [id for id, _ in pairs if id in there]
+        pairs = [(document.document, document.replaces) for document in staged]
+        swapped = await self._documents.swap(space, shelf, pairs)
+        self._cleanup.later()
+        return [id for id, _ in pairs if id in swapped]
 
     async def mixed(self, space: str, shelf: str) -> bool:
         """Whether the books of a shelf were embedded by different models: then a question asks only one of them."""
-        makers = {one.embedder for one in await self._documents.list(space, shelf)} - {None}
+        makers = {row.embedder for row in await self._documents.list(space, shelf)} - {None}
         return len(makers) > 1
 
     async def rest(self) -> None:
@@ -352,11 +354,11 @@ class Intake:
         await self.clear()
 
     async def clear(self, grace: timedelta = GRACE) -> None:
-        """Remove what nobody reads any more, see `Clearing.clear`."""
-        await self._clearing.clear(grace)
+        """Remove what nobody reads any more, see `Cleanup.clear`."""
+        await self._cleanup.clear(grace)
 
     async def close(self) -> None:
-        await self._clearing.close()
+        await self._cleanup.close()
 
 
 def _bytes(item: Item) -> tuple[bytes, str]:
@@ -364,16 +366,16 @@ def _bytes(item: Item) -> tuple[bytes, str]:
     return data, hashlib.sha256(data).hexdigest()
 
 
-def _taken(
+def _result(
     item: Item, document: NewDocument | DocumentRow, *, staged: bool = False, replaces: str = ""
-) -> Taken:
+) -> IntakeResult:
     from storage.document_rows import DocumentRow
 
     if isinstance(document, DocumentRow):
         chunks, sections = document.chunk_count, document.section_count
     else:
         chunks, sections = len(document.chunks), len(document.sections)
-    return Taken(
+    return IntakeResult(
         item.name,
         document.id,
         chunks,

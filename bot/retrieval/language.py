@@ -100,8 +100,8 @@ def _of_all() -> LanguageIdentifier:
 def _identifier(languages: frozenset[str]) -> LanguageIdentifier:
     identifier = copy(_of_all())  # its tables are shared: to read them takes a tenth of a second
     if languages:
-        known = languages & set(identifier.labels)
-        identifier.set_languages(sorted(known))
+        supported = languages & set(identifier.labels)
+        identifier.set_languages(sorted(supported))
     return identifier
 
 
@@ -127,19 +127,19 @@ def detect_question(question: str, shelf: Iterable[str]) -> str | None:
     or it is in no language of `_ASKED` and surely in one of the world's. Another script is another language.
     """
     words = " ".join(_LETTERS.findall(question[:2000]))
-    spoken = frozenset(shelf)
+    shelf_languages = frozenset(shelf)
     if 2 * len(_LATIN.findall(words)) < len(words):
-        language, certainty = _classified(words, _WORLD | spoken)
-        return language if certainty >= _SURE or not spoken - _IN_LATIN else None
+        language, certainty = _classified(words, _WORLD | shelf_languages)
+        return language if certainty >= _SURE or not shelf_languages - _IN_LATIN else None
     if len(words) < 12 or " " not in words:
         return None
-    narrow, certainty = _classified(words, _ASKED | spoken)
-    if certainty >= _SURE and narrow in spoken:
-        return narrow
-    wide, surely = _classified(words.lower(), _WORLD | spoken)
-    if surely >= _SURE and (certainty >= _SURE or wide not in _ASKED | spoken):
-        return wide
-    return narrow if certainty >= _SURE else _bound(words, spoken, narrow)
+    among_known, certainty = _classified(words, _ASKED | shelf_languages)
+    if certainty >= _SURE and among_known in shelf_languages:
+        return among_known
+    likely, likelihood = _classified(words.lower(), _WORLD | shelf_languages)
+    if likelihood >= _SURE and (certainty >= _SURE or likely not in _ASKED | shelf_languages):
+        return likely
+    return among_known if certainty >= _SURE else _bound(words, shelf_languages, among_known)
 
 
 def _classified(words: str, candidates: frozenset[str]) -> tuple[str, float]:
@@ -148,14 +148,16 @@ def _classified(words: str, candidates: frozenset[str]) -> tuple[str, float]:
     return str(language), float(certainty)
 
 
-def _bound(words: str, spoken: frozenset[str], likely: str) -> str | None:
+def _bound(words: str, shelf_languages: frozenset[str], likely: str) -> str | None:
     """The language whose function words hold these together, if no book speaks it; `likely` breaks a tie."""
-    said = set(words.casefold().split())
-    counts = {one: len(said & known) for one, known in FUNCTION_WORDS.items()}
+    question_words = set(words.casefold().split())
+    counts = {
+        language: len(question_words & function_words) for language, function_words in FUNCTION_WORDS.items()
+    }
     most = max(counts.values())
-    if most - max((counts.get(one, 0) for one in spoken), default=0) < _BINDING:
+    if most - max((counts.get(language, 0) for language in shelf_languages), default=0) < _BINDING:
         return None
-    tied = [one for one, count in counts.items() if count == most]
+    tied = [language for language, count in counts.items() if count == most]
     return likely if likely in tied else tied[0]
 
 

@@ -38,12 +38,12 @@ def _stemmer(language: str) -> Stemmer.Stemmer | None:
     name = STEMMED.get(language)
     if name is None:
         return None
-    made: dict[str, Stemmer.Stemmer] = _stemmers.__dict__.setdefault("made", {})
-    if name not in made:
+    stemmers: dict[str, Stemmer.Stemmer] = _stemmers.__dict__.setdefault("made", {})
+    if name not in stemmers:
         import Stemmer
 
-        made[name] = Stemmer.Stemmer(name, 50000)
-    return made[name]
+        stemmers[name] = Stemmer.Stemmer(name, 50000)
+    return stemmers[name]
 
 
 def fold(text: str) -> str:
@@ -78,7 +78,9 @@ def terms(text: str, language: str) -> list[str]:
 def content_terms(text: str, language: str) -> list[str]:
     """What a text is about: its stemmed terms without function words and single letters; in order."""
     skipped = _function_stems(language)
-    return [one for one in terms(text, language) if one not in skipped and (len(one) > 1 or one.isdigit())]
+    return [
+        term for term in terms(text, language) if term not in skipped and (len(term) > 1 or term.isdigit())
+    ]
 
 
 @cache
@@ -128,9 +130,9 @@ class Segment:
             if breadcrumb not in heads:
                 heads[breadcrumb] = Counter(terms(breadcrumb, language))
             head = heads[breadcrumb]
-            found = terms(text, language)
-            body = Counter(found)
-            lengths.append(len(found))
+            text_terms = terms(text, language)
+            body = Counter(text_terms)
+            lengths.append(len(text_terms))
             for term, count in body.items():
                 postings[term].extend((number, count, head.get(term, 0)))
             for term, count in head.items():
@@ -199,9 +201,9 @@ class Segment:
             at += array.nbytes
         text = raw[at : at + words].decode()
         offsets, places, body, head, lengths = arrays
-        known = text.split("\n") if vocabulary else []
+        terms_read = text.split("\n") if vocabulary else []
         language = code.rstrip(b"\0").decode()
-        return cls(language, known, offsets, places, body, head, lengths), at + words
+        return cls(language, terms_read, offsets, places, body, head, lengths), at + words
 
 
 @dataclass(frozen=True, slots=True)

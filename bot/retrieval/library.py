@@ -1,6 +1,6 @@
 """The library as the works see it: search, sections by name, books, completion.
 
-Brings together the shelf in memory, the vectors and the rows; writing is `intake`'s. Knows no work.
+Combines the shelf in memory, the vectors and the database rows. `intake` writes; this module only reads.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from bot.events import Sorry
 from bot.readers.document import Section
 from bot.retrieval.chunk import SEPARATOR, body_start
 from bot.retrieval.editions import SEE_ALSO, Current, Editions, OpenShelf, Pinned
-from bot.retrieval.found import Book, Found, Passage, SectionText
-from bot.retrieval.grow import NAME_CHARS, Rows, Stretch, grown
+from bot.retrieval.expansion import NAME_CHARS, ExpandedPassage, Rows, expanded
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import fold
 from bot.retrieval.ranking import Hit, Options, Part, Ranked, varied
+from bot.retrieval.results import Book, Passage, SearchResult, SectionText
 from bot.tracing import gen_ai
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ NEAREST = 3
 """How many headings are offered, and how many passages' references are followed."""
 
 VARIETY = 3
-"""Of how many times as many candidates variety chooses."""
+"""With variety, candidates per passage returned."""
 
 COMPLETIONS = 25
 """As many as a Discord autocomplete may show."""
@@ -67,18 +67,18 @@ class Library:
         self._editions: Editions = Current(shelves)
 
     def pinned(self) -> Library:
-        """The same library, but each shelf stays as it is first asked for: of one request, all searches agree."""
+        """A copy in which each shelf stays as first read, so that all searches of one request see the same edition."""
         pinned = copy.copy(self)
         pinned._editions = Pinned(self._editions)
         return pinned
 
     def within(self, attached: Attached) -> Library:
-        """The same way to search, in the files of one question instead of a shelf: `search` and `languages`."""
+        """A copy whose `search` and `languages` use the files of one question instead of a shelf."""
         within = copy.copy(self)
         within._editions = within._passages = within._nearest = attached
         return within
 
-    async def shelf_for(self, space: str, wanted: str | None, default: str) -> str:
+    async def shelf_for(self, space: str, shelf: str | None, default: str) -> str:
         """The shelf that a question goes to: the one named, else `default`, else the only one there is.
 
         Raises Sorry where there is none, or where it has to be named.
@@ -86,10 +86,10 @@ class Library:
         names = list(await self._shelves.all(space))
         if not names:
             raise Sorry("rules.no_books")
-        if wanted is not None:
-            if wanted in names:
-                return wanted
-            raise Sorry("rules.no_shelf", shelf=wanted, shelves=", ".join(names))
+        if shelf is not None:
+            if shelf in names:
+                return shelf
+            raise Sorry("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
         if default in names:
             return default
         if len(names) == 1:
@@ -112,12 +112,12 @@ class Library:
         rerank: bool = True,
         mmr_lambda: float | None = None,
         within: Sequence[Part] | None = None,
-    ) -> Found:
-        """The best passages for a question, `k` or the configured number; `lookup` False leaves titles out, `within`
-        leaves in only those of these parts of documents.
+    ) -> SearchResult:
+        """The best passages for a question: `k`, or the configured number.
 
-        `rerank` False leaves out the second look, `mmr_lambda` takes the place of the configured one.
-        Works by words alone, with a notice, where vectors are missing or cannot be read.
+        `lookup` False skips title lookup, `within` limits the search to parts of documents, `rerank` False skips
+        the reranker, `mmr_lambda` overrides the configured one. Without readable vectors the search is lexical
+        only, and a notice says so.
         """
         limit = k or self._settings.k
         trade = self._settings.mmr_lambda if mmr_lambda is None else mmr_lambda
@@ -134,17 +134,17 @@ class Library:
             rows = await self._passages.get(space, [hit.chunk_id for hit in ranked.hits])
             hits = [hit for hit in ranked.hits if hit.chunk_id in rows]
             if len(hits) == len(ranked.hits):
-                break  # else a book was removed a moment ago
+                break  # otherwise a book was removed during the search
         if second_look:
             texts = {name: f"{_heading(row)}\n{row.chunk.text}" for name, row in rows.items()}
-            there = replace(ranked, hits=tuple(hits))
-            hits = await self._reranking.reordered(question, there, opened.shelf, texts, notices)
+            with_text = replace(ranked, hits=tuple(hits))
+            hits = await self._reranking.reordered(question, with_text, opened.shelf, texts, notices)
         if trade < 1:
             hits = await asyncio.to_thread(varied, hits, opened.shelf.terms_of, limit, trade)
         hits = hits[:limit]
         width = max(self._settings.parent_chars, NAME_CHARS if ranked.nameless else 0)
-        passages = await self._grown(space, hits, rows, width)
-        return Found(
+        passages = await self._expanded(space, hits, rows, width)
+        return SearchResult(
             passages=passages,
             confident=ranked.confident and bool(passages),
             titled=ranked.evidence.title,
@@ -160,7 +160,7 @@ class Library:
         """
         rows = {row.chunk.id: row for row in await attached.whole(space, most)}
         hits = [Hit(id, row.chunk.document_id, row.chunk.section, 0.0, "search") for id, row in rows.items()]
-        return await self._grown(space, hits, rows, 0)
+        return await self._expanded(space, hits, rows, 0)
 
     async def _ranked(
         self,
@@ -181,13 +181,15 @@ class Library:
             and opened.embedder not in (None, self._embedding.name)
         ):
             notices.append("rules.vectors_other")
-        spoken = opened.shelf.languages
-        language = await asyncio.to_thread(detect_question, question, spoken)
+        languages = opened.shelf.languages
+        language = await asyncio.to_thread(detect_question, question, languages)
         dense = None
-        if embedder is not None and any(may_vote(embedder.languages, language, one) for one in spoken):
+        if embedder is not None and any(
+            may_vote(embedder.languages, language, book_language) for book_language in languages
+        ):
             among = {document for document, _, _ in within or ()}
             dense = await self._nearest.chunks(space, shelf, opened, question, embedder, notices, among)
-        if language is not None and language not in spoken and not dense:
+        if language is not None and language not in languages and not dense:
             notices.append("rules.other_language")
         options = Options(
             k=k,
@@ -198,31 +200,34 @@ class Library:
         )
         return await asyncio.to_thread(opened.shelf.search, question, dense, options, language=language)
 
-    async def _grown(
+    async def _expanded(
         self, space: str, hits: Sequence[Hit], rows: Mapping[str, PassageRow], width: int
     ) -> list[Passage]:
         scores = {hit.chunk_id: hit.score for hit in hits}
-        there = [rows[hit.chunk_id] for hit in hits]
+        passage_rows = [rows[hit.chunk_id] for hit in hits]
         if width <= self._settings.child_chars:
-            found = [Stretch(row, row.chunk.text, row.chunk.start, row.chunk.end) for row in there]
+            stretches = [
+                ExpandedPassage(row, row.chunk.text, row.chunk.start, row.chunk.end) for row in passage_rows
+            ]
         else:
-            found = await grown(self._passages, space, there, width)
-        spans = [(one.row.chunk.document_id, one.start, one.end) for one in found]
+            stretches = await expanded(self._passages, space, passage_rows, width)
+        spans = [(stretch.row.chunk.document_id, stretch.start, stretch.end) for stretch in stretches]
         turns = await self._passages.turns(space, spans)
         return [
-            _passage(one, scores[one.row.chunk.id], turns.get(one.row.chunk.document_id, ())) for one in found
+            _passage(stretch, scores[stretch.row.chunk.id], turns.get(stretch.row.chunk.document_id, ()))
+            for stretch in stretches
         ]
 
     async def sections_named(self, space: str, shelf: str | None, name: str) -> list[SectionText]:
         """Sections called `name` (exactly, by an alias, or nearly), homonyms of several books all."""
-        found: list[SectionText] = []
-        for one in [shelf] if shelf else list(await self._shelves.all(space)):
-            opened = await self._editions.of(space, one)
+        sections: list[SectionText] = []
+        for shelf_name in [shelf] if shelf else list(await self._shelves.all(space)):
+            opened = await self._editions.of(space, shelf_name)
             for match in await asyncio.to_thread(opened.shelf.lookup, name, 8):
                 text = await self._section(space, opened, match.document_id, match.section or 0)
                 if text is not None:
-                    found.append(text)
-        return found
+                    sections.append(text)
+        return sections
 
     async def section_of(self, space: str, chunk: str) -> SectionText | None:
         """The whole section that a passage stands in; None when its book has gone."""
@@ -253,38 +258,38 @@ class Library:
                 titles += (await self._editions.of(space, name)).shelf.complete(prefix, COMPLETIONS)
             return list(dict.fromkeys(titles))[:COMPLETIONS]
         if kind == "book":
-            found = [one.source for one in await self._documents.list(space, shelf)]
+            names_there = [row.source for row in await self._documents.list(space, shelf)]
         else:
-            found = list(await self._shelves.all(space))
-        wanted = fold(prefix)
-        return [name for name in found if fold(name).startswith(wanted)][:COMPLETIONS]
+            names_there = list(await self._shelves.all(space))
+        folded_prefix = fold(prefix)
+        return [name for name in names_there if fold(name).startswith(folded_prefix)][:COMPLETIONS]
 
     async def books(self, space: str, shelf: str | None = None) -> list[Book]:
         """What is in the library, by shelf and title. Raises Sorry for a shelf that is not there, among others."""
-        return [_book(one) for one in await self.rows(space, shelf)]
+        return [_book(row) for row in await self.rows(space, shelf)]
 
     async def rows(
         self, space: str, shelf: str | None = None, *, every_kind: bool = False
     ) -> Sequence[DocumentRow]:
         """The same as rows; of all shelves with `every_kind`, for a reindex, also what is no book."""
-        found = await self._documents.list(space, shelf, every_kind=every_kind)
-        if not found and shelf and (names := list(await self._shelves.all(space))):
+        rows_read = await self._documents.list(space, shelf, every_kind=every_kind)
+        if not rows_read and shelf and (names := list(await self._shelves.all(space))):
             raise Sorry("rules.no_shelf", shelf=shelf, shelves=", ".join(names))
-        return found
+        return rows_read
 
     async def find(self, space: str, shelf: str, name: str) -> Sequence[DocumentRow]:
         """Documents that a person may mean by a file name, a title or the end of an id."""
         return await self._documents.find(space, shelf, name)
 
 
-def _passage(found: Stretch, score: float, turns: Sequence[tuple[int, int]]) -> Passage:
+def _passage(stretch: ExpandedPassage, score: float, turns: Sequence[tuple[int, int]]) -> Passage:
     """`turns`: where pages begin in its document, (start, number), at least within it."""
-    row = found.row
+    row = stretch.row
     # A table's repeated heading may stand before the document's own characters.
-    shift = len(found.text) - found.end
+    shift = len(stretch.text) - stretch.end
     within, before = list[tuple[int, int]](), 0
     for start, page in turns:
-        if found.start < start < found.end:
+        if stretch.start < start < stretch.end:
             within.append((start + shift, page))
             before += start <= row.chunk.start
     return Passage(
@@ -295,7 +300,7 @@ def _passage(found: Stretch, score: float, turns: Sequence[tuple[int, int]]) -> 
         heading=_heading(row),
         # Its chunk's page is known; it may have grown over pages before that.
         page=None if row.page is None else row.page - before,
-        text=found.text,
+        text=stretch.text,
         score=score,
         turns=tuple(within),
         section=row.chunk.section,

@@ -1,4 +1,4 @@
-"""The nearest chunks to a question by vectors, where they can be had and their vote would count.
+"""The chunks nearest to a question by vectors, if there are vectors and their scores would count.
 
 Knows the vectors' store and the questions embedded before; not how votes are weighed.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bot.retrieval.clearing import Damage
+    from bot.retrieval.cleanup import DamagedVectors
     from bot.retrieval.editions import OpenShelf
     from bot.retrieval.embed import Embedder
     from storage.documents import Documents
@@ -39,7 +39,7 @@ class Nearest:
         documents: Documents,
         vectors: Vectors,
         query_vectors: QueryVectors,
-        damage: Damage,
+        damage: DamagedVectors,
         count: int,
     ) -> None:
         self._documents = documents
@@ -74,7 +74,7 @@ class Nearest:
                 _log.warning("vectors of %s cannot be read: %s", shelf, fault)
                 notices.append("rules.vectors_broken")
             return None
-        except Sorry as sorry:  # a service of embeddings that does not answer: words do
+        except Sorry as sorry:  # the embedding service does not answer: lexical search does
             _log.warning("the question has no vector: %s", sorry)
             notices.append("rules.vectors_failed")
             return None
@@ -112,30 +112,30 @@ class Nearest:
         Vectors of what is being built, was replaced or came since lie among them, and must not take their places:
         where any turn up, they are left out and the search is done again.
         """
-        others: set[str] = set()
+        left_out: set[str] = set()
         for _ in range(ROUNDS):
-            found = await self._vectors.search(
-                space, shelf, embedder, vector, self._count, without=others, among=among
+            hits = await self._vectors.search(
+                space, shelf, embedder, vector, self._count, without=left_out, among=among
             )
-            strange = {_document(chunk) for chunk, _ in found} - opened.documents
+            strange = {_document(chunk) for chunk, _ in hits} - opened.documents
             if not strange:
-                return found
-            if not others:
-                others = await self._documents.unseen(space, shelf) - opened.documents
-            others |= strange
-        return [one for one in found if _document(one[0]) in opened.documents]
+                return hits
+            if not left_out:
+                left_out = await self._documents.unseen(space, shelf) - opened.documents
+            left_out |= strange
+        return [hit for hit in hits if _document(hit[0]) in opened.documents]
 
     async def _why_missing(self, space: str, shelf: str, embedder: str) -> str:
         """The notice for a shelf without vectors of the present embedder: not yet made, or made by another."""
-        makers = {one.embedder for one in await self._documents.list(space, shelf)} - {None}
+        makers = {row.embedder for row in await self._documents.list(space, shelf)} - {None}
         return "rules.vectors_other" if makers - {embedder} else "rules.vectors_pending"
 
     async def _query_vector(self, space: str, embedder: Embedder, question: str) -> NDArray[np.float32]:
         import numpy as np
 
-        kept = await self._query_vectors.get(space, embedder.name, question)
-        if kept is not None:
-            return np.frombuffer(kept, dtype=np.float32)
+        cached = await self._query_vectors.get(space, embedder.name, question)
+        if cached is not None:
+            return np.frombuffer(cached, dtype=np.float32)
         vector = await asyncio.to_thread(embedder.query, question)
         await self._query_vectors.put(space, embedder.name, question, vector.tobytes())
         return vector

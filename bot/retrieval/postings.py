@@ -73,8 +73,10 @@ class Postings:
     def cognates(self, language: str) -> Cognates:
         """The terms of one language, by their spelling; made when a foreign question first asks for them."""
         if language not in self._cognates:
-            known = ((term, at) for (spoken, term), at in self.numbers.items() if spoken == language)
-            self._cognates[language] = Cognates(language, known)
+            terms = (
+                (term, at) for (term_language, term), at in self.numbers.items() if term_language == language
+            )
+            self._cognates[language] = Cognates(language, terms)
         return self._cognates[language]
 
     def weight(self, frequency: float) -> float:
@@ -90,16 +92,16 @@ class Postings:
         """The terms in a chunk's text."""
         return self._forward[int(self._forward_offsets[chunk]) : int(self._forward_offsets[chunk + 1])]
 
-    def counts(self, found: Iterable[int], chunks: Sequence[int]) -> Floats:
+    def counts(self, terms: Iterable[int], chunks: Sequence[int]) -> Floats:
         """How often each of these chunks says any of these terms, its breadcrumb counting twice."""
         import numpy as np
 
         counts = np.zeros(len(chunks), dtype=np.float32)
-        for term in found:
+        for term in terms:
             low, high = int(self._offsets[term]), int(self._offsets[term + 1])
             places = np.minimum(low + np.searchsorted(self._chunk[low:high], chunks), high - 1)
-            here = self._chunk[places] == chunks
-            counts += here * (self._body[places].astype(np.float32) + 2 * self._head[places])
+            matching = self._chunk[places] == chunks
+            counts += matching * (self._body[places].astype(np.float32) + 2 * self._head[places])
         return counts
 
     def together(self, words: Sequence[Iterable[int]]) -> bool:
@@ -107,10 +109,13 @@ class Postings:
         import numpy as np
 
         shared: Ints | None = None
-        for found in words:
-            spans = [self._chunk[int(self._offsets[one]) : int(self._offsets[one + 1])] for one in found]
-            held = np.unique(np.concatenate(spans)) if spans else self._chunk[:0]
-            shared = held if shared is None else np.intersect1d(shared, held, assume_unique=True)
+        for numbers_of_word in words:
+            spans = [
+                self._chunk[int(self._offsets[number]) : int(self._offsets[number + 1])]
+                for number in numbers_of_word
+            ]
+            chunks = np.unique(np.concatenate(spans)) if spans else self._chunk[:0]
+            shared = chunks if shared is None else np.intersect1d(shared, chunks, assume_unique=True)
             if not len(shared):
                 return False
         return True

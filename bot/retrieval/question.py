@@ -25,37 +25,37 @@ _FUNCTION = frozenset().union(*FUNCTION_WORDS.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionWord:
     """One word of the question: its weight as evidence, and the terms it has in the shelf's languages."""
 
     weight: float
-    found: tuple[int, ...]
+    terms: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Abroad:
+class OtherLanguages:
     """A question as it may be spelt in other languages: its words, and what all those spellings weigh.
 
     `total` is None where none of those languages' endings are known: then its weight says little.
     """
 
-    asked: tuple[Asked, ...]
+    words: tuple[QuestionWord, ...]
     total: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerms:
-    """`weights`: of each term that the shelf holds, for ranking. `asked`: the words that are no function words.
+    """`weights`: of each term that the shelf holds, for ranking. `words`: those that are no function words.
 
     `name`: it is a bare phrase, as a heading would be. `apart`: how many names in it have words that no
-    passage holds together. `abroad`: what books in other languages than its own
+    passage holds together. `other_languages`: what books in other languages than its own
     make of it; `foreign`: there are only such.
     """
 
     weights: dict[int, float]
-    asked: tuple[Asked, ...]
+    words: tuple[QuestionWord, ...]
     name: bool
-    abroad: Abroad | None = None
+    other_languages: OtherLanguages | None = None
     apart: int = 0
     foreign: bool = False
 
@@ -65,68 +65,75 @@ def question_terms(
 ) -> QuestionTerms:
     """Read a question in every language of the shelf; `language` is its own, where known."""
     if language is not None and language not in languages:
-        alike, abroad = _foreign(question, language, languages, postings)
-        return QuestionTerms(alike, abroad.asked, _is_name(question), abroad, foreign=True)
-    others = [one for one in languages if one != language] if language is not None else []
+        alike, other = _foreign(question, language, languages, postings)
+        return QuestionTerms(alike, other.words, _is_name(question), other, foreign=True)
+    other_languages = [other for other in languages if other != language] if language is not None else []
     idle = _idle(language, tuple(languages))
-    spelt = [terms(question, one) for one in languages]
+    spelt = [terms(question, spelling_language) for spelling_language in languages]
     heads = list(map(heading_terms, languages))
     if any(map(frozenset.issuperset, heads, spelt)):
         idle = idle.union(*heads)  # "Name" asks for nothing
     name = _is_name(question)
     floor = _FLOOR * postings.weight(0)
     weights: dict[int, float] = {}
-    asked: list[Asked] = []
+    words: list[QuestionWord] = []
     for spelling in dict.fromkeys(zip(*spelt, strict=True)):
-        found = {
-            number: one
-            for one, term in zip(languages, spelling, strict=True)
-            if (number := postings.numbers.get((one, term))) is not None
+        numbers = {
+            number: book_language
+            for book_language, term in zip(languages, spelling, strict=True)
+            if (number := postings.numbers.get((book_language, term))) is not None
         }
-        weight = postings.weight(int(postings.frequency[list(found)].sum()))
+        weight = postings.weight(int(postings.frequency[list(numbers)].sum()))
         if not idle.intersection(spelling):
             # An unknown word weighs as one that a single chunk holds: more would punish small books.
-            asked.append(Asked(max(weight if found else postings.weight(1), floor), tuple(found)))
-        elif others:
+            words.append(QuestionWord(max(weight if numbers else postings.weight(1), floor), tuple(numbers)))
+        elif other_languages:
             # "de" is in every Portuguese chunk and in no other: it must not choose between the languages.
             weights.update(
-                {number: min(weight, postings.weight_in(number, one)) for number, one in found.items()}
+                {
+                    number: min(weight, postings.weight_in(number, book_language))
+                    for number, book_language in numbers.items()
+                }
             )
             continue
         elif not name:
             weight *= _BINDING
-        weights.update(dict.fromkeys(found, weight))
+        weights.update(dict.fromkeys(numbers, weight))
     apart = 0
     for run in names(question):
-        apart += not postings.together(_found(run, languages, postings))
-    if language is None or not others:
-        return QuestionTerms(weights, tuple(asked), name, apart=apart)
-    alike, abroad = _foreign(question, language, others, postings)
-    return QuestionTerms(alike | weights, tuple(asked), name, abroad, apart)
+        apart += not postings.together(_numbers(run, languages, postings))
+    if language is None or not other_languages:
+        return QuestionTerms(weights, tuple(words), name, apart=apart)
+    alike, other = _foreign(question, language, other_languages, postings)
+    return QuestionTerms(alike | weights, tuple(words), name, other, apart)
 
 
 def _foreign(
     question: str, language: str, languages: Sequence[str], postings: Postings
-) -> tuple[dict[int, float], Abroad]:
+) -> tuple[dict[int, float], OtherLanguages]:
     """What weighs of a question in books of other languages: the words that look like its own."""
     idle = FUNCTION_WORDS.get(language, frozenset())
     weights: dict[int, float] = {}
-    asked: list[Asked] = []
+    words: list[QuestionWord] = []
     unlike = 0
     for word in words_of(question):
         if word in idle:
             continue
-        alike = [found for one in languages for found in postings.cognates(one).of(word, language)]
+        alike = [
+            cognate
+            for book_language in languages
+            for cognate in postings.cognates(book_language).of(word, language)
+        ]
         for number, likeness in alike:
             weight = postings.weight(int(postings.frequency[number])) * likeness**_LIKENESS
             weights[number] = max(weights.get(number, 0.0), weight)
         unlike += not alike
         sure = [number for number, likeness in alike if likeness >= _SURE]
         weight = postings.weight(int(postings.frequency[sure].sum()) if sure else 1)
-        asked.append(Asked(max(weight, _FLOOR * postings.weight(0)), tuple(sure)))
-    known = any(respelt(language, one) for one in languages)
+        words.append(QuestionWord(max(weight, _FLOOR * postings.weight(0)), tuple(sure)))
+    spellings_known = any(respelt(language, book_language) for book_language in languages)
     total = sum(weights.values()) + unlike * postings.weight(1)
-    return weights, Abroad(tuple(asked), total if known and total else None)
+    return weights, OtherLanguages(tuple(words), total if spellings_known and total else None)
 
 
 def names(question: str) -> list[list[str]]:
@@ -151,14 +158,18 @@ def names(question: str) -> list[list[str]]:
     return runs if plain else []
 
 
-def _found(name: Sequence[str], languages: Sequence[str], postings: Postings) -> list[list[int]]:
+def _numbers(name: Sequence[str], languages: Sequence[str], postings: Postings) -> list[list[int]]:
     """The shelf's terms for each word of a name."""
-    spelt = [term for word in name for term in zip(*(terms(word, one) for one in languages), strict=True)]
+    spelt = [
+        term
+        for word in name
+        for term in zip(*(terms(word, book_language) for book_language in languages), strict=True)
+    ]
     return [
         [
             number
-            for one, term in zip(languages, spelling, strict=True)
-            if (number := postings.numbers.get((one, term))) is not None
+            for book_language, term in zip(languages, spelling, strict=True)
+            if (number := postings.numbers.get((book_language, term))) is not None
         ]
         for spelling in spelt
     ]
@@ -180,6 +191,6 @@ def heading_terms(language: str) -> frozenset[str]:
 @lru_cache(maxsize=32)
 def _idle(language: str | None, languages: tuple[str, ...]) -> frozenset[str]:
     """The function words of the question's language (else of the shelf's), in every spelling they may take."""
-    spoken = (language,) if language in FUNCTION_WORDS else languages
-    words = " ".join(" ".join(FUNCTION_WORDS.get(one, ())) for one in spoken)
-    return frozenset(term for one in languages for term in terms(words, one))
+    question_languages = (language,) if language in FUNCTION_WORDS else languages
+    words = " ".join(" ".join(FUNCTION_WORDS.get(language, ())) for language in question_languages)
+    return frozenset(term for book_language in languages for term in terms(words, book_language))

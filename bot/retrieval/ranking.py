@@ -1,4 +1,4 @@
-"""How a shelf is searched and what comes out, passages by their ids, best first; and how rankings are put together.
+"""Search options, ranked results (passages by id, best first), and how rankings are combined.
 
 Knows no text and no model: numbers, and a chunk by its terms.
 """
@@ -115,7 +115,7 @@ def highest(scores: NDArray[np.float32], count: int) -> list[int]:
     return places
 
 
-def beside(
+def neighbour_scores(
     places: Sequence[tuple[Hashable, int]], scores: Sequence[float | None], weight: float
 ) -> list[float | None]:
     """Scores above the least of them, each with `weight` times those of its neighbours that are among them.
@@ -124,32 +124,32 @@ def beside(
     """
     least = min((score for score in scores if score is not None), default=0.0)
     above = {place: score - least for place, score in zip(places, scores, strict=True) if score is not None}
-    made: list[float | None] = []
+    raised: list[float | None] = []
     for place in places:
         section, number = place
         near = sum(above.get((section, number + step), 0.0) for step in (-1, 1))
-        made.append(above[place] + weight * near if place in above else None)
-    return made
+        raised.append(above[place] + weight * near if place in above else None)
+    return raised
 
 
-def in_company(
+def rescored_by_neighbours(
     scores: NDArray[np.float32], places: Sequence[tuple[Hashable, int]], weight: float
 ) -> tuple[NDArray[np.float32], list[int]]:
-    """(scores, order) of the best passages once more by what their neighbours among them score (`beside`)."""
+    """(scores, order) of the best passages after `neighbour_scores` are mixed in."""
     import numpy as np
 
-    near = beside(places, scores.tolist(), weight)
+    near = neighbour_scores(places, scores.tolist(), weight)
     both = min_max(scores) + np.float32(weight) * min_max(np.array(near, dtype=np.float32))
     order = [int(at) for at in np.argsort(-both, kind="stable")]
-    if len(scores) > 1:  # they share out the range they had
+    if len(scores) > 1:  # the new scores keep the old range
         scores = scores.min() + (scores.max() - scores.min()) * both / np.float32(1 + weight)
     return scores, order
 
 
-def jaccard(one: frozenset[int], other: frozenset[int]) -> float:
+def jaccard(left: frozenset[int], right: frozenset[int]) -> float:
     """What two sets share of what both hold, 0..1."""
-    union = len(one | other)
-    return len(one & other) / union if union else 0.0
+    union = len(left | right)
+    return len(left & right) / union if union else 0.0
 
 
 def mmr(
@@ -164,14 +164,14 @@ def mmr(
 
     `relevance` and `similarity` in 0..1. At most `limit` keys, the most relevant first.
     """
-    left = dict(zip(keys, relevance, strict=True))
-    closest = dict.fromkeys(left, 0.0)
+    remaining = dict(zip(keys, relevance, strict=True))
+    closest = dict.fromkeys(remaining, 0.0)
     chosen: list[Key] = []
-    while left and len(chosen) < limit:
-        best = max(left, key=lambda key: trade * left[key] - (1 - trade) * closest[key])
+    while remaining and len(chosen) < limit:
+        best = max(remaining, key=lambda key: trade * remaining[key] - (1 - trade) * closest[key])
         chosen.append(best)
-        del left[best]
-        for key in left:
+        del remaining[best]
+        for key in remaining:
             closest[key] = max(closest[key], similarity(best, key))
     return chosen
 
@@ -187,11 +187,11 @@ def varied(
 
     front = [hit for hit in hits if hit.titled]
     rest = {hit.chunk_id: hit for hit in hits if not hit.titled}
-    held = {chunk_id: terms_of(chunk_id) for chunk_id in rest}
+    terms_held = {chunk_id: terms_of(chunk_id) for chunk_id in rest}
     chosen = mmr(
         list(rest),
         min_max(np.array([hit.score for hit in rest.values()], dtype=np.float32)).tolist(),
-        lambda one, other: jaccard(held[one], held[other]),
+        lambda first, second: jaccard(terms_held[first], terms_held[second]),
         limit=max(0, limit - len(front)),
         trade=trade,
     )

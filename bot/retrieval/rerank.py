@@ -1,4 +1,4 @@
-"""A second look at the candidates of a search, by a model that reads question and passage closely.
+"""Reranks the candidates of a search with a model that reads question and passage together.
 
 Models are synchronous: `Reranking` loads the configured one and hops to a thread. Knows texts only as its caller gives
 them; `second_look` says what the scores do to an order. Whatever goes wrong, the order stays as it was, with a notice.
@@ -18,7 +18,7 @@ from bot import models
 from bot.events import Sorry
 from bot.retrieval.language import may_vote
 from bot.retrieval.onnx import opened
-from bot.retrieval.ranking import beside, min_max
+from bot.retrieval.ranking import min_max, neighbour_scores
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,14 +76,14 @@ def in_time(
     """Scores of texts one by one until the next would, judging by the slowest so far, run over the budget."""
     began = last = clock()
     slowest = 0.0
-    made: list[float] = []
+    scores: list[float] = []
     for text in texts:
         if last - began + slowest >= budget_s:
             break
-        made.append(score(text))
+        scores.append(score(text))
         now = clock()
         slowest, last = max(slowest, now - last), now
-    return made
+    return scores
 
 
 class _Onnx:
@@ -101,13 +101,13 @@ class _Onnx:
         """The model's first output for one sequence, without the batch's dimension."""
         import numpy as np
 
-        fed = {
+        inputs = {
             "input_ids": np.array([ids], dtype=np.int64),
             "attention_mask": np.ones((1, len(ids)), dtype=np.int64),
             "token_type_ids": np.array([types], dtype=np.int64),
         }
-        made: Vectors = self._session.run(None, fed)[0][0]
-        return made
+        states: Vectors = self._session.run(None, inputs)[0][0]
+        return states
 
 
 class CrossEncoder:
@@ -122,10 +122,10 @@ class CrossEncoder:
         self._model = _Onnx(self.name, folder, self._TOKENS, threads)
 
     def scores(self, question: str, texts: Sequence[str], budget_s: float) -> list[float]:
-        asked = question[:600]  # leaves at least half of the tokens to the passage
+        shortened = question[:600]  # leaves at least half of the tokens to the passage
 
         def score(text: str) -> float:
-            pair = self._model.tokenizer.encode(asked, text)
+            pair = self._model.tokenizer.encode(shortened, text)
             return float(self._model.run(pair.ids, pair.type_ids)[0])
 
         return in_time(texts, budget_s, score)
@@ -152,10 +152,10 @@ class ColBERT:
 
     def scores(self, question: str, texts: Sequence[str], budget_s: float) -> list[float]:
         began = time.monotonic()
-        asked = self._tokens(question[:600], self._question)
+        question_vectors = self._tokens(question[:600], self._question)
 
         def score(text: str) -> float:
-            return float((asked @ self._tokens(text, self._passage).T).max(axis=1).mean())
+            return float((question_vectors @ self._tokens(text, self._passage).T).max(axis=1).mean())
 
         return in_time(texts, budget_s - (time.monotonic() - began), score)
 
@@ -165,8 +165,8 @@ class ColBERT:
 
         first, *rest = self._model.tokenizer.encode(text).ids
         ids = [first, mark, *rest]
-        made = self._model.run(ids, [0] * len(ids))
-        return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
+        states = self._model.run(ids, [0] * len(ids))
+        return np.asarray(states / np.linalg.norm(states, axis=1, keepdims=True), dtype=np.float32)
 
 
 def reordered(old: Sequence[float], new: Sequence[float | None], weight: float) -> list[int]:
@@ -190,7 +190,7 @@ def reordered(old: Sequence[float], new: Sequence[float | None], weight: float) 
 
 
 def second_look(
-    pool: Sequence[Hit], made: Mapping[int, float], *, name: bool, weight: float | None = None
+    pool: Sequence[Hit], scores: Mapping[int, float], *, name: bool, weight: float | None = None
 ) -> list[int]:
     """The order, as indices, of candidates of which some have new scores.
 
@@ -200,16 +200,16 @@ def second_look(
     """
     if weight is None:
         weight = NAME_WEIGHT if name else WEIGHT
-    best = max(made.values(), default=None)
-    new = [best if hit.by == "bridge" else made.get(at) for at, hit in enumerate(pool)]
+    best = max(scores.values(), default=None)
+    new = [best if hit.by == "bridge" else scores.get(at) for at, hit in enumerate(pool)]
     if name:
         places = [((hit.document_id, hit.section), int(hit.chunk_id.rpartition(":")[2])) for hit in pool]
-        new = beside(places, new, NEIGHBOUR)
+        new = neighbour_scores(places, new, NEIGHBOUR)
     return reordered([hit.score for hit in pool], new, weight)
 
 
 class Reranking:
-    """What stands between the library and its reranker: loading, choosing candidates, doing without."""
+    """Loads the reranker, chooses the candidates for it, and lets the library work without one."""
 
     def __init__(self, config: Config, load: Callable[[Config], Reranker | None] | None = None) -> None:
         self._config = config
@@ -250,21 +250,23 @@ class Reranking:
         front = [hit for hit in hits if hit.titled]
         rest = [hit for hit in hits if not hit.titled]
         pool = rest[: self._config.retrieval.rerank_top]
-        read = [
+        indices = [
             at
             for at, hit in enumerate(pool)
             if hit.by != "bridge"
             and may_vote(model.languages, ranked.language, shelf.language_of(hit.document_id) or "")
         ]
-        asked = [texts[pool[at].chunk_id] for at in read]
+        pool_texts = [texts[pool[at].chunk_id] for at in indices]
         try:
             seconds = self._config.retrieval.rerank_seconds
-            made = await asyncio.to_thread(model.scores, question, asked, seconds) if asked else []
-        except Exception:  # whatever a native library throws: the plain order is an answer too
+            scores = (
+                await asyncio.to_thread(model.scores, question, pool_texts, seconds) if pool_texts else []
+            )
+        except Exception:  # anything a native library raises: the order without reranking is kept
             _log.exception("the reranker failed")
             notices.append("rules.rerank_failed")
             return hits
-        order = second_look(pool, dict(zip(read, made, strict=False)), name=ranked.nameless)
+        order = second_look(pool, dict(zip(indices, scores, strict=False)), name=ranked.nameless)
         # A place keeps its score, so that scores still fall from the first passage to the last.
         placed = [replace(pool[at], score=hit.score) for at, hit in zip(order, pool, strict=True)]
         return [*front, *placed, *rest[len(pool) :]]

@@ -12,12 +12,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from bot.retrieval.chunk import SEPARATOR
-from bot.retrieval.confidence import Evidence, confident, said
+from bot.retrieval.confidence import Evidence, confident, coverage
 from bot.retrieval.language import detect_question, may_vote
 from bot.retrieval.lexical import Segment, terms
 from bot.retrieval.postings import Postings
-from bot.retrieval.question import Asked, QuestionTerms, heading_terms, question_terms
-from bot.retrieval.ranking import Hit, Options, Part, Ranked, fused, highest, in_company
+from bot.retrieval.question import QuestionTerms, QuestionWord, heading_terms, question_terms
+from bot.retrieval.ranking import Hit, Options, Part, Ranked, fused, highest, rescored_by_neighbours
 from bot.retrieval.titles import Bridges, Match, MatchKind, Titles
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _BEARERS = 3  # so many sections of one book may bear a name
 _SOURCES = 3  # of the best passages may name others by their titles
 _BEHIND = 0.9  # of what names it is the most that a title's text scores for being named
 _HOLLOW = 0.3  # is what words count in a passage that says its headings over again
-_UNTOLD = "?"  # None is an answer: a language that cannot be told
+_NOT_DETECTED = "?"  # None means a language that cannot be detected
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ShelvedDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TitleMatch:
     """A title's match: its document, and its section (None when it is the document's own title)."""
 
     document_id: str
@@ -102,7 +102,7 @@ class Shelf:
         self._postings = Postings(segments)
         self._bridges = Bridges(titled, self._postings)
         # A heading's name alone answers no question, though it is named in it.
-        self._told = np.where(self._postings.hollow, np.float32(_HOLLOW), np.float32(1))
+        self._hollow_factor = np.where(self._postings.hollow, np.float32(_HOLLOW), np.float32(1))
 
     def _chunk_number(self, chunk_id: str) -> int | None:
         document, _, ordinal = chunk_id.rpartition(":")
@@ -125,24 +125,26 @@ class Shelf:
     def _language(self, number: int) -> str:
         return self._documents[int(self._document_of[number])][1]
 
-    def lookup(self, query: str, limit: int = 20) -> list[Found]:
+    def lookup(self, query: str, limit: int = 20) -> list[TitleMatch]:
         """Sections and documents whose title is, or nearly is, `query`; homonyms of several books all.
 
         A breadcrumb ("Spells › Fireball") means the one of several homonyms that stands there.
         """
         *outer, name = (part.strip() for part in query.split(SEPARATOR.strip()))
-        found = [
+        matches = [
             self._found(match) for match in self._titles.lookup(name, len(self._sections) if outer else limit)
         ]
         path = (*outer, name)
-        there = [one for one in found if one.path[-len(path) :] == path] if outer else []
-        return (there or found)[:limit]
+        exact = [match for match in matches if match.path[-len(path) :] == path] if outer else []
+        return (exact or matches)[:limit]
 
-    def _found(self, match: Match) -> Found:
+    def _found(self, match: Match) -> TitleMatch:
         if match.entry < 0:
-            return Found(self._documents[-1 - match.entry][0], None, match.title, (), match.kind, match.score)
+            return TitleMatch(
+                self._documents[-1 - match.entry][0], None, match.title, (), match.kind, match.score
+            )
         document, ordinal, title, path = self._sections[match.entry]
-        return Found(self._documents[document][0], ordinal, title, path, match.kind, match.score)
+        return TitleMatch(self._documents[document][0], ordinal, title, path, match.kind, match.score)
 
     def complete(self, prefix: str, limit: int = 20) -> list[str]:
         """Titles for a half-typed one."""
@@ -154,7 +156,7 @@ class Shelf:
         dense: Sequence[tuple[str, float]] | None = None,
         options: Options | None = None,
         *,
-        language: str | None = _UNTOLD,
+        language: str | None = _NOT_DETECTED,
     ) -> Ranked:
         """The best passages for a question.
 
@@ -164,29 +166,29 @@ class Shelf:
         """
         options = options or Options()
         query = query[:2000]
-        if language == _UNTOLD:
+        if language == _NOT_DETECTED:
             language = detect_question(query, self.languages)
         if not self.size or not query.strip():
             return Ranked((), False, language, Evidence())
-        asked = question_terms(query, language, self.languages, self._postings)
+        question = question_terms(query, language, self.languages, self._postings)
         titles = self._titles.lookup(query)
         searched = None if options.within is None else self._mask(options.within)
         if searched is not None:
-            spans = [(match, self._told_under(match.entry)) for match in titles]
+            spans = [(match, self._text_under(match.entry)) for match in titles]
             titles = [match for match, span in spans if searched[span].any()]
         # A short name that no heading bears: its text stands beside where it is mentioned.
-        neighbours = options.neighbour_weight if asked.name and not titles else 0.0
-        lexical = self._lexical(asked.weights, options, neighbours)
-        if not asked.name:
-            lexical *= self._told
+        neighbours = options.neighbour_weight if question.name and not titles else 0.0
+        lexical = self._lexical(question.weights, options, neighbours)
+        if not question.name:
+            lexical *= self._hollow_factor
         cosines = self._votes(dense, language, options) if dense else None
         if searched is not None:
             lexical = lexical * searched
             cosines = None if cosines is None else cosines * searched
         scores = fused(lexical, cosines, options.dense_weight)
         by: dict[int, str] = {}
-        if options.hops and len(asked.asked) > 2:
-            scores, followed = self._bridged(scores, asked, options.bridge_weight)
+        if options.hops and len(question.words) > 2:
+            scores, followed = self._bridged(scores, question, options.bridge_weight)
             by.update(dict.fromkeys(followed, "bridge"))
             if searched is not None:
                 scores = scores * searched
@@ -195,7 +197,7 @@ class Shelf:
         order = highest(scores, max(options.k * 3, 30))
         best = order[:_WEIGHED]
         if neighbours:
-            scores, order = self._in_company(scores, order, neighbours)
+            scores, order = self._rescored(scores, order, neighbours)
         first = self._title_chunks(titles, options.k)
         if searched is not None:
             first = {number: kind for number, kind in first.items() if searched[number]}
@@ -206,21 +208,23 @@ class Shelf:
         top = float(scores[order[0]]) if order else 1.0
         worth = {n: 1.0 + top if n in first else float(scores[n]) for n in ranked}
         hits = self._hits(ranked, sorted(worth.values(), reverse=True), by)
-        told = Evidence(
+        evidence = Evidence(
             title=self._named(titles),
             size=self.size,
-            name=asked.name,
-            apart=asked.apart,
+            name=question.name,
+            apart=question.apart,
         )
-        weighed = [] if asked.foreign else [self._weighed(told, asked.asked, best, cosines, options)]
+        weighed = (
+            [] if question.foreign else [self._weighed(evidence, question.words, best, cosines, options)]
+        )
         strange = [number for number in best if self._language(number) != language]
-        if asked.abroad is not None and (strange or asked.foreign):
+        if question.other_languages is not None and (strange or question.foreign):
             top = max((float(lexical[number]) for number in strange), default=0.0)
-            match = top / asked.abroad.total if asked.abroad.total else None
-            told = replace(told, foreign=True, match=match)
-            near = cosines if cosines is None or asked.foreign else cosines[strange]
-            weighed.append(self._weighed(told, asked.abroad.asked, strange, near, options))
-        sure = [one for one in weighed if confident(one, options.thresholds, options.likeness)]
+            match = top / question.other_languages.total if question.other_languages.total else None
+            evidence = replace(evidence, foreign=True, match=match)
+            near = cosines if cosines is None or question.foreign else cosines[strange]
+            weighed.append(self._weighed(evidence, question.other_languages.words, strange, near, options))
+        sure = [each for each in weighed if confident(each, options.thresholds, options.likeness)]
         return Ranked(tuple(hits), bool(sure), language, (sure or weighed)[0])
 
     def _mask(self, parts: Sequence[Part]) -> NDArray[np.bool_]:
@@ -236,31 +240,31 @@ class Shelf:
         return mask
 
     def _named(self, titles: Sequence[Match]) -> bool:
-        """Whether one of the titles looked up names what it heads: "Introduction" does not, nor one that many bear."""
+        """Whether one of the matched titles is specific: "Introduction" is not, nor one that many sections have."""
         bearers: Counter[tuple[str, str]] = Counter()
         for match in titles:
             if match.kind == "fuzzy" and match.score < _NEAR:
                 continue
             document = self._found(match).document_id
-            said = set(terms(match.title, language := self.language_of(document) or ""))
-            if said.difference(heading_terms(language)):
+            words = set(terms(match.title, language := self.language_of(document) or ""))
+            if words.difference(heading_terms(language)):
                 bearers[document, match.title.casefold()] += 1
         return bool(bearers) and min(bearers.values()) <= _BEARERS
 
     def _weighed(
         self,
-        told: Evidence,
-        asked: Sequence[Asked],
+        evidence: Evidence,
+        words: Sequence[QuestionWord],
         passages: list[int],
         cosines: Floats | None,
         options: Options,
     ) -> Evidence:
-        """The evidence with what these passages say of what is asked, and how near the nearest is."""
-        share, worth, at = said(asked, passages, self._postings)
+        """The evidence with the passages' coverage of the question's words, and the highest cosine."""
+        share, worth, at = coverage(words, passages, self._postings)
         likeness = None
         if cosines is not None and (at < 0 or may_vote(options.model_languages, None, self._language(at))):
             likeness = float(cosines.max())
-        return replace(told, share=share, worth=worth, words=len(asked), likeness=likeness)
+        return replace(evidence, share=share, worth=worth, words=len(words), likeness=likeness)
 
     def _hits(self, numbers: Sequence[int], scores: Sequence[float], by: Mapping[int, str]) -> list[Hit]:
         hits = []
@@ -295,51 +299,51 @@ class Shelf:
         """Cosines by chunk (0 = not among the nearest), or None where no vote counts."""
         import numpy as np
 
-        made = np.zeros(self.size, dtype=np.float32)
+        votes = np.zeros(self.size, dtype=np.float32)
         for chunk_id, cosine in dense:
             number = self._chunk_number(chunk_id)
             if number is not None and may_vote(options.model_languages, language, self._language(number)):
-                made[number] = cosine
-        return made if made.any() else None
+                votes[number] = cosine
+        return votes if votes.any() else None
 
-    def _in_company(self, scores: Floats, order: list[int], weight: float) -> tuple[Floats, list[int]]:
-        """The best of a name's passages once more by what their neighbours among them score, vectors and all."""
+    def _rescored(self, scores: Floats, order: list[int], weight: float) -> tuple[Floats, list[int]]:
+        """The best passages for a name, scored again by their neighbours."""
         best, rest = order[:_COMPANY], order[_COMPANY:]
-        made = scores.copy()
+        rescored = scores.copy()
         places = [(int(self._section_of[n]), n) for n in best]
-        made[best], anew = in_company(scores[best], places, weight)
-        return made, [best[at] for at in anew] + rest
+        rescored[best], order_again = rescored_by_neighbours(scores[best], places, weight)
+        return rescored, [best[at] for at in order_again] + rest
 
-    def _bridged(self, scores: Floats, asked: QuestionTerms, weight: float) -> tuple[Floats, list[int]]:
+    def _bridged(self, scores: Floats, question: QuestionTerms, weight: float) -> tuple[Floats, list[int]]:
         """Scores with a bonus, at most `weight`, for what the question or one of its best passages calls by its title.
 
         With them the chunks that another passage named, and not the question.
         """
         import numpy as np
 
-        words = np.fromiter(asked.weights, dtype=np.int32, count=len(asked.weights))
+        words = np.fromiter(question.weights, dtype=np.int32, count=len(question.weights))
         own = np.zeros(self.size, dtype=np.float32)
-        for place, worth in self._begun(words):
+        for place, worth in self._named_starts(words):
             own[place] = max(own[place], worth)
         scores = scores + weight * own
         best = highest(scores, _SOURCES)
-        made = scores.copy()
+        raised = scores.copy()
         followed: set[int] = set()
         for source in best:
             # What the best passage names is worth most: one that scores half as much says a quarter.
             strength = weight * (float(scores[source]) / float(scores[best[0]])) ** 2
-            for place, worth in self._begun(self._postings.held(source)):
+            for place, worth in self._named_starts(self._postings.held(source)):
                 if own[place] or self._section_of[source] == self._section_of[place]:  # its own heading
                     continue
                 followed.add(place)
-                # It stands behind what names it.
+                # It ranks below the passage that names it.
                 most = max(float(scores[place]), _BEHIND * float(scores[source]))
-                made[place] = max(float(made[place]), min(most, float(scores[place]) + strength * worth))
-        return made, sorted(followed)
+                raised[place] = max(float(raised[place]), min(most, float(scores[place]) + strength * worth))
+        return raised, sorted(followed)
 
-    def _begun(self, held: NDArray[np.int32]) -> Iterator[tuple[int, float]]:
-        """(chunk, 0..1) of where the text begins of each title that these terms name."""
-        for entry, worth in self._bridges.named(held):
+    def _named_starts(self, terms: NDArray[np.int32]) -> Iterator[tuple[int, float]]:
+        """(chunk, 0..1): the first chunk under each title that these terms name."""
+        for entry, worth in self._bridges.named(terms):
             span = self._entry_chunks(entry)
             if span.stop > span.start and not self._postings.hollow[span.start]:
                 yield span.start, worth
@@ -354,7 +358,7 @@ class Shelf:
         spans: list[tuple[slice, str]] = []
         first: dict[int, str] = {}
         for match in titles:
-            span = self._told_under(match.entry)
+            span = self._text_under(match.entry)
             if span.stop > span.start:
                 spans.append((span, match.kind))
                 first[span.start] = match.kind
@@ -363,7 +367,7 @@ class Shelf:
             first.update(dict.fromkeys(range(span.start, stop), kind))
         return first
 
-    def _told_under(self, entry: int) -> slice:
+    def _text_under(self, entry: int) -> slice:
         """The chunks of a title's section; of one without words of its own, those of the next one below it."""
         span = self._entry_chunks(entry)
         if entry < 0:
@@ -379,9 +383,9 @@ class Shelf:
 
     def _in_order(self, numbers: Sequence[int], first: Iterable[int]) -> list[int]:
         """Passages, those of sections that were looked up by their titles put in the book's order."""
-        made = list(numbers)
+        ordered = list(numbers)
         for section in set(self._section_of[list(first)].tolist()):
             places = [at for at, number in enumerate(numbers) if self._section_of[number] == section]
             for at, number in zip(places, sorted(numbers[at] for at in places), strict=True):
-                made[at] = number
-        return made
+                ordered[at] = number
+        return ordered

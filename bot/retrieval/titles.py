@@ -90,8 +90,8 @@ class Titles:
     @cached_property
     def _sorted(self) -> list[tuple[str, str]]:
         """Every title behind its folded form."""
-        shown = {" ".join(title.split()): fold(title) for title in self._titles.values()}
-        return sorted((folded.strip(), title) for title, folded in shown.items())
+        folded_titles = {" ".join(title.split()): fold(title) for title in self._titles.values()}
+        return sorted((folded.strip(), title) for title, folded in folded_titles.items())
 
     @cached_property
     def _inner(self) -> list[tuple[str, str]]:
@@ -112,9 +112,9 @@ class Titles:
         forms = [(text, key)]
         if normal(counted := _COUNTED.sub("", text)) in self._counted:
             forms.append((counted, normal(counted)))
-        asked = _ASKING.match(text.casefold().strip(" ?!.\"'“”"))
-        if asked:
-            forms.append((asked.group(1), normal(asked.group(1))))
+        question_form = _ASKING.match(text.casefold().strip(" ?!.\"'“”"))
+        if question_form:
+            forms.append((question_form.group(1), normal(question_form.group(1))))
         for kind, score, table in (("exact", 1.0, self._exact), ("alias", 0.95, self._alias)):
             for form, form_key in forms:
                 names = [form_key]
@@ -124,14 +124,14 @@ class Titles:
                     ]
                     if short := _SHORT_FORM.search(form):
                         names.append(normal(short.group(1)))
-                found: dict[int, None] = {}
+                entries_found: dict[int, None] = {}
                 for name in names:
                     both = (self._exact, table) if kind == "alias" else (table,)
                     for where in both:
-                        found.update(dict.fromkeys(where.get(name, ())))
-                if found:
-                    kept = list(found)[:limit]
-                    return [Match(entry, self._titles[entry], kind, score) for entry in kept]  # type: ignore[arg-type]
+                        entries_found.update(dict.fromkeys(where.get(name, ())))
+                if entries_found:
+                    best = list(entries_found)[:limit]
+                    return [Match(entry, self._titles[entry], kind, score) for entry in best]  # type: ignore[arg-type]
         return self._nearly(key, limit)
 
     def _nearly(self, key: str, limit: int) -> list[Match]:
@@ -152,13 +152,13 @@ class Titles:
         key = fold(prefix).strip()
         if not key:
             return [title for _, title in self._sorted[:limit]]
-        found: dict[str, None] = {}
+        titles: dict[str, None] = {}
         for table in (self._sorted, self._inner):
             at = bisect_left(table, (key, ""))
-            while at < len(table) and table[at][0].startswith(key) and len(found) < limit:
-                found[table[at][1]] = None
+            while at < len(table) and table[at][0].startswith(key) and len(titles) < limit:
+                titles[table[at][1]] = None
                 at += 1
-        return list(found)
+        return list(titles)
 
 
 def normal(title: str) -> str:
@@ -183,20 +183,20 @@ def aliases(title: str, language: str) -> list[str]:
     _, colon, after = bare.partition(": ")
     if colon and " " in after.strip():
         forms.append(after.strip())
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for form in forms:
         key = normal(form)
         short = _ARTICLE.sub("", key)
         for name in (key, short):
             if name:
-                found[name] = None
+                names[name] = None
         if short:
-            found["~" + " ".join(terms(short, language))] = None
-    return list(found)
+            names["~" + " ".join(terms(short, language))] = None
+    return list(names)
 
 
 class Bridges:
-    """Which titles a set of terms names in full: the way from one passage to the next of a question in two hops.
+    """Which titles a set of terms names in full: this links one passage to the next for a question in two hops.
 
     Knows titles as sets of terms; not what the caller makes of them.
     """
@@ -228,14 +228,14 @@ class Bridges:
         self._terms = len(postings.numbers)
         self._unit = float(np.log1p(postings.size))
 
-    def named(self, held: NDArray[np.int32]) -> Iterator[tuple[int, float]]:
+    def named(self, terms: NDArray[np.int32]) -> Iterator[tuple[int, float]]:
         """(entry, 0..1) of each title whose terms are all among these; the rarer its words, the more."""
         import numpy as np
 
         if not self._targets:
             return
         present = np.zeros(self._terms, dtype=bool)
-        present[held] = True
+        present[terms] = True
         whole = np.bincount(self._row[present[self._column]], minlength=len(self._targets)) == self._sizes
         for at in np.flatnonzero(whole & (self._worth >= _RARE * self._unit)):
             yield self._targets[at], min(1.0, float(self._worth[at]) / (_FULL * self._unit))

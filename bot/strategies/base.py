@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeAlias, TypeVar
 from bot.events import Notice, Run, Sorry, Status
 from bot.llm.base import Message, Prompt, room
 from bot.prompts import PromptText
-from bot.retrieval.found import Found, Passage
+from bot.retrieval.results import Passage, SearchResult
 from bot.words import words
 
 T = TypeVar("T")
@@ -73,10 +73,10 @@ class Inquiry:
     prompts: Mapping[str, PromptText] = field(default_factory=dict)
     history: tuple[tuple[str, str], ...] = ()
     earlier: str = ""
-    begun: tuple[Found, ...] = ()
+    begun: tuple[SearchResult, ...] = ()
 
 
-Told: TypeAlias = Status | Notice | Found
+Told: TypeAlias = Status | Notice | SearchResult
 
 
 class Strategy(Protocol):
@@ -86,7 +86,7 @@ class Strategy(Protocol):
     prompts: tuple[str, ...]
 
     def search(self, run: Run, inquiry: Inquiry) -> AsyncGenerator[Told, None]:
-        """Yield what happens; last of all the Found. Every search and every model call is a step of the run.
+        """Yield what happens; last of all the SearchResult. Every search and every model call is a step of the run.
 
         A model that fails costs what it would have found, and a notice; never the question.
         """
@@ -123,18 +123,20 @@ def failed(inquiry: Inquiry, error: Sorry) -> Notice:
 class Searchable(Protocol):
     """The part of bot.retrieval.library.Library that a strategy needs."""
 
-    async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> Found: ...
+    async def search(
+        self, space: str, shelf: str, question: str, *, k: int | None = None
+    ) -> SearchResult: ...
 
 
-async def search(library: Searchable, run: Run, step: str, inquiry: Inquiry, question: str) -> Found:
+async def search(library: Searchable, run: Run, step: str, inquiry: Inquiry, question: str) -> SearchResult:
     """One search as the run's step `step`."""
     call = partial(library.search, inquiry.space, inquiry.shelf, question, k=inquiry.k)
-    return await run.step(step, call, Found)
+    return await run.step(step, call, SearchResult)
 
 
 async def search_all(
     library: Searchable, run: Run, inquiry: Inquiry, questions: Mapping[str, str]
-) -> list[Found]:
+) -> list[SearchResult]:
     """Several searches at once, each as the step it is keyed by; in their order."""
     # The engine numbers steps as they begin, and tasks begin in the order they were made.
     made = [
@@ -161,7 +163,7 @@ def queries(named: Sequence[str], known: Sequence[str], limit: int) -> list[str]
     return chosen[:limit]
 
 
-def fused(found: Sequence[Found], inquiry: Inquiry, *, confident: bool | None = None) -> Found:
+def fused(found: Sequence[SearchResult], inquiry: Inquiry, *, confident: bool | None = None) -> SearchResult:
     """Several findings as one: the first's scores, and a bonus for what stands high in each other one.
 
     `confident`: whether they answer the question; None: if any of them does, as with one question in several wordings.
@@ -189,7 +191,7 @@ def fused(found: Sequence[Found], inquiry: Inquiry, *, confident: bool | None = 
     newest = dict.fromkeys(some.passages[0].chunk for some in found[1:] if some.passages)
     late = [chunk for chunk in ranked[limit:] if chunk in newest][: limit // 2]
     ranked = ranked[: limit - len(late)] + late
-    return Found(
+    return SearchResult(
         passages=[replace(by_chunk[chunk], score=scores[chunk]) for chunk in ranked],
         confident=confident and bool(ranked),
         titled=first.titled,

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bot.retrieval.found import Passage
 from bot.retrieval.lexical import content_terms
+from bot.retrieval.results import Passage
 
 READ = 5
 """So many of the best passages have to say a follow-up's own words."""

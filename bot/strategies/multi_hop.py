@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bot import fence
 from bot.events import Run, Sorry, Status
-from bot.retrieval.found import Found
+from bot.retrieval.results import SearchResult
 from bot.strategies.base import (
     Asks,
     Inquiry,
@@ -76,7 +76,7 @@ class MultiHop:
         yield fused(found, inquiry, confident=sure)
 
     async def _judge(
-        self, run: Run, inquiry: Inquiry, step: str, found: Sequence[Found], searched: Sequence[str]
+        self, run: Run, inquiry: Inquiry, step: str, found: Sequence[SearchResult], searched: Sequence[str]
     ) -> Judged:
         read = fused(found, inquiry, confident=True).passages
         return await ask_helper(

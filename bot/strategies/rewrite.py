@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from bot import fence
 from bot.events import Run, Sorry, Status
-from bot.retrieval.found import Found
+from bot.retrieval.results import SearchResult
 from bot.strategies.base import (
     OTHER_LANGUAGE,
     Asks,
@@ -78,7 +78,7 @@ class Rewriting:
             async for event in events:
                 yield event
 
-    async def _by_words(self, run: Run, inquiry: Inquiry, first: Found) -> Inquiry:
+    async def _by_words(self, run: Run, inquiry: Inquiry, first: SearchResult) -> Inquiry:
         """ "and at night?" says too little alone, so it is read with the question before it.
 
         Only a question that leans on the other, and where what both find says what this one adds: else it
@@ -109,7 +109,9 @@ class Rewriting:
             languages=named(tongues) if tongues else "none",
         )
 
-    async def _searched(self, run: Run, inquiry: Inquiry, first: Found, steps: dict[str, str]) -> Inquiry:
+    async def _searched(
+        self, run: Run, inquiry: Inquiry, first: SearchResult, steps: dict[str, str]
+    ) -> Inquiry:
         """The inquiry as it stands now. What is said in the shelf's own language weighs most."""
         found = dict(zip(steps, await search_all(self._library, run, inquiry, steps), strict=True))
         alone = found.pop(ALONE, first)

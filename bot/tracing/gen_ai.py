@@ -19,7 +19,7 @@ from bot.events import Completion
 if TYPE_CHECKING:
     from bot.config import ProviderConfig
     from bot.llm.base import Meter, Prompt
-    from bot.retrieval.found import Found
+    from bot.retrieval.results import SearchResult
 
 P = ParamSpec("P")
 Pieces: TypeAlias = AsyncGenerator[str | Completion, None]
@@ -28,12 +28,12 @@ _KINDS = ("openai", "anthropic")  # what the conventions call these services, to
 
 
 def retrieval(
-    search: Callable[P, Coroutine[Any, Any, Found]],
-) -> Callable[P, Coroutine[Any, Any, Found]]:
+    search: Callable[P, Coroutine[Any, Any, SearchResult]],
+) -> Callable[P, Coroutine[Any, Any, SearchResult]]:
     """Make each search a span: how much it found, and how surely; neither what for nor what."""
 
     @functools.wraps(search)
-    async def traced(*args: P.args, **kwargs: P.kwargs) -> Found:
+    async def traced(*args: P.args, **kwargs: P.kwargs) -> SearchResult:
         here = tracing.here.get()
         if here is None:
             return await search(*args, **kwargs)

@@ -11,7 +11,7 @@ from bot.events import Run, Status
 from bot.llm.base import Message, Prompt, Tool, ToolOutput
 from bot.llm.registry import Models
 from bot.llm.tools import ToolLoop
-from bot.retrieval.found import Passage
+from bot.retrieval.results import Passage
 from tests.fakes.reply import Body, Reply
 
 QUESTION = Prompt(

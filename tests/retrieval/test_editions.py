@@ -13,11 +13,11 @@ import pytest
 
 from bot.events import Notice, Sorry, Text
 from bot.house import House
-from bot.retrieval.clearing import Damage
+from bot.retrieval.cleanup import DamagedVectors
 from bot.retrieval.editions import Current
-from bot.retrieval.found import Found
 from bot.retrieval.intake import Item
 from bot.retrieval.nearest import Nearest
+from bot.retrieval.results import SearchResult
 from bot.words import words
 from storage.chroma import Chroma
 from storage.document_rows import NewDocument
@@ -54,11 +54,11 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         yield house
 
 
-async def ask(house: House, question: str = QUESTION) -> Found:
+async def ask(house: House, question: str = QUESTION) -> SearchResult:
     return await house.library.search("local", "rules", question, k=5)
 
 
-def ids(found: Found) -> set[str]:
+def ids(found: SearchResult) -> set[str]:
     return {one.document for one in found.passages}
 
 
@@ -70,7 +70,7 @@ async def test_of_many_questions_at_a_time_each_is_answered_from_one_edition(
     old = set(await add(house, *books))
     for file in books if verb == "replace" else []:
         write(file, 2, 16)
-    run, answers, waiting, built = Job("swap"), list[Found](), list[int](), asyncio.Event()
+    run, answers, waiting, built = Job("swap"), list[SearchResult](), list[int](), asyncio.Event()
 
     async def asker(n: int) -> None:
         question = f"How many lamps does the keeper of the {PLACES[n % 8]} have?"
@@ -113,7 +113,7 @@ async def test_what_is_built_or_replaced_takes_no_place_among_the_nearest(
         house.records.documents,
         house.vectors,
         QueryVectors(house.records.database),
-        Damage(house.records.documents, house.vectors),
+        DamagedVectors(house.records.documents, house.vectors),
         6,
     )
     shelves = Current(Shelves(house.records.database))
@@ -255,10 +255,10 @@ async def test_what_could_not_be_kept_leaves_no_file_behind(tmp_path: Path, hous
     (old,) = await add(house, write(tmp_path / "north.md", 1))
     held, keep = threading.Event(), house.intake._keep_original
 
-    def slow(kept: Path, data: bytes) -> None:
+    def slow(path: Path, data: bytes) -> None:
         reached.set()
         held.wait(60)
-        keep(kept, data)
+        keep(path, data)
 
     for end in ("stopped", "full"):
         reached = threading.Event()
@@ -298,7 +298,7 @@ async def test_a_job_is_done_though_what_it_replaced_cannot_be_cleared_away(
     north, south = [write(tmp_path / name, 1) for name in ("north.md", "south.md")]
     await add(house, north, south)
     await house.records.documents.remove("local", (await there(house))[0])
-    house.intake._clearing._vectors = Stuck(Chroma(tmp_path))
+    house.intake._cleanup._vectors = Stuck(Chroma(tmp_path))
     told = await take(house, Job(), [Item(south.name, str(write(south, 2)))])
     assert any(isinstance(one, Text) for one in told)
     assert [one.state for one in await house.jobs.list("local")] == ["done", "done"]

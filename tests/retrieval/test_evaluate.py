@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.terminal.one_shot import told
 from bot.events import Sorry
-from bot.retrieval.evaluate import Gold, Passage, Question, Searched, evaluate, read_questions, score
+from bot.retrieval.evaluate import Gold, Passage, Question, SearchOutcome, evaluate, read_questions, score
 from bot.words import words
 
 
@@ -31,8 +31,8 @@ async def test_a_file_of_questions_is_asked(tmp_path: Path) -> None:
         '{"id": "1", "query": "q", "gold": [{"source": "a", "quote": "x"}]}\n\n', encoding="utf-8"
     )
 
-    async def search(question: Question) -> Searched:
-        return Searched([Passage("a", f"{question.query} x")], confident=False)
+    async def search(question: Question) -> SearchOutcome:
+        return SearchOutcome([Passage("a", f"{question.query} x")], confident=False)
 
     report = await evaluate(read_questions(file), search)
     figures = report.figures
@@ -50,8 +50,10 @@ async def test_failed_questions_are_named_and_strangers_counted_apart(tmp_path: 
     right, wrong = Passage("a", "x"), Passage("a", "y")
     found = {"found": [right], "late": [wrong] * 6 + [right], "lost": [wrong], "shy": [right]}
 
-    async def search(question: Question) -> Searched:
-        return Searched(found.get(question.query, [wrong]), confident=question.query not in ("shy", "silent"))
+    async def search(question: Question) -> SearchOutcome:
+        return SearchOutcome(
+            found.get(question.query, [wrong]), confident=question.query not in ("shy", "silent")
+        )
 
     report = await evaluate(read_questions(file), search)
     assert [one.id for one in report.failures] == ["loud", "shy", "late", "lost"]

@@ -16,8 +16,8 @@ from bot.house import House
 from bot.readers.document import Document
 from bot.readers.writer import PAGE, Writer
 from bot.retrieval.chunk import chunks
-from bot.retrieval.found import Passage
 from bot.retrieval.lexical import Segment
+from bot.retrieval.results import Passage
 from bot.works.rules.work import Rules
 from storage.db import new_id
 from storage.document_rows import NewDocument

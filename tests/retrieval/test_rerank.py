@@ -18,7 +18,7 @@ from bot.readers import read
 from bot.retrieval.chunk import chunks
 from bot.retrieval.intake import Item
 from bot.retrieval.lexical import Segment
-from bot.retrieval.ranking import Hit, Options, beside
+from bot.retrieval.ranking import Hit, Options, neighbour_scores
 from bot.retrieval.rerank import (
     ColBERT,
     CrossEncoder,
@@ -140,10 +140,10 @@ def test_a_heavy_new_score_decides_alone(new: list[float]) -> None:
 
 @given(scores=SCORES, weight=st.floats(0, 2))
 def test_neighbours_only_add_and_none_stays_none(scores: list[float | None], weight: float) -> None:
-    made = beside([("section", at) for at in range(len(scores))], scores, weight)
+    made = neighbour_scores([("section", at) for at in range(len(scores))], scores, weight)
     assert [one is None for one in made] == [one is None for one in scores]
     assert all(one >= 0 for one in made if one is not None)
-    alone = beside([(at, at) for at in range(len(scores))], scores, weight)
+    alone = neighbour_scores([(at, at) for at in range(len(scores))], scores, weight)
     assert all(one is None or two is None or one >= two for one, two in zip(made, alone, strict=True))
 
 

@@ -14,8 +14,8 @@ import pytest
 from bot.config import load
 from bot.events import Notice, Status
 from bot.house import House
-from bot.retrieval.found import Found
 from bot.retrieval.intake import Item
+from bot.retrieval.results import SearchResult
 from bot.strategies import strategy
 from bot.strategies.base import Inquiry, Told
 from tests.fakes import migrated
@@ -71,10 +71,10 @@ class Bench:
 
     async def search(
         self, name: str, inquiry: Inquiry, run: MemoryRun | None = None
-    ) -> tuple[Found, list[str]]:
+    ) -> tuple[SearchResult, list[str]]:
         """What was found, and what people were told on the way."""
         told = [one async for one in self.told(name, inquiry, run or MemoryRun())]
-        assert isinstance(told[-1], Found)
+        assert isinstance(told[-1], SearchResult)
         return told[-1], [one.text for one in told[:-1] if isinstance(one, Status | Notice)]
 
     def prompt(self, call: int) -> str:
@@ -82,7 +82,7 @@ class Bench:
         return str(self.service.requests[call]["messages"][-1]["content"])
 
 
-def headings(found: Found) -> list[str]:
+def headings(found: SearchResult) -> list[str]:
     return [one.heading.rsplit(" › ", 1)[-1] for one in found.passages]
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from bot.readers import read
 from bot.retrieval.chunk import chunks
-from bot.retrieval.found import Found, Passage
 from bot.retrieval.lexical import Segment
 from bot.retrieval.ranking import Options
+from bot.retrieval.results import Passage, SearchResult
 from bot.retrieval.shelf import Shelf, ShelvedDocument
 from bot.strategies import strategy
 from bot.strategies.base import Inquiry
@@ -69,7 +69,7 @@ class Shelved:
             [ShelvedDocument(name, document.title, document.language, sections, places, segment)]
         )
 
-    async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> Found:
+    async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> SearchResult:
         ranked = self._shelf.search(question, None, Options())
         passages = [
             Passage(one.chunk_id, name, name, name, chunk.breadcrumb, None, chunk.text, one.score)
@@ -77,7 +77,7 @@ class Shelved:
             for name, _, at in [one.chunk_id.rpartition(":")]
             for chunk in [self._chunks[int(at)]]
         ]
-        return Found(passages, ranked.confident, ranked.evidence.title)
+        return SearchResult(passages, ranked.confident, ranked.evidence.title)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ async def test_follow_ups_find_their_answer_and_strangers_none(books: dict[str, 
         asked = strategy("single", books[book], models)  # type: ignore[arg-type]
         told = [one async for one in asked.search(MemoryRun(), inquiry)]
         found = told[-1]
-        assert isinstance(found, Found)
+        assert isinstance(found, SearchResult)
         said = "\n".join(one.text for one in found.passages[:3])
         if found.confident != (wanted is not None) or (wanted or "") not in said:
             wrong.append((before, question, found.confident, [one.heading for one in found.passages[:3]]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bot.retrieval.found import Found
+from bot.retrieval.results import SearchResult
 from tests.fakes.chat_completions import Reply
 from tests.fakes.run import MemoryRun
 from tests.strategies.conftest import Bench, headings
@@ -100,5 +100,5 @@ async def test_a_run_cut_off_between_hops_goes_on_where_it_was(bench: Bench) -> 
     await cut.aclose()
     assert list(run.kept) == ["search", "judge-1"]
     found, _ = await bench.search("multi-hop", inquiry, run.replay())
-    assert isinstance(found, Found)
+    assert isinstance(found, SearchResult)
     assert bench.service.calls == 2

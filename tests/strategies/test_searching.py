@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bot import commands, fence
 from bot.config import RetrievalConfig
-from bot.retrieval.found import Found, Passage
+from bot.retrieval.results import Passage, SearchResult
 from bot.strategies import NAMES
 from bot.strategies.base import Inquiry, fused, queries, search_all
 from tests.fakes.run import MemoryRun
@@ -20,12 +20,12 @@ from tests.fakes.run import MemoryRun
 INQUIRY = Inquiry("s", "rules", "?", "en", "en", k=4)
 
 
-def found(*chunks: str, confident: bool = True, titled: bool = False) -> Found:
+def found(*chunks: str, confident: bool = True, titled: bool = False) -> SearchResult:
     passages = [Passage(one, "d", "d.md", "D", one, None, one, 1.0 - n / 10) for n, one in enumerate(chunks)]
-    return Found(passages, confident, titled, notices=["n"])
+    return SearchResult(passages, confident, titled, notices=["n"])
 
 
-def order(*some: Found) -> str:
+def order(*some: SearchResult) -> str:
     return "".join(one.chunk for one in fused(some, INQUIRY, confident=True).passages)
 
 
@@ -97,7 +97,9 @@ async def test_no_search_goes_on_when_one_has_failed_or_all_are_stopped() -> Non
     begun = asyncio.Semaphore(0)
 
     class Library:
-        async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> Found:
+        async def search(
+            self, space: str, shelf: str, question: str, *, k: int | None = None
+        ) -> SearchResult:
             if question == "bad":
                 raise LookupError
             going.add(question)

@@ -18,7 +18,7 @@ from bot.events import Author, Event, OptionValue, Place, Request, Status
 from bot.house import House
 from bot.platforms import Platform
 from bot.readers.document import Progress
-from bot.retrieval.intake import Intake, Item, Shape, Taken
+from bot.retrieval.intake import Intake, IntakeResult, Item, Shape
 from bot.words import words
 from bot.works.library import intake_job
 from bot.works.library.intake_job import IntakeJob
@@ -51,12 +51,12 @@ class Pages(Intake):
         run: str = "",
         progress: Progress | None = None,
         shape: Shape | None = None,
-    ) -> Taken:
+    ) -> IntakeResult:
         assert progress is not None
         for page in range(1, self._pages + 1):
             progress(page, self._pages)
             await self._told(page)
-        return Taken(item.name, known=True)
+        return IntakeResult(item.name, known=True)
 
     async def clear(self, grace: timedelta = timedelta()) -> None:
         return
@@ -170,7 +170,7 @@ class Held(Intake):
         run: str = "",
         progress: Progress | None = None,
         shape: Shape | None = None,
-    ) -> Taken:
+    ) -> IntakeResult:
         if item.name.startswith("endless"):
             await asyncio.Event().wait()
         taken = await super().take(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.citing.quoting import excerpt, flowing
-from bot.retrieval.found import Passage
+from bot.retrieval.results import Passage
 
 KEPT = """# A heading
 under which this stands

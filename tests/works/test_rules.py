@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.events import Choices, Sorry
-from bot.retrieval.found import Book
+from bot.retrieval.results import Book
 from bot.words import words
 from bot.works.rules.work import Rules, book_table, roll
 from tests.fakes.run import MemoryRun

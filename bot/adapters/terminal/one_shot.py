@@ -192,7 +192,7 @@ def _why(failure: Failure, say: Words) -> str:
 
 async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> Report:
     from bot.app import App
-    from bot.retrieval.evaluate import Passage, Question, Searched, read_questions
+    from bot.retrieval.evaluate import Passage, Question, SearchOutcome, read_questions
     from bot.retrieval.evaluate import evaluate as measure
 
     log_to(config)
@@ -200,7 +200,7 @@ async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> 
     app = await App.open(config)
     asked = 0
 
-    async def search(question: Question) -> Searched:
+    async def search(question: Question) -> SearchOutcome:
         nonlocal asked
         asked += 1
         if sys.stderr.isatty():
@@ -208,7 +208,7 @@ async def _evaluate(config: Config, file: Path, shelf: str, *, lookup: bool) -> 
             print(f"\r{asked}/{len(questions)}", end=end, file=sys.stderr, flush=True)
         found = await app.library.search("local", shelf, question.query, lookup=lookup)
         passages = [Passage(one.source, one.text) for one in found.passages]
-        return Searched(passages, found.confident)
+        return SearchOutcome(passages, found.confident)
 
     try:
         return await measure(questions, search)

@@ -36,9 +36,9 @@ from bot.llm.base import Message, Prompt
 from bot.llm.tools import Limits, ToolLoop
 from bot.prompts import PromptText
 from bot.retrieval.chunk import SEPARATOR
-from bot.retrieval.found import Passage
 from bot.retrieval.language import detect_question
 from bot.retrieval.lexical import content_terms
+from bot.retrieval.results import Passage
 from bot.retrieval.titles import normal
 from bot.strategies.base import LANGUAGES
 from bot.strategies.following import leans

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bot.house import House
 from bot.llm.tool_arguments import checked
-from bot.retrieval.evaluate import Passage, Question, Searched, evaluate, read_questions
+from bot.retrieval.evaluate import Passage, Question, SearchOutcome, evaluate, read_questions
 from bot.words import words
 from bot.works.course.catalogue import Catalogues
 from bot.works.course.naming import CourseNames
@@ -47,7 +47,7 @@ async def evaluate_courses(
         search = next(one for one in tools.offered(words("en")) if one.name == SEARCH)
         asked = 0
 
-        async def searched(question: Question) -> Searched:
+        async def searched(question: Question) -> SearchOutcome:
             nonlocal asked
             asked += 1
             if progress is not None:
@@ -59,11 +59,11 @@ async def evaluate_courses(
         await house.close()
 
 
-async def called(search: Tool, question: Question) -> Searched:
+async def called(search: Tool, question: Question) -> SearchOutcome:
     """What the tool gives for a question."""
     assert search.call is not None
     named = {FILTERS[name]: value for name, value in question.more.items() if name in FILTERS}
     arguments = checked(search, json.dumps({"query": question.query, **named}))
     given = await search.call(**arguments)
     passages = [Passage(one.source, one.text) for one in given.passages]
-    return Searched(passages, confident=bool(passages) and not given.failed and not given.text)
+    return SearchOutcome(passages, confident=bool(passages) and not given.failed and not given.text)

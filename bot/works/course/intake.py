@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from bot.events import Event, Failed, Run, Sorry, Stage, Status, Text
 from bot.readers.kinds import SUFFIXES
 from bot.retrieval.files import Refused
-from bot.retrieval.intake import Item, Shape, Shaped, Taken
+from bot.retrieval.intake import IntakeResult, Item, Shape, Shaped
 from bot.words import Words, words
 from bot.works.course.catalogue import BOOK, COURSE, SHELF
 from bot.works.course.config import OVERLAP, CourseConfig
@@ -84,7 +84,7 @@ class CourseIntake:
         await self._intake.remove(space, document)
 
 
-def _outcome(shelf: str, taken: list[Taken], bad: list[Refused], say: Words) -> list[Event]:
+def _outcome(shelf: str, taken: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:
     """The titles that went in, those that were there already, and what failed."""
     went_in = [one.title for one in taken if one.document and not one.known]
     known = sum(1 for one in taken if one.known)

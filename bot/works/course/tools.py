@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.llm.base import Tool, ToolOutput
 from bot.retrieval.chunk import SEPARATOR
-from bot.retrieval.found import Passage
+from bot.retrieval.results import Passage
 from bot.works.course.catalogue import SHELF, Catalogue, Course
 from bot.works.course.reading import shown
 

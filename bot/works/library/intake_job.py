@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 from bot.events import Ended, Event, Failed, Notice, Request, Run, Sorry, Status, Text
 from bot.readers.kinds import SUFFIXES, suffix_of
 from bot.retrieval.files import Candidate, Refused, gather
-from bot.retrieval.intake import Item, Taken
+from bot.retrieval.intake import IntakeResult, Item
 from bot.runs.requests import ONLY, WATCH
 from bot.words import Words, words
 from storage.faults import StorageFault
@@ -44,7 +44,7 @@ NOTE_S = 1.0
 
 Span = tuple[str, int, int]
 Put = Callable[[tuple[int, int, int]], None]
-Outcome: TypeAlias = "Callable[[str, list[Taken], list[Refused], Words], list[Event]]"
+Outcome: TypeAlias = "Callable[[str, list[IntakeResult], list[Refused], Words], list[Event]]"
 """What a job tells at its end: of this shelf, what became of its files, and those that failed with why."""
 News = TypeVar("News")
 Value = TypeVar("Value")
@@ -116,7 +116,7 @@ class IntakeJob:
         )
         for one in refused:
             await self._jobs.add_error(self._space, self._id, one.name, one.key, json.dumps(one.values))
-        taken: list[Taken] = []
+        taken: list[IntakeResult] = []
         state: Ended = "stopped"
         try:
             async with aclosing(self._read(items, sizes, taken, replace=replace)) as events:
@@ -140,14 +140,14 @@ class IntakeJob:
             await self._jobs.finish(self._space, self._id, state)
 
     async def _read(
-        self, items: list[Item], sizes: list[int], taken: list[Taken], *, replace: bool
+        self, items: list[Item], sizes: list[int], taken: list[IntakeResult], *, replace: bool
     ) -> AsyncGenerator[Event, None]:
         run, space, shelf, say = self._run, self._space, self._shelf, self._say
         for first, past in _batches(sizes):
             yield Status(say("library.reading", name=items[first].name), first, len(items))
-            pump: Pump[tuple[int, int, int], list[Taken]] = Pump()
+            pump: Pump[tuple[int, int, int], list[IntakeResult]] = Pump()
 
-            async def some(first: int = first, past: int = past, put: Put = pump.put) -> list[Taken]:
+            async def some(first: int = first, past: int = past, put: Put = pump.put) -> list[IntakeResult]:
                 return [
                     await self._intake.take(
                         space,
@@ -162,7 +162,7 @@ class IntakeJob:
                     for n, item in enumerate(items[first:past], first)
                 ]
 
-            step = run.step(f"read:{shelf}:{first}", some, list[Taken])
+            step = run.step(f"read:{shelf}:{first}", some, list[IntakeResult])
             async with aclosing(pump.news(step)) as news:
                 async for n, done, total in news:
                     yield self._at(items, n, done, total)
@@ -198,7 +198,7 @@ class IntakeJob:
             with suppress(StorageFault):
                 await self._jobs.progress(self._space, self._id, "reading", done, total, files_done=files)
 
-    async def _embed(self, taken: list[Taken]) -> AsyncGenerator[Event, None]:
+    async def _embed(self, taken: list[IntakeResult]) -> AsyncGenerator[Event, None]:
         run, space, shelf, say = self._run, self._space, self._shelf, self._say
         fresh = [one for one in taken if one.document and not one.known]
         if not fresh:
@@ -238,7 +238,7 @@ class IntakeJob:
             await self._jobs.progress(space, self._id, "vectors", done, total)
         yield Status(say("library.vectors"), total, total)
 
-    async def _swapped(self, taken: list[Taken]) -> list[Taken]:
+    async def _swapped(self, taken: list[IntakeResult]) -> list[IntakeResult]:
         """Put what was built beside the shelf on it; what has nothing to replace any more counts as known."""
         staged = [one for one in taken if one.staged]
         if not staged:
@@ -250,7 +250,7 @@ class IntakeJob:
         there = set(await self._run.step(f"swap:{self._shelf}", swap, list[str]))
         return [one if not one.staged or one.document in there else changed(one, known=True) for one in taken]
 
-    async def _mixed(self, taken: list[Taken]) -> bool:
+    async def _mixed(self, taken: list[IntakeResult]) -> bool:
         async def mixed() -> bool:
             return await self._intake.mixed(self._space, self._shelf)
 
@@ -276,7 +276,7 @@ def _batches(sizes: list[int]) -> list[tuple[int, int]]:
     return found
 
 
-def _spans(taken: list[Taken]) -> list[list[Span]]:
+def _spans(taken: list[IntakeResult]) -> list[list[Span]]:
     """Every chunk of the new documents, in steps of EMBED_CHUNKS that may cross documents."""
     steps: list[list[Span]] = []
     room = 0
@@ -293,7 +293,7 @@ def _spans(taken: list[Taken]) -> list[list[Span]]:
     return steps
 
 
-def _outcome(shelf: str, taken: list[Taken], bad: list[Refused], say: Words) -> list[Event]:
+def _outcome(shelf: str, taken: list[IntakeResult], bad: list[Refused], say: Words) -> list[Event]:
     """What the job tells at its end: what went in, what was there already, what failed and why."""
     went_in = [one for one in taken if one.document and not one.known]
     known = sum(1 for one in taken if one.known)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from bot.events import Event, Failed, Run, Sorry, Stage, Status, Text
 from bot.readers.kinds import SUFFIXES
-from bot.retrieval.found import Book
 from bot.retrieval.intake import Item
+from bot.retrieval.results import Book
 from bot.words import words
 from bot.works.library.intake_job import IntakeJob, files_of, named_paths
 from bot.works.library.jobs import JobBoard, Stop

@@ -16,8 +16,8 @@ from bot.citing.gate import CitationGate
 from bot.citing.quoting import excerpt, flowing, quoted, why_quoted
 from bot.events import Choice, Choices, Citation, Completion, Event, Notice, Run, Sorry, Status, Text
 from bot.llm.base import Message, Prompt
-from bot.retrieval.found import Found, Passage
 from bot.retrieval.lexical import content_terms
+from bot.retrieval.results import Passage, SearchResult
 from bot.strategies.base import LANGUAGES
 from bot.words import Words
 from bot.works.rules.question_files import Pictures
@@ -49,7 +49,7 @@ class Answer:
         self,
         run: Run,
         snapshot: Snapshot,
-        found: Found,
+        found: SearchResult,
         say: Words,
         models: Models,
         pictures: Pictures,

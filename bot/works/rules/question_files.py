@@ -20,8 +20,8 @@ from bot.readers.kinds import PICTURES, SUFFIXES, suffix_of
 from bot.readers.pictures import PictureKind, picture_of
 from bot.retrieval.attached import Attached
 from bot.retrieval.files import read_whole
-from bot.retrieval.found import Found
 from bot.retrieval.intake import Item
+from bot.retrieval.results import SearchResult
 
 if TYPE_CHECKING:
     from bot.incoming import Incoming
@@ -71,7 +71,7 @@ class Search:
         self._shelf = shelf
         self._whole = whole
 
-    async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> Found:
+    async def search(self, space: str, shelf: str, question: str, *, k: int | None = None) -> SearchResult:
         found = await self._within.search(space, "", question, k=k)
         # A look-up of its headings would find them on no shelf.
         own = replace(found, nearest=[], see_also=[])

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from bot import tracing
 from bot.citing.quoting import flowing
 from bot.events import Citation, Event, Notice, Run, Sorry, Stage, Status, Text
-from bot.retrieval.found import Book, Found, SectionText
 from bot.retrieval.library import Library
+from bot.retrieval.results import Book, SearchResult, SectionText
 from bot.strategies import strategy
 from bot.words import Words, words
 from bot.works.rules.answering import Answer, look_ups, unseen
@@ -210,7 +210,7 @@ class Asking:
         chosen = strategy(snapshot.strategy, searched, models)
         async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as told:
             async for one in told:
-                if isinstance(one, Found):
+                if isinstance(one, SearchResult):
                     found = one
                 elif one not in said:  # a helper that fails twice is told of once
                     yield one
@@ -250,7 +250,7 @@ class Asking:
             # Also when stopped: what was shown is kept, and a follow-up can build on it.
             await self._remember(run, snapshot, answer, found)
 
-    async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer, found: Found) -> None:
+    async def _remember(self, run: Run, snapshot: Snapshot, answer: Answer, found: SearchResult) -> None:
         text = "".join(answer.shown)
         if snapshot.session is not None and text.strip():
             # The chunk is what `rules see n` opens.

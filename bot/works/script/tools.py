@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.llm.base import Tool, ToolOutput
-from bot.retrieval.found import Passage
+from bot.retrieval.results import Passage
 from bot.works.script.heading import speaker
 from bot.works.script.length import page_of, pages
 from bot.works.script.report import Report, report

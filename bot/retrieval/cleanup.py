@@ -1,4 +1,4 @@
-"""Clears away what nobody reads any more (books that were removed or replaced, half-made ones), and damaged vectors.
+"""Deletes what is no longer read (removed, replaced and unfinished books) and sets damaged vectors aside.
 
 Knows neither how books are read nor how they are made.
 """
@@ -25,7 +25,7 @@ GRACE = timedelta(minutes=10)
 _log = logging.getLogger(__name__)
 
 
-class Clearing:
+class Cleanup:
     """`originals` is the folder of the kept files, each named by its document's id."""
 
     def __init__(self, documents: Documents, vectors: Vectors, originals: Path) -> None:
@@ -40,12 +40,12 @@ class Clearing:
         """
         await self._documents.sweep(datetime.now(UTC) - grace)
         shelves: dict[tuple[str, str], list[str]] = {}
-        for left in await self._documents.leftovers():
-            shelves.setdefault((left.space, left.shelf), []).append(left.document_id)
-        for (space, shelf), gone in shelves.items():
-            await self._vectors.remove(space, shelf, gone)
-            await asyncio.to_thread(self._forget_originals, frozenset(gone))
-            await self._documents.cleared(space, gone)
+        for leftover in await self._documents.leftovers():
+            shelves.setdefault((leftover.space, leftover.shelf), []).append(leftover.document_id)
+        for (space, shelf), document_ids in shelves.items():
+            await self._vectors.remove(space, shelf, document_ids)
+            await asyncio.to_thread(self._forget_originals, frozenset(document_ids))
+            await self._documents.cleared(space, document_ids)
 
     def _forget_originals(self, documents: Collection[str]) -> None:
         for file in self._originals.glob("*"):
@@ -66,20 +66,20 @@ class Clearing:
             _log.warning("what was replaced could not be cleared away: %s", fault)
 
     async def close(self) -> None:
-        """Leave; what was to be cleared later is at the next start."""
+        """Stop; what is still to be deleted is deleted at the next start."""
         if self._later is not None:
             self._later.cancel()
             await asyncio.wait({self._later})
 
 
-class Damage:
-    """What is done about vectors that cannot be read. `found` is set by it."""
+class DamagedVectors:
+    """Handles vectors that cannot be read; sets the event `detected`."""
 
     def __init__(self, documents: Documents, vectors: Vectors) -> None:
         self._documents = documents
         self._vectors = vectors
         self._alone = asyncio.Lock()
-        self.found = asyncio.Event()
+        self.detected = asyncio.Event()
 
     async def set_aside(self, folders: int) -> bool:
         """Put the folder of vectors away, so that they are made again; whether that could be done.
@@ -90,12 +90,12 @@ class Damage:
             if self._vectors.folders != folders:
                 return True
             try:
-                # In this order: after a crash in between they are found damaged once more, and not believed in.
+                # In this order: after a crash between the two, the vectors are detected as damaged again, not trusted.
                 await self._documents.forget_vectors()
                 aside = await self._vectors.set_aside()
             except StorageFault as fault:
                 _log.error("the vectors are damaged, and could not be set aside: %s", fault)
                 return False
             _log.error("the vectors were damaged: set aside as %s, and made again", aside)
-            self.found.set()
+            self.detected.set()
             return True

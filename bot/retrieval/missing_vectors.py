@@ -1,4 +1,4 @@
-"""Vectors that should be there and are not: made while the bot runs, from the passages that are kept.
+"""Makes missing vectors in the background, from the stored passages.
 
 A job may end without them (no model, no room), and a folder of vectors may be damaged; words answer meanwhile. What
 is done is kept in the books' rows, so a start goes on where the last process left.
@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from bot.events import Sorry
-from bot.retrieval.intake import Taken
+from bot.retrieval.intake import IntakeResult
 from storage.faults import StorageFault
 
 if TYPE_CHECKING:
-    from bot.retrieval.clearing import Damage
+    from bot.retrieval.cleanup import DamagedVectors
     from bot.retrieval.embedding import Embedding
     from bot.retrieval.intake import Intake
     from storage.document_rows import DocumentRow
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from storage.vectors import Vectors
 
 FIRST_S = 15.0
-"""After a start: whoever waits for an answer comes first."""
+"""Delay after a start, so that waiting questions are answered first."""
 
 ROUND_S = 60.0
-"""Between two looks for books without vectors."""
+"""Time between two checks for books without vectors."""
 
 LONGEST = 60
-"""Rounds left out, at most, after what failed: an hour. A model may have to be fetched."""
+"""Most rounds skipped after failures: an hour. A model may have to be downloaded."""
 
 BATCH = 64
 """Chunks between two looks at whether a job wants the processor: two to three seconds' work on one core."""
@@ -42,7 +42,7 @@ async def _never(space: str) -> bool:
     return False
 
 
-class CatchingUp:
+class MissingVectors:
     """One per process."""
 
     def __init__(
@@ -51,7 +51,7 @@ class CatchingUp:
         vectors: Vectors,
         intake: Intake,
         embedding: Embedding,
-        damage: Damage,
+        damage: DamagedVectors,
     ) -> None:
         self._documents = documents
         self._vectors = vectors
@@ -63,25 +63,25 @@ class CatchingUp:
         self._task: asyncio.Task[None] | None = None
 
     def start(self, busy: Callable[[str], Awaitable[bool]]) -> None:
-        """`busy`: see there."""
+        """`busy` replaces the attribute of that name."""
         self.busy = busy
-        self._task = asyncio.create_task(self._on())
+        self._task = asyncio.create_task(self._loop())
 
     async def close(self) -> None:
-        """Leave; the next start goes on."""
+        """Stop; the next start continues."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
 
-    async def _on(self) -> None:
+    async def _loop(self) -> None:
         wait, failures = FIRST_S, 0
         while True:
             try:
                 async with asyncio.timeout(wait):
-                    await self._damage.found.wait()
+                    await self._damage.detected.wait()
             except TimeoutError:
                 pass
-            self._damage.found.clear()
+            self._damage.detected.clear()
             try:
                 failures = 0 if await self.round() else failures + 1
             except (StorageFault, Sorry) as fault:
@@ -109,12 +109,12 @@ class CatchingUp:
         return True
 
     async def _make(self, row: DocumentRow) -> None:
-        taken = Taken(row.source, row.id, row.chunk_count, language=row.language)
-        if await self.busy(row.space) or not await self._intake.do_without_vectors(row.space, [taken]):
+        document = IntakeResult(row.source, row.id, row.chunk_count, language=row.language)
+        if await self.busy(row.space) or not await self._intake.do_without_vectors(row.space, [document]):
             return
         embedder = await self._embedding.get()
-        begun = row.embedded if embedder is not None and row.embedder == embedder.name else 0
-        for first in range(begun, row.chunk_count, BATCH):
+        start = row.embedded if embedder is not None and row.embedder == embedder.name else 0
+        for first in range(start, row.chunk_count, BATCH):
             if await self.busy(row.space):
                 return
             span = (row.id, first, min(first + BATCH, row.chunk_count))

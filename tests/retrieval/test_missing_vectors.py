@@ -61,20 +61,20 @@ async def test_books_that_a_job_left_without_vectors_get_them(
     assert await states(house) == {("lexical", None)}
     table = book_table(await house.library.books("local"), words("en"))
     assert "| by words only |" in table
-    assert not await house.catching_up.round()
+    assert not await house.missing_vectors.round()
 
     async def busy(space: str) -> bool:
         return bool(await house.jobs.runs(space, JOBS))
 
-    house.catching_up.busy = busy
+    house.missing_vectors.busy = busy
     house.embedding.load = letters.load
     job = asked("job", "", work="library", verb="add")
     await house.records.inbox.receive([row_of(job)])
-    assert await house.catching_up.round()
+    assert await house.missing_vectors.round()
     assert await states(house) == {("lexical", None)}, "a job makes its vectors itself"
 
     await house.records.inbox.set_states({"job": "done"})
-    assert await house.catching_up.round()
+    assert await house.missing_vectors.round()
     assert await states(house) == {("ready", ONE)}
     assert await notices(house) == []
 
@@ -86,7 +86,7 @@ async def test_a_book_goes_on_where_it_was_left(tmp_path: Path, house: House, le
     for made in (ONE, "openai:other"):
         await house.records.documents.mark_embedded("local", book, 64, made)
         assert [one.embedded for one in await house.records.documents.without_vectors()] == [64]
-        assert await house.catching_up.round()
+        assert await house.missing_vectors.round()
         assert await states(house) == {("ready", ONE)}
 
 
@@ -98,7 +98,7 @@ async def test_damaged_vectors_are_set_aside_and_made_again(tmp_path: Path, hous
     assert await notices(house) == ["rules.vectors_damaged"]
     assert len(aside(house)) == 1
     assert await states(house) == {("lexical", None)}
-    assert await house.catching_up.round()
+    assert await house.missing_vectors.round()
     assert await states(house) == {("ready", ONE)}
     assert await notices(house) == []
     assert len(aside(house)) == 1
@@ -114,7 +114,7 @@ async def test_a_job_that_meets_damaged_vectors_says_so_and_leaves_the_rest_to_t
     with pytest.raises(Sorry, match=r"rules\.vectors_damaged"):
         await take(house, Job(), [Item(south.name, str(south))])
     assert await states(house) == {("lexical", None)}
-    assert await house.catching_up.round()
+    assert await house.missing_vectors.round()
     assert await states(house) == {("ready", ONE)}
     assert len(await house.records.documents.list("local", "rules")) == 2
 
@@ -123,6 +123,6 @@ async def test_a_folder_of_vectors_that_is_gone_is_made_again(tmp_path: Path, ho
     await add(house, write(tmp_path / "north.md", 1))
     await house.vectors.rest()
     shutil.rmtree(house.config.data_dir / "chroma")
-    assert await house.catching_up.round()
+    assert await house.missing_vectors.round()
     assert await states(house) == {("ready", ONE)}
     assert await notices(house) == []

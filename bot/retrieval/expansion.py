@@ -1,4 +1,4 @@
-"""Passages grown over their neighbours: what is found is small, what is read may be wider.
+"""Passages expanded over their neighbours: search matches small chunks, the answerer may read more around them.
 
 Knows the rows, not the ranking. While `parent_chars` equals `child_chars`, the measured default, only names
 that no heading bears are grown.
@@ -41,7 +41,7 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class ExpandedPassage:
     """The characters start … end-1 of a passage's document; a table's repeated heading may stand before them."""
 
     row: PassageRow
@@ -50,29 +50,35 @@ class Stretch:
     end: int
 
 
-async def grown(passages: Rows, space: str, rows: Sequence[PassageRow], parent_chars: int) -> list[Stretch]:
+async def expanded(
+    passages: Rows, space: str, rows: Sequence[PassageRow], parent_chars: int
+) -> list[ExpandedPassage]:
     """Each passage grown within its section to at most `parent_chars` characters.
 
     A passage that an earlier one has grown over is left out.
     """
-    taken: set[str] = set()
-    found: list[Stretch] = []
+    covered: set[str] = set()
+    spans_read: list[ExpandedPassage] = []
     for row in rows:
         chunk = row.chunk
-        if chunk.id in taken:
+        if chunk.id in covered:
             continue
-        near = await passages.chunks_of(
+        neighbours = await passages.chunks_of(
             space, chunk.document_id, max(-1, chunk.ordinal - REACH - 1), 2 * REACH + 1
         )
-        spans = [(one.section, one.start, one.end) for one in near]
-        here = next((n for n, one in enumerate(near) if one.ordinal == chunk.ordinal), None)
-        if here is None:  # its book was replaced a moment ago
+        spans = [(chunk_row.section, chunk_row.start, chunk_row.end) for chunk_row in neighbours]
+        index = next(
+            (n for n, chunk_row in enumerate(neighbours) if chunk_row.ordinal == chunk.ordinal), None
+        )
+        if index is None:  # its book was replaced a moment ago
             continue
-        start, end = parents(spans, here, parent_chars)
-        taken.update(one.id for one in near if start <= one.start and one.end <= end)
+        start, end = parents(spans, index, parent_chars)
+        covered.update(
+            chunk_row.id for chunk_row in neighbours if start <= chunk_row.start and chunk_row.end <= end
+        )
         wide = (start, end) != (chunk.start, chunk.end)
         text = await passages.span(space, chunk.document_id, start, end) if wide else None
         if text is None:
             text, start, end = chunk.text, chunk.start, chunk.end
-        found.append(Stretch(row, text, start, end))
-    return found
+        spans_read.append(ExpandedPassage(row, text, start, end))
+    return spans_read

@@ -1,4 +1,4 @@
-"""What the library gives to the works: passages, sections and books, as plain values."""
+"""What the library returns: search results, passages, sections and books, as plain values."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class Passage:
         if not self.turns:
             return self.page
         words = quote.split()
-        found = re.search(r"\s+".join(map(re.escape, words)), self.text) if words else None
-        at = found.start() if found else -1
-        return next((page for start, page in reversed(self.turns) if start <= at), self.page)
+        match = re.search(r"\s+".join(map(re.escape, words)), self.text) if words else None
+        position = match.start() if match else -1
+        return next((page for start, page in reversed(self.turns) if start <= position), self.page)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The outcome of a search. Not `confident`: nothing on the shelf answers the question.
+class SearchResult:
+    """The result of a search. Not `confident`: nothing on the shelf answers the question.
 
     `titled`: the question is a heading's own words.
     `notices` are keys of the catalogue for what was done without; `nearest` are headings to try.
