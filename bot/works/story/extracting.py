@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-from pydantic import BeforeValidator
+from typing import TYPE_CHECKING, Any, Final
 
 from bot import fence
 from bot.events import Event, Run, Sorry
@@ -19,7 +17,8 @@ from bot.llm.base import Message, Prompt, room
 from bot.words import Words, words
 from bot.works.story import cast, continuity, state
 from bot.works.story.choices import scene_changed
-from bot.works.story.log import KINDS, CharacterMemory, KeyEvent, Scene, Story, Turn
+from bot.works.story.findings import Findings
+from bot.works.story.log import KINDS, KeyEvent, Scene, Story, Turn
 from bot.works.story.logs import node
 
 if TYPE_CHECKING:
@@ -49,113 +48,6 @@ OF_EITHER: Final = ("model.server", "model.timeout", "model.cut")
 """Errors that may come of one scene, unless the next one meets them, too."""
 
 _log = logging.getLogger(__name__)
-
-
-def _as_text(value: object) -> object:
-    if isinstance(value, list):
-        return ", ".join(str(one) for one in value if isinstance(one, str | int | float))
-    if isinstance(value, dict):
-        return "; ".join(
-            f"{name}: {one}" for name, one in value.items() if isinstance(one, str | int | float)
-        )
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
-
-
-def _as_flag(value: object) -> object:
-    return value.strip().casefold() in ("true", "yes") if isinstance(value, str) else value in (True,)
-
-
-def _as_texts(value: object) -> object:
-    listed = value if isinstance(value, list) else [value]
-    return [one for one in listed if isinstance(one, str)]
-
-
-def _as_objects(value: object, key: str, only: str) -> list[object]:
-    """A list of objects, also where they stand in one object by their `key`; what is none is left out. A plain text
-    there is meant as the field `only`.
-    """
-    if isinstance(value, dict):
-        value = [value] if key in value else [_keyed(key, name, only, one) for name, one in value.items()]
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _keyed(key: str, name: str, only: str, value: object) -> object:
-    return {key: name, **value} if isinstance(value, dict) else {key: name, only: value}
-
-
-def _as_characters(value: object) -> object:
-    found = _as_objects(value, "character", "where")
-    return [{"character": one.get("name"), **one} for one in found if isinstance(one, dict)]
-
-
-def _as_relations(value: object) -> object:
-    return _as_objects(value, "other", "feeling")
-
-
-def _as_memories(value: object) -> object:
-    """The type is the log's, which is strict."""
-    names = ("character", "kind", "text")
-    found = _as_objects(value, "character", "text")
-    return [{name: _as_text(one.get(name)) for name in names} for one in found if isinstance(one, dict)]
-
-
-def _as_checks(value: object) -> object:
-    """Small models write {"1": true} instead, too, which is taken as it is meant."""
-    found = _as_objects(value, "number", "happened")
-    numbers = [(str(one.get("number")), one.get("happened")) for one in found if isinstance(one, dict)]
-    return [
-        {"number": int(number), "happened": _as_flag(happened)}
-        for number, happened in numbers
-        if number.isascii() and number.isdecimal() and len(number) < 10
-    ]
-
-
-# What a small model writes beside the schema is taken as it is meant, and spoils nothing else of its answer.
-Said = Annotated[str, BeforeValidator(_as_text)]
-Flag = Annotated[bool, BeforeValidator(_as_flag)]
-Sayings = Annotated[list[str], BeforeValidator(_as_texts)]
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    other: Said = ""
-    feeling: Said = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CharacterState:
-    """A character as the model says that the scene leaves it; "" for what the scene does not say."""
-
-    character: Said = ""
-    where: Said = ""
-    holding: Said = ""
-    wearing: Said = ""
-    mood: Said = ""
-    relations: Annotated[list[Relation], BeforeValidator(_as_relations)] = field(default_factory=list)
-    dead: Flag = False
-    present: Flag = False
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """Whether the event of this number in the list has happened."""
-
-    number: int
-    happened: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What the model is asked for."""
-
-    summary: Said = ""
-    place: Said = ""
-    time: Said = ""
-    characters: Annotated[list[CharacterState], BeforeValidator(_as_characters)] = field(default_factory=list)
-    memories: Annotated[list[CharacterMemory], BeforeValidator(_as_memories)] = field(default_factory=list)
-    events: Sayings = field(default_factory=list)
-    key_events: Annotated[list[Check], BeforeValidator(_as_checks)] = field(default_factory=list)
-    contradictions: Sayings = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

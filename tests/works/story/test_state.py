@@ -19,7 +19,8 @@ from bot.llm import json_answers
 from bot.works.story import context, extracting, state
 from bot.works.story.config import StoryConfig
 from bot.works.story.context import Frame
-from bot.works.story.extracting import AT_ONCE, TRIES, Findings
+from bot.works.story.extracting import AT_ONCE, TRIES
+from bot.works.story.findings import Findings
 from bot.works.story.log import Part, folded
 from tests.fakes.reply import Body, Reply
 from tests.fakes.wires import WIRES
