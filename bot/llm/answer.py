@@ -1,4 +1,4 @@
-"""One answer as it grows: its text, the tools it asks for, how it ended, what it used.
+"""One answer while it is received: its text, its tool calls, how it ended, its usage.
 
 The part that all wires share; a wire's own subclass reads its events. Knows no SDK and no network.
 """
@@ -19,10 +19,10 @@ CHARS_PER_TOKEN = 8
 
 SHORTEST_CAP = 2_000
 REASONING_CHARS = 20_000
-"""The most that is kept of what the service shows of the thinking."""
+"""The most reasoning text that is kept."""
 
 HIDDEN = 4
-"""How many times the cap of the answer a model may think aloud, or write arguments, beside it."""
+"""Reasoning and tool arguments may be this many times as long as the answer's cap."""
 
 
 class Answer:
@@ -77,24 +77,24 @@ class Answer:
         """
         self.events += 1
         try:
-            shown = list(filter(None, self.read(event)))
+            texts = list(filter(None, self.read(event)))
         except RecursionError:
             raise FaultError("server", "the answer cannot be read") from None
         if self._chars >= self._cap or self._hidden >= self._cap * HIDDEN:
             self.finish, self.over = "length", True
         self._count()
-        return shown
+        return texts
 
     @abstractmethod
     def read(self, event: object) -> Iterator[str]:
-        """The wire's part of `add`: calls `said`, `thought`, `used`, and sets finish, calls, raw, over."""
+        """The wire's part of `add`: calls `add_text`, `count_hidden`, `set_usage`; sets finish, calls, raw, over."""
 
-    def go_on(self, prompt: Prompt) -> Prompt | None:
+    def continuation(self, prompt: Prompt) -> Prompt | None:
         """What to ask at once to get the rest of an answer that the service paused; None: nothing."""
         return None
 
-    def said(self, text: str) -> str:
-        """Words of the answer; gives those that are still within the cap."""
+    def add_text(self, text: str) -> str:
+        """Add text of the answer; returns the part that is still within the cap."""
         text = self._half + text
         # The other half of the last character may come with the next piece.
         self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
@@ -104,27 +104,27 @@ class Answer:
         self._pieces.append(text)
         return text
 
-    def thought(self, text: str) -> None:
-        """Words beside the answer, which are paid, too: thinking aloud, arguments of a tool."""
+    def count_hidden(self, text: str) -> None:
+        """Count text that is paid but is no answer: reasoning, arguments of a tool."""
         self._hidden += len(text)
         self._spent += weighed(text)
 
-    def reasoned(self, text: str) -> None:
-        """Thinking that is shown and kept; whether it is also counted (`thought`) is another matter."""
+    def add_reasoning(self, text: str) -> None:
+        """Keep reasoning that is shown; it is counted by `count_hidden`."""
         self._thinking.append(text)
 
-    def unthought(self, text: str) -> None:
-        """All of the thinking so far, which is `text`, is about to be `said`: it was the answer."""
+    def retract_reasoning(self, text: str) -> None:
+        """All reasoning so far (`text`) was in fact the answer; the caller adds it with `add_text`."""
         self._hidden -= len(text)
         self._spent -= weighed(text)
         self._thinking.clear()
 
-    def unsaid(self, thought: str, said: str) -> None:
-        """All of the text so far turns out to be thoughts, and then what is said. What was shown stays shown."""
-        self._thinking.append(thought)
-        self._pieces = [said]
+    def text_was_reasoning(self, reasoning: str, text: str) -> None:
+        """All text so far was in fact `reasoning` followed by `text`. What was shown stays shown."""
+        self._thinking.append(reasoning)
+        self._pieces = [text]
 
-    def used(
+    def set_usage(
         self,
         input: tuple[int, int, int] | None = None,
         output: int | None = None,
@@ -143,7 +143,7 @@ class Answer:
         finish = finish or self.finish or "cut"
         calls: list[ToolCall] = []
         if finish == "tool":
-            calls = [ToolCall(*map(characters, (one.id, one.name, one.arguments))) for one in self.calls]
+            calls = [ToolCall(*map(characters, (call.id, call.name, call.arguments))) for call in self.calls]
         return Completion(
             self.text,
             finish,
@@ -156,15 +156,15 @@ class Answer:
         )
 
     def _count(self) -> None:
-        fresh, read, write = self._input or (self._guess, 0, 0)
+        uncached, cached, write = self._input or (self._guess, 0, 0)
         output = math.ceil(round(self._spent, 6)) if self._output is None else self._output
         before = self._before
         if before == Usage():
             before = Usage(cost_usd=0.0)
         self._meter.usage = Usage(
-            before.input_tokens + fresh,
+            before.input_tokens + uncached,
             before.output_tokens + output,
-            before.cache_read_tokens + read,
+            before.cache_read_tokens + cached,
             before.cache_write_tokens + write,
             before.estimated or self._input is None or self._output is None,
             # Of several attempts each has to say what it took; the price table knows all of them else.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.llm.answer import Answer
 from bot.llm.base import Message, Meter, Prompt, Tool, ToolCall
-from bot.llm.faults import Complaint, Manners
+from bot.llm.faults import ErrorReport, ParameterRules
 from bot.llm.fields import arguments_of, call_id, characters, count, objects_of, part, text
 from bot.llm.json_answers import in_words
 from bot.llm.service import Service
@@ -52,24 +52,26 @@ _FINISH = {
 }
 
 
-class _MessagesManners(Manners):
+class _MessagesRules(ParameterRules):
     """Effort and schema travel in one parameter, so the service may name either, or that one. `thoughts` stands
     among what is left out, of this talk only, for thinking that it refuses to read again, as that of another
     model's turn."""
 
-    def learn(self, refusal: Complaint, sent: Mapping[str, Any], once: dict[str, Any]) -> bool:
-        if _UNREAD.search(refusal.message) and refusal.status == 400 and _thoughtful(sent):
-            once["thoughts"] = None
+    def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
+        if _UNREAD.search(error.message) and error.status == 400 and _thoughtful(request):
+            overrides["thoughts"] = None
             return True
         # A schema that is wrong is no sign that schemas are not taken.
-        known = not _UNKNOWN.search(refusal.message) or "format.schema" in refusal.message
-        if known and refusal.most_output(sent.get("max_tokens", 0)) is None:
+        schema_rejected = not _UNKNOWN.search(error.message) or "format.schema" in error.message
+        if schema_rejected and error.most_output(request.get("max_tokens", 0)) is None:
             return False
-        if super().learn(refusal, sent, once):
+        if super().learn(error, request, overrides):
             return True
-        lost = {name for name in self.optional if name in sent} if refusal.refuses("output_config") else set()
-        self.left_out |= lost
-        return bool(lost)
+        dropped = (
+            {name for name in self.optional if name in request} if error.refuses("output_config") else set()
+        )
+        self.left_out |= dropped
+        return bool(dropped)
 
 
 class AnthropicMessages(Service):
@@ -92,21 +94,21 @@ class AnthropicMessages(Service):
         _ = client.messages  # imported on first use, so: here in the thread
         return client
 
-    def _new_manners(self) -> Manners:
-        return _MessagesManners(("effort", "format", "thinking"))
+    def _new_rules(self) -> ParameterRules:
+        return _MessagesRules(("effort", "format", "thinking"))
 
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
         """`effort` and `format` stand by themselves here: see `_wire`."""
         system = prompt.system
-        sent: dict[str, Any] = {"model": model, "max_tokens": prompt.max_tokens}
+        request: dict[str, Any] = {"model": model, "max_tokens": prompt.max_tokens}
         if prompt.effort is not None:
-            sent["effort"] = prompt.effort
+            request["effort"] = prompt.effort
         if prompt.reasoning and prompt.effort is not None:
             # Not for the sake of being shown alone: most models think at all only where they are asked to.
-            sent["thinking"] = {"type": "adaptive", "display": "summarized"}
+            request["thinking"] = {"type": "adaptive", "display": "summarized"}
         if prompt.schema is not None:
             if self._capabilities.json_schema and "format" not in left_out:
-                sent["format"] = {"type": "json_schema", "schema": prompt.schema}
+                request["format"] = {"type": "json_schema", "schema": prompt.schema}
             else:
                 system = in_words(system, prompt.schema)
         tools = prompt.tools
@@ -114,17 +116,17 @@ class AnthropicMessages(Service):
             # A talk in which tools were used is refused without them.
             tools = tuple(Tool(name, "", {"type": "object"}) for name in names)
         if tools and (prompt.closing or not prompt.tools):
-            sent["tool_choice"] = {"type": "none"}
+            request["tool_choice"] = {"type": "none"}
         before = [
             {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
             for tool in tools
         ]
         if before:
-            sent["tools"] = before
+            request["tools"] = before
         if system.strip():
-            before = sent["system"] = [{"type": "text", "text": system}]
+            before = request["system"] = [{"type": "text", "text": system}]
         turns = [(turn, _content(turn, thoughts="thoughts" not in left_out)) for turn in prompt.messages]
-        sent["messages"] = [
+        request["messages"] = [
             {"role": message.role, "content": content} for message, content in turns if content
         ]
         # What comes first in the prompt is covered by a later mark, so the last ones are kept.
@@ -132,39 +134,39 @@ class AnthropicMessages(Service):
         marked += [content for message, content in turns if message.cache]
         for blocks in marked[-MARKS:]:
             _mark(blocks)
-        return sent
+        return request
 
-    async def _send(self, client: AsyncAnthropic, sent: dict[str, Any], *, whole: bool) -> Any:
+    async def _send(self, client: AsyncAnthropic, request: dict[str, Any], *, whole: bool) -> Any:
         import anthropic
 
-        wired = self._wire(sent)
+        arguments = self._wire(request)
         if not whole:
-            return _Events(await client.messages.create(stream=True, **wired))
+            return _Events(await client.messages.create(stream=True, **arguments))
         limits = self._timeouts
         # Without a limit of its own the SDK refuses to wait for an answer that may be long.
         patience = anthropic.Timeout(limits.total, connect=limits.connect)
-        answer = await client.messages.with_raw_response.create(timeout=patience, **wired)
+        answer = await client.messages.with_raw_response.create(timeout=patience, **arguments)
         return await answer.json()
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> MessagesAnswer:
         return MessagesAnswer(label, prompt, meter)
 
-    async def _count(self, client: AsyncAnthropic, sent: dict[str, Any]) -> object:
-        asked = {name: value for name, value in sent.items() if name != "max_tokens"}
-        counted: object = (await client.messages.count_tokens(**self._wire(asked))).input_tokens
-        return counted
+    async def _count(self, client: AsyncAnthropic, request: dict[str, Any]) -> object:
+        counted_part = {name: value for name, value in request.items() if name != "max_tokens"}
+        tokens: object = (await client.messages.count_tokens(**self._wire(counted_part))).input_tokens
+        return tokens
 
-    def _wire(self, sent: dict[str, Any]) -> dict[str, Any]:
+    def _wire(self, request: dict[str, Any]) -> dict[str, Any]:
         """The SDK's arguments for what is to be `sent`."""
         from anthropic import Omit
 
-        config = {name: sent[name] for name in ("effort", "format") if name in sent}
-        wired = {name: value for name, value in sent.items() if name not in config}
+        config = {name: request[name] for name in ("effort", "format") if name in request}
+        arguments = {name: value for name, value in request.items() if name not in config}
         if config:
-            wired["output_config"] = config
+            arguments["output_config"] = config
         if not self._key:
-            wired["extra_headers"] = {"Authorization": Omit()}
-        return wired
+            arguments["extra_headers"] = {"Authorization": Omit()}
+        return arguments
 
 
 class _Events:
@@ -191,10 +193,10 @@ class _Events:
             raise APITimeoutError(request) from error
         except HTTPError as error:
             raise APIConnectionError(request=request) from error
-        said: object = json.loads(event.data)
-        if event.event == "error" or (isinstance(said, dict) and said.get("type") == "error"):
-            raise APIError("an error in the stream", request, body=said)
-        return said
+        payload: object = json.loads(event.data)
+        if event.event == "error" or (isinstance(payload, dict) and payload.get("type") == "error"):
+            raise APIError("an error in the stream", request, body=payload)
+        return payload
 
     async def close(self) -> None:
         await self._stream.close()
@@ -202,8 +204,8 @@ class _Events:
 
 def _content(message: Message, *, thoughts: bool) -> list[dict[str, Any]]:
     """A turn's blocks: results of tools first, and never a text without a word, both of which are refused."""
-    if message.raw and (kept := _kept(message.raw)):
-        return [block for block in kept if thoughts or block["type"] not in _THOUGHTS]
+    if message.raw and (own_blocks := _kept(message.raw)):
+        return [block for block in own_blocks if thoughts or block["type"] not in _THOUGHTS]
     blocks: list[dict[str, Any]] = [
         {
             "type": "tool_result",
@@ -235,9 +237,9 @@ def _kept(raw: str) -> list[dict[str, Any]]:
     return [block for block in blocks if block["type"] != "text" or str(block.get("text") or "").strip()]
 
 
-def _thoughtful(sent: Mapping[str, Any]) -> bool:
+def _thoughtful(request: Mapping[str, Any]) -> bool:
     """Whether a turn with thinking is handed back."""
-    return any(block["type"] in _THOUGHTS for turn in sent["messages"] for block in turn["content"])
+    return any(block["type"] in _THOUGHTS for turn in request["messages"] for block in turn["content"])
 
 
 def _mark(blocks: list[dict[str, Any]]) -> None:
@@ -287,7 +289,7 @@ class MessagesAnswer(Answer):
             self._usage(event, ended=True)
             self._end(text(event, "stop_reason"))
 
-    def go_on(self, prompt: Prompt) -> Prompt | None:
+    def continuation(self, prompt: Prompt) -> Prompt | None:
         """A paused turn goes back as it is, as the last message; the service goes on from there."""
         if not self._paused:
             return None
@@ -302,48 +304,48 @@ class MessagesAnswer(Answer):
     def _start(self, index: int, block: object) -> Iterator[str]:
         if not isinstance(block, Mapping) or not text(block, "type"):
             return
-        kept = self._open[index] = dict(block)
-        self._blocks.append(kept)
-        if kept.get("type") == "text" and (said := text(kept, "text")):
-            yield self.said(said)
-        elif thought := text(kept, "thinking"):
+        opened = self._open[index] = dict(block)
+        self._blocks.append(opened)
+        if opened.get("type") == "text" and (new_text := text(opened, "text")):
+            yield self.add_text(new_text)
+        elif thought := text(opened, "thinking"):
             self._think(thought)
 
     def _grow(self, index: int, delta: Mapping[str, Any]) -> Iterator[str]:
-        kept = self._open.get(index)
-        if kept is None:
+        opened = self._open.get(index)
+        if opened is None:
             return
-        if said := text(delta, "text"):
-            kept["text"] = text(kept, "text") + said
-            yield self.said(said)
+        if new_text := text(delta, "text"):
+            opened["text"] = text(opened, "text") + new_text
+            yield self.add_text(new_text)
         elif thought := text(delta, "thinking"):
-            kept["thinking"] = text(kept, "thinking") + thought
+            opened["thinking"] = text(opened, "thinking") + thought
             self._think(thought)
         elif signature := text(delta, "signature"):
-            kept["signature"] = signature
+            opened["signature"] = signature
         elif piece := text(delta, "partial_json"):
             self._arguments[index] = self._arguments.get(index, "") + piece
-            self.thought(piece)
+            self.count_hidden(piece)
         elif citation := delta.get("citation"):
-            kept["citations"] = [*(kept.get("citations") or ()), citation]
+            opened["citations"] = [*(opened.get("citations") or ()), citation]
 
     def _think(self, thought: str) -> None:
-        self.thought(thought)
-        self.reasoned(thought)
+        self.count_hidden(thought)
+        self.add_reasoning(thought)
 
     def _stop(self, index: int) -> None:
         """A block is whole: only now is what it asks for a call."""
-        kept = self._open.pop(index, None)
-        if kept is None or not isinstance(kept.get("input"), Mapping):
+        opened = self._open.pop(index, None)
+        if opened is None or not isinstance(opened.get("input"), Mapping):
             return
         arguments = self._arguments.get(index)
         if arguments is not None:
-            kept["input"] = arguments_of(arguments)
+            opened["input"] = arguments_of(arguments)
         else:
-            arguments = json.dumps(kept["input"], ensure_ascii=False)
-            self.thought(arguments)
-        if kept.get("type") == "tool_use":
-            call = ToolCall(text(kept, "id"), text(kept, "name"), arguments)
+            arguments = json.dumps(opened["input"], ensure_ascii=False)
+            self.count_hidden(arguments)
+        if opened.get("type") == "tool_use":
+            call = ToolCall(text(opened, "id"), text(opened, "name"), arguments)
             self.calls = (*self.calls, call)
 
     def _end(self, reason: str) -> None:
@@ -357,18 +359,18 @@ class MessagesAnswer(Answer):
     def _written(self) -> str:
         return characters(json.dumps(self._blocks, ensure_ascii=False))
 
-    def _usage(self, said: object, *, ended: bool) -> None:
+    def _usage(self, event: object, *, ended: bool) -> None:
         """The service's counts grow, and a later one stands for an earlier one; those of the cache come on
         top of `input_tokens`. What an answer wrote is known at its end only. All zeros is no count."""
-        usage = part(said, "usage")
+        usage = part(event, "usage")
         for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
             if (counted := count(usage, name)) is not None:
                 self._counts[name] = counted
-        fresh, read, write = (
+        uncached, cached, write = (
             self._counts.get(name, 0)
             for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         )
-        if fresh or read or write:
-            self.used((fresh, read, write))
+        if uncached or cached or write:
+            self.set_usage((uncached, cached, write))
         if ended and (output := count(usage, "output_tokens")):
-            self.used(output=output)
+            self.set_usage(output=output)

@@ -274,18 +274,18 @@ class Provider(Protocol):
 
 def without_images(prompt: Prompt) -> Prompt:
     """The same from its words alone."""
-    return replace(prompt, messages=tuple(replace(one, images=()) for one in prompt.messages))
+    return replace(prompt, messages=tuple(replace(message, images=()) for message in prompt.messages))
 
 
 def room(words: int, effort: Effort | None) -> int:
     """How many tokens a short task may take: the words that are wanted of it, and room to think before them.
 
     Thinking counts into the limit, and most models think by themselves: a limit of the words alone starves them.
-    A model whose own limit is lower says so once, and is asked for no more: see `faults.Manners`.
+    A model whose own limit is lower says so once, and is asked for no more: see `faults.ParameterRules`.
     """
     return words * TOKENS_PER_WORD + THOUGHTS[effort]
 
 
-def more_room(asked: Effort | None, effort: Effort | None) -> int:
+def more_room(expected: Effort | None, effort: Effort | None) -> int:
     """How many tokens a task for `asked` needs besides where the model is to think as `effort` says."""
-    return max(0, THOUGHTS[effort or asked] - THOUGHTS[asked])
+    return max(0, THOUGHTS[effort or expected] - THOUGHTS[expected])

@@ -1,4 +1,4 @@
-"""How long a model service is waited for: to connect, to begin, between the events of its answer, in all."""
+"""Timeouts for a model service: to connect, to the first event, between events, and in total."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Timeouts:
     idle: float = 45.0
     total: float = 600.0
 
-    def bearing(self, patience: float | None) -> Timeouts:
-        """These, and none but `connect` shorter than `patience`: see Prompt."""
+    def at_least(self, patience: float | None) -> Timeouts:
+        """The same, but each except `connect` at least `patience` seconds: see Prompt."""
         if patience is None:
             return self
         first, idle, total = (max(limit, patience) for limit in (self.first, self.idle, self.total))
@@ -33,24 +33,24 @@ class Timeouts:
 
 
 class Deadlines:
-    """Those of one question, all its attempts together, from now on."""
+    """The deadlines of one question over all its attempts, counted from now."""
 
     def __init__(self, timeouts: Timeouts, patience: float | None) -> None:
-        self._limits = timeouts.bearing(patience)
+        self._limits = timeouts.at_least(patience)
         now = asyncio.get_running_loop().time()
         self._end = now + self._limits.total
-        # Who was waited for as long as was said is not waited for once more.
+        # No new attempt after `patience` has passed.
         self._last_attempt = self._end if patience is None else now + patience
         self._timer: asyncio.Timeout | None = None
         self._silence = 0.0
 
-    def beginning(self, *, whole: bool) -> asyncio.Timeout:
-        """For the answer to begin; for the `whole` of it where it is not streamed."""
+    def first_event(self, *, whole: bool) -> asyncio.Timeout:
+        """The deadline for the first event; for the `whole` answer if it is not streamed."""
         return self._within(self._limits.total if whole else self._limits.first)
 
     @asynccontextmanager
-    async def going_on(self, answer: Answer) -> AsyncIterator[asyncio.Timeout]:
-        """For the next event of `answer`; anew with whatever is `heard` meanwhile."""
+    async def next_event(self, answer: Answer) -> AsyncIterator[asyncio.Timeout]:
+        """The deadline for the next event of `answer`; restarted by any `activity`."""
         idle = self._limits.idle if answer.events else self._limits.first
         async with self._within(min(idle, AFTER_FINISH_S) if answer.finish else idle) as timer:
             # Once the answer is whole, only its usage is waited for.
@@ -60,8 +60,8 @@ class Deadlines:
             finally:
                 self._timer = None
 
-    def heard(self) -> None:
-        """Something came from the service, if no event: it is at work. In all it may take no longer."""
+    def activity(self) -> None:
+        """Bytes came from the service: restart the idle timeout. The total deadline stays."""
         if self._timer is not None and not self._timer.expired():
             self._timer.reschedule(min(asyncio.get_running_loop().time() + self._silence, self._end))
 

@@ -1,4 +1,4 @@
-"""The demo model: small, embedded, run in a process of its own that may crash or be killed.
+"""The demo model: small and embedded, in a separate process that may crash or be killed.
 
 `Demo` is the provider; it knows no SDK. One generation at a time, others wait in their order. The process
 starts with the first question and ends when nothing has been asked for a while, which frees its memory.
@@ -18,7 +18,7 @@ from typing import Any
 from bot import models
 from bot.events import Sorry
 from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt, Usage
-from bot.llm.demo_child import Child, Gone
+from bot.llm.demo_child import Child, ProcessEnded
 
 MODEL = "smollm2"
 """The one model there is, by its name in `bot.models.MODELS`."""
@@ -59,7 +59,7 @@ class Demo:
         self._command = command
         self._turn = asyncio.Lock()
         self._child: Child | None = None
-        self._resting: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
         return f"Demo({self.name!r})"
@@ -89,14 +89,14 @@ class Demo:
 
         try:
             async with aclosing(self._replies(model, prompt)) as replies:
-                async for said in replies:
-                    counted |= {name: said[name] for name in counted if name in said}
+                async for reply in replies:
+                    counted |= {name: reply[name] for name in counted if name in reply}
                     meter.usage = _usage(before, **counted)
-                    if said.get("text"):
-                        pieces.append(said["text"])
+                    if reply.get("text"):
+                        pieces.append(reply["text"])
                         if not whole:
-                            yield said["text"]
-                    finish = said.get("finish", finish)
+                            yield reply["text"]
+                    finish = reply.get("finish", finish)
         except ModelError as error:
             cut = bool(pieces) and not whole
             used = completion() if meter.usage != before else None
@@ -109,14 +109,14 @@ class Demo:
 
     async def count(self, model: str, prompt: Prompt) -> int | None:
         """See Provider.count; exact. Waits its turn, and starts the process if need be (half a second)."""
-        counted: int | None = None
+        tokens: int | None = None
         try:
             async with aclosing(self._replies(model, prompt, count=True)) as replies:
-                async for said in replies:
-                    counted = said.get("input", counted)
+                async for reply in replies:
+                    tokens = reply.get("input", tokens)
         except Sorry:  # also for what is too long, whose count came first
             pass
-        return counted
+        return tokens
 
     async def settled(self) -> None:
         """Wait until no generation runs in the process: after a stop, a second at most."""
@@ -125,15 +125,15 @@ class Demo:
 
     async def close(self) -> None:
         """End the process."""
-        if self._resting is not None:
-            self._resting.cancel()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         if self._child is not None:
             await self._child.end()
 
     async def _replies(
         self, model: str, prompt: Prompt, *, count: bool = False
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """What the process says to `prompt`, up to its finish. Raises ModelError, Sorry; closing it stops."""
+        """The process's replies to `prompt`, up to the finish. Raises ModelError, Sorry; closing it stops it."""
         label = f"{self.name}:{model}"
         if model != MODEL:
             raise ModelError("not_found", label)
@@ -144,41 +144,41 @@ class Demo:
                 child = await self._ready(label)
                 child.ask({**_request(prompt), "count": count})
                 try:
-                    said: dict[str, Any] = {}
-                    while "finish" not in said:
-                        said = await child.heard(self._silence_s)
-                        if "fault" in said:
-                            raise _error(said, label)
-                        yield said
+                    reply: dict[str, Any] = {}
+                    while "finish" not in reply:
+                        reply = await child.next_reply(self._silence_s)
+                        if "fault" in reply:
+                            raise _error(reply, label)
+                        yield reply
                 finally:
                     child.stop()
-            except Gone as gone:
-                raise ModelError(gone.fault, label, str(gone)) from None
+            except ProcessEnded as ended:
+                raise ModelError(ended.fault, label, str(ended)) from None
             finally:
-                self._resting = asyncio.get_running_loop().call_later(self._idle_s, self._rest)
+                self._idle_timer = asyncio.get_running_loop().call_later(self._idle_s, self._free_memory)
 
     async def _ready(self, label: str) -> Child:
         """A process that has loaded the model: the one there is, or a new one."""
-        if self._resting is not None:
-            self._resting.cancel()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         await self.settled()
         if self._child is not None and self._child.alive:
             return self._child
         command = self._command
         if command is None:
-            command = await asyncio.to_thread(self._found)
+            command = await asyncio.to_thread(self._command_line)
         child = self._child = await Child.start(command, self._environ, self._stop_s)
-        said: dict[str, Any] = {}
+        reply: dict[str, Any] = {}
         try:
-            said = await child.heard(self._start_s)
+            reply = await child.next_reply(self._start_s)
         finally:
-            if "ready" not in said:  # cancelled, too: half-loaded is of no use
+            if "ready" not in reply:  # also when cancelled: a half-loaded process is useless
                 child.kill()
-        if "ready" not in said:
-            raise _error(said, label)
+        if "ready" not in reply:
+            raise _error(reply, label)
         return child
 
-    def _found(self) -> Sequence[str]:
+    def _command_line(self) -> Sequence[str]:
         """The command that runs the model. Raises Sorry where something is missing or damaged."""
         if find_spec("xllamacpp") is None:
             raise Sorry("model.demo_runtime", reason="No module named 'xllamacpp'")
@@ -187,18 +187,18 @@ class Demo:
         file = models.path(self._models_dir, MODEL).resolve() / "model.gguf"
         return (sys.executable, "-m", "bot.llm.demo_process", str(file), str(self._context))
 
-    def _rest(self) -> None:
-        """Free the memory. Done from here, so that no question meets a process that is about to leave."""
+    def _free_memory(self) -> None:
+        """End the idle process. Done on this side, so that no question reaches a process that is ending."""
         if self._child is not None and not self._turn.locked():
             self._child.kill()
 
 
 def _request(prompt: Prompt) -> dict[str, object]:
-    said = [("system", prompt.system)] if prompt.system else []
-    said += [(message.role, message.text) for message in prompt.messages]
+    turns = [("system", prompt.system)] if prompt.system else []
+    turns += [(message.role, message.text) for message in prompt.messages]
     return {
         # What is written is text: it cannot end its turn and begin another one.
-        "messages": [{"role": role, "content": text.replace("<|", "< |")} for role, text in said],
+        "messages": [{"role": role, "content": text.replace("<|", "< |")} for role, text in turns],
         "max_tokens": prompt.max_tokens,
         "temperature": prompt.temperature,
         "schema": None if prompt.schema is None else _bounded(prompt.schema),
@@ -211,15 +211,15 @@ def _bounded(schema: Any) -> Any:
         return [_bounded(part) for part in schema]
     if not isinstance(schema, Mapping):
         return schema
-    made = {name: _bounded(part) for name, part in schema.items()}
-    if made.get("type") == "string" and not made.keys() & {"enum", "const"}:
-        made.setdefault("maxLength", LONGEST_TEXT)
-    elif made.get("type") == "array":
-        made.setdefault("maxItems", LONGEST_LIST)
-    elif made.get("type") in ("integer", "number"):
-        made.setdefault("minimum", -LARGEST)
-        made.setdefault("maximum", LARGEST)
-    return made
+    bounded = {name: _bounded(part) for name, part in schema.items()}
+    if bounded.get("type") == "string" and not bounded.keys() & {"enum", "const"}:
+        bounded.setdefault("maxLength", LONGEST_TEXT)
+    elif bounded.get("type") == "array":
+        bounded.setdefault("maxItems", LONGEST_LIST)
+    elif bounded.get("type") in ("integer", "number"):
+        bounded.setdefault("minimum", -LARGEST)
+        bounded.setdefault("maximum", LARGEST)
+    return bounded
 
 
 def _usage(before: Usage, input: int, cached: int, output: int) -> Usage:
@@ -233,10 +233,10 @@ def _usage(before: Usage, input: int, cached: int, output: int) -> Usage:
     )
 
 
-def _error(said: Mapping[str, Any], label: str) -> Sorry:
+def _error(reply: Mapping[str, Any], label: str) -> Sorry:
     """The fault that the process reports."""
-    detail = str(said.get("detail", ""))[:200]
-    match said.get("fault"):
+    detail = str(reply.get("detail", ""))[:200]
+    match reply.get("fault"):
         case "runtime":
             return Sorry("model.demo_runtime", reason=detail)
         case "context" | "bad_request" as fault:

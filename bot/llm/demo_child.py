@@ -1,4 +1,4 @@
-"""The process that runs the demo model, as seen from the bot: its lines, its end.
+"""The bot's side of the demo model's process: its JSON lines, and its end.
 
 Knows the lines' form (see `bot.llm.demo_process`), not what they are about.
 """
@@ -19,19 +19,19 @@ from bot.llm.base import ModelFault
 
 _ROOT = Path(__file__).resolve().parents[2]
 _LONGEST_LINE = 1 << 20
-_FORM: Final[Mapping[str, type]] = {
+_REPLY_TYPES: Final[Mapping[str, type]] = {
     "id": int, "ready": int, "input": int, "cached": int, "text": str, "output": int, "finish": str,
     "fault": str, "detail": str,
 }  # fmt: skip
-_KEPT = frozenset({
+_ENVIRONMENT = frozenset({
     "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "HOME", "LANG",
     "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "APPDATA",
 })  # fmt: skip
 """What a Python with libraries needs to start, and nothing that might be a key."""
 
 
-class Gone(Exception):
-    """The process is no more, or never was; the text says how it ended."""
+class ProcessEnded(Exception):
+    """The process has ended or did not start; the text says how."""
 
     def __init__(self, fault: ModelFault, how: str) -> None:
         super().__init__(how)
@@ -39,7 +39,7 @@ class Gone(Exception):
 
 
 class Child:
-    """One process, asked one thing at a time. `stop_s`: how long it may take to heed a stop."""
+    """One process with one request at a time. `stop_s`: how long it may take to obey a stop."""
 
     def __init__(self, process: Process, stop_s: float) -> None:
         self._process = process
@@ -48,12 +48,12 @@ class Child:
         self._id = 0
         self._settled = asyncio.Event()
         self._settled.set()
-        self._gone: Gone | None = None
+        self._gone: ProcessEnded | None = None
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
     async def start(cls, command: Sequence[str], environ: Mapping[str, str], stop_s: float) -> Child:
-        """Run `command` with the harmless part of `environ`. Raises Gone."""
+        """Run `command` with the harmless part of `environ`. Raises ProcessEnded."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -61,12 +61,12 @@ class Child:
                 stdout=PIPE,
                 stderr=DEVNULL,
                 cwd=_ROOT,
-                env={name: value for name, value in environ.items() if name.upper() in _KEPT},
+                env={name: value for name, value in environ.items() if name.upper() in _ENVIRONMENT},
                 limit=_LONGEST_LINE,
             )
         except OSError as fault:
             reason = os.strerror(fault.errno) if fault.errno else type(fault).__name__
-            raise Gone("server", f"its process could not be started: {reason}") from None
+            raise ProcessEnded("server", f"its process could not be started: {reason}") from None
         return cls(process, stop_s)
 
     @property
@@ -78,40 +78,40 @@ class Child:
         return self._gone is None and self._process.returncode is None
 
     async def settled(self) -> None:
-        """Wait until what was asked has ended: answered, stopped, or dead."""
+        """Wait until the last request has ended: answered, stopped, or the process dead."""
         await self._settled.wait()
 
     def ask(self, request: Mapping[str, object]) -> None:
-        """Send a request, when `settled`; `heard` gives the replies to it."""
+        """Send a request, when `settled`; `next_reply` gives the replies to it."""
         self._id += 1
         self._replies = asyncio.Queue()
         self._settled.clear()
-        self._say({"id": self._id, **request})
+        self._write({"id": self._id, **request})
         if self._gone is not None:
             self._close(self._gone)
 
-    async def heard(self, within: float) -> dict[str, Any]:
-        """The next reply. Raises Gone, also for a process that was silent for that many seconds."""
+    async def next_reply(self, within: float) -> dict[str, Any]:
+        """The next reply. Raises ProcessEnded, also for a process that was silent for that many seconds."""
         try:
             async with asyncio.timeout(within):
-                said = await self._replies.get()
+                reply = await self._replies.get()
         except TimeoutError:
-            self.kill(Gone("timeout", f"it said nothing for {within:g} s"))
-            said = None
-        if said is not None:
-            return said
+            self.kill(ProcessEnded("timeout", f"it said nothing for {within:g} s"))
+            reply = None
+        if reply is not None:
+            return reply
         assert self._gone is not None
-        raise Gone(self._gone.fault, str(self._gone))
+        raise ProcessEnded(self._gone.fault, str(self._gone))
 
     def stop(self) -> None:
-        """End what was asked, if it has not ended: kindly, and after `stop_s` by killing. Does not wait."""
+        """Stop the current request; after `stop_s` the process is killed. Does not wait."""
         if not self._settled.is_set():
-            self._say({"stop": self._id})
-            asyncio.get_running_loop().call_later(self._stop_s, self._insist, self._id)
+            self._write({"stop": self._id})
+            asyncio.get_running_loop().call_later(self._stop_s, self._kill_if_running, self._id)
 
-    def kill(self, how: Gone | None = None) -> None:
+    def kill(self, how: ProcessEnded | None = None) -> None:
         """End the process at once; `settled`, and not `alive`, from now on."""
-        self._close(how or Gone("server", "its process was ended"))
+        self._close(how or ProcessEnded("server", "its process was ended"))
         with suppress(ProcessLookupError):
             self._process.kill()
 
@@ -120,32 +120,32 @@ class Child:
         self.kill()
         await asyncio.wait((self._reading,))
 
-    def _insist(self, id: int) -> None:
+    def _kill_if_running(self, id: int) -> None:
         if id == self._id and not self._settled.is_set():
             self.kill()
 
-    def _say(self, said: Mapping[str, object]) -> None:
+    def _write(self, line: Mapping[str, object]) -> None:
         assert self._process.stdin is not None
         if not self._process.stdin.is_closing():
-            self._process.stdin.write(json.dumps(said).encode() + b"\n")
+            self._process.stdin.write(json.dumps(line).encode() + b"\n")
 
     async def _read(self) -> None:
         assert self._process.stdout is not None
         try:
             # A last line without its end is what a killed process had begun to say.
             while (line := await self._process.stdout.readline()).endswith(b"\n"):
-                said = _parsed(line)
-                if said.get("id", self._id) == self._id:
-                    self._replies.put_nowait(said)
-                    if "finish" in said or "fault" in said:
+                reply = _parsed(line)
+                if reply.get("id", self._id) == self._id:
+                    self._replies.put_nowait(reply)
+                    if "finish" in reply or "fault" in reply:
                         self._settled.set()
         except ValueError:
-            self.kill(Gone("server", "its process said something that is no answer"))
+            self.kill(ProcessEnded("server", "its process said something that is no answer"))
         code = await self._process.wait()
-        self._close(Gone("server", _ended(code)))
+        self._close(ProcessEnded("server", _ended(code)))
 
-    def _close(self, how: Gone) -> None:
-        """Nothing more comes; the first reason given is the one that counts."""
+    def _close(self, how: ProcessEnded) -> None:
+        """No more replies; the first reason is kept."""
         self._gone = self._gone or how
         self._settled.set()
         self._replies.put_nowait(None)
@@ -153,10 +153,12 @@ class Child:
 
 def _parsed(line: bytes) -> dict[str, Any]:
     """A reply, every field of its type. Raises ValueError."""
-    said = json.loads(line)
-    if not isinstance(said, dict) or any(type(value) is not _FORM.get(name) for name, value in said.items()):
+    reply = json.loads(line)
+    if not isinstance(reply, dict) or any(
+        type(value) is not _REPLY_TYPES.get(name) for name, value in reply.items()
+    ):
         raise ValueError("not a reply")
-    return said
+    return reply
 
 
 def _ended(code: int) -> str:

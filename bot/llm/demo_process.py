@@ -30,7 +30,7 @@ _FINISH = {"stop": "end", "length": "length"}
 _MANNERS = {"temperature": 0.5, "top_p": 0.9, "dry_multiplier": 0.8}
 """Without the last (which forbids repeating oneself word for word) a model this small soon runs in circles."""
 
-_FORM = {"temperature": 0.2, "top_p": 0.9}
+_SCHEMA_SAMPLING = {"temperature": 0.2, "top_p": 0.9}
 """Under a schema, where repeating a key is right."""
 
 
@@ -41,25 +41,25 @@ class _Lines:
         # What was standard output is ours alone; whatever the runtime prints goes to standard error.
         self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
         os.dup2(2, 1)
-        self.asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self.stopped = 0
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def tell(self, **said: object) -> None:
+    def write(self, **reply: object) -> None:
         try:
-            self._out.write(json.dumps(said) + "\n")
+            self._out.write(json.dumps(reply) + "\n")
             self._out.flush()
         except OSError:
-            os._exit(0)  # whoever asked is gone
+            os._exit(0)  # the bot's process has ended
 
     def _listen(self) -> None:
         for line in sys.stdin.buffer:
-            said = json.loads(line)
-            if "stop" in said:
-                self.stopped = said["stop"]
+            request = json.loads(line)
+            if "stop" in request:
+                self.stopped = request["stop"]
             else:
-                self.asked.put(said)
-        # Without the runtime's own goodbyes, which wait for the answer in hand.
+                self.requests.put(request)
+        # Without the runtime's cleanup, which waits for the current answer.
         os._exit(0)
 
 
@@ -69,21 +69,21 @@ def main(model: str, context: int) -> int:
     try:
         server = _load(model, context)
     except ImportError as fault:
-        lines.tell(fault="runtime", detail=str(fault))
+        lines.write(fault="runtime", detail=str(fault))
         return 1
     except Exception as fault:  # the runtime raises whatever its C++ threw
-        lines.tell(fault="load", detail=str(fault))
+        lines.write(fault="load", detail=str(fault))
         return 1
     # The runtime has put handlers of its own in place. Ctrl-C in the terminal is the parent's business.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    lines.tell(ready=context)
+    lines.write(ready=context)
     while True:
-        asked = lines.asked.get()
+        request = lines.requests.get()
         try:
-            _answer(server, asked, lines)
+            _answer(server, request, lines)
         except Exception as fault:  # a request it cannot take; the next one may be better
-            lines.tell(id=asked["id"], fault="bad_request", detail=str(fault))
+            lines.write(id=request["id"], fault="bad_request", detail=str(fault))
 
 
 def _load(model: str, context: int) -> Any:
@@ -102,10 +102,10 @@ def _load(model: str, context: int) -> Any:
     params.cache_ram_mib = params.n_ctx_checkpoints = 0
     params.warmup = params.fit_params = False
     params.verbosity = -1
-    return _behind_a_shut_door(params, xllamacpp.Server)
+    return _without_open_port(params, xllamacpp.Server)
 
 
-def _behind_a_shut_door(params: Any, server: Callable[[Any], Any]) -> Any:
+def _without_open_port(params: Any, server: Callable[[Any], Any]) -> Any:
     """The runtime always listens for HTTP, which nobody here speaks: on a socket that is gone once it runs.
 
     Where there is none to be had, on a loopback port with a key that nobody knows.
@@ -128,51 +128,51 @@ def _behind_a_shut_door(params: Any, server: Callable[[Any], Any]) -> Any:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _answer(server: Any, asked: dict[str, Any], lines: _Lines) -> None:
+def _answer(server: Any, question: dict[str, Any], lines: _Lines) -> None:
     """Answer one request; the last line told is its finish or its fault."""
-    id: int = asked["id"]
+    id: int = question["id"]
     ended: dict[str, object] = {}
 
-    def take(event: dict[str, Any]) -> bool:
+    def on_event(event: dict[str, Any]) -> bool:
         """Told each event by the runtime; True ends the generation."""
         if lines.stopped >= id:
             return True
         if (error := event.get("error")) is not None:
             if "n_prompt_tokens" in error:
-                lines.tell(id=id, input=error["n_prompt_tokens"], cached=0)
+                lines.write(id=id, input=error["n_prompt_tokens"], cached=0)
             long = error.get("type") == "exceed_context_size_error"
             ended.update(fault="context" if long else "bad_request", detail=error.get("message", ""))
             return True
         progress = event.get("prompt_progress")
         if progress is not None:
-            lines.tell(id=id, input=progress["total"], cached=progress["cache"])
-            if asked.get("count"):
+            lines.write(id=id, input=progress["total"], cached=progress["cache"])
+            if question.get("count"):
                 return True
         for choice in event["choices"]:
             if text := choice["delta"].get("content"):
-                lines.tell(id=id, text=text, output=event["timings"]["predicted_n"])
+                lines.write(id=id, text=text, output=event["timings"]["predicted_n"])
             if reason := choice["finish_reason"]:
                 ended["finish"] = _FINISH.get(reason, "end")
-                lines.tell(id=id, text="", output=event["timings"]["predicted_n"])
+                lines.write(id=id, text="", output=event["timings"]["predicted_n"])
         return False
 
     request = {
-        "messages": asked["messages"],
-        "max_tokens": asked["max_tokens"],
+        "messages": question["messages"],
+        "max_tokens": question["max_tokens"],
         "stream": True,
         "return_progress": True,
         "timings_per_token": True,
         **_MANNERS,
     }
-    if asked.get("schema") is not None:
-        request |= {"json_schema": asked["schema"], **_FORM, "dry_multiplier": 0.0}
-    if asked.get("temperature") is not None:
-        request["temperature"] = asked["temperature"]
-    server.handle_chat_completions(request, take)
+    if question.get("schema") is not None:
+        request |= {"json_schema": question["schema"], **_SCHEMA_SAMPLING, "dry_multiplier": 0.0}
+    if question.get("temperature") is not None:
+        request["temperature"] = question["temperature"]
+    server.handle_chat_completions(request, on_event)
     if not ended:
-        stopped = lines.stopped >= id or asked.get("count")
+        stopped = lines.stopped >= id or question.get("count")
         ended = {"finish": "stopped"} if stopped else {"fault": "server", "detail": "the answer broke off"}
-    lines.tell(id=id, **ended)
+    lines.write(id=id, **ended)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a model service means by its errors: the fault, whether to retry, what to leave out, how long to let it rest.
+"""Interprets the errors of a model service: the fault, whether to retry, which parameter to drop, how long to pause.
 
 What is learnt of a model is kept while we run. Knows no SDK: only status numbers, the fields of an error body, headers,
 and parameters by name.
@@ -96,10 +96,10 @@ _VALUE = re.compile(
 """What is said of a limit whose value is refused, and not the parameter itself."""
 
 RESTS_S = {"quota": 300.0, "auth": 300.0, "timeout": 60.0, "connection": 30.0}
-"""How long a model that failed so is tried after the others of its chain."""
+"""Seconds for which a model with this fault is asked after the others of its chain."""
 
 LONGEST_REST_S = 900.0
-"""… at the most, where the service says how long it wants to be left alone."""
+"""The longest pause, when the service says how long to wait."""
 
 _PASSED = {
     "model.key_missing": "auth",
@@ -126,8 +126,8 @@ class ImageFault(FaultError):
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
-    """An error as the service put it. `status` is 0 where there was none."""
+class ErrorReport:
+    """An error as the service reported it. `status` is 0 where there was none."""
 
     status: int
     message: str = ""
@@ -138,7 +138,7 @@ class Complaint:
 
     @property
     def fault(self) -> ModelFault:
-        """Which fault this is; what is unknown below 500 is a bad request."""
+        """The fault; an unknown status below 500 is a bad request."""
         words = f"{self.code} {self.kind} {self.message}"
         status = self.status
         if status == 402 or (status in (400, 403, 429) and _QUOTA.search(words)):
@@ -157,22 +157,24 @@ class Complaint:
             return "server"
         return "bad_request"
 
-    def most_output(self, asked: int) -> int | None:
+    def most_output(self, requested: int) -> int | None:
         """The most tokens that an answer may have, where the service refuses `asked` and says how many it takes:
         by its model's limit, or by what the prompt leaves of the context window."""
         if self.status not in (400, 422) or not _LIMIT.search(f"{self.param} {self.message}"):
             return None
-        said = re.sub(r"(?<=\d),(?=\d{3}\b)", "", self.message)
-        if window := _WINDOW.search(said):
+        message = re.sub(r"(?<=\d),(?=\d{3}\b)", "", self.message)
+        if window := _WINDOW.search(message):
             most = int(window["window"]) - int(window["input"])
-        elif found := _MOST.search(said):
-            most = int(found["most"])
+        elif match := _MOST.search(message):
+            most = int(match["most"])
         else:
-            others = {int(one) for one in re.findall(r"(?<![\w.-])\d{2,9}(?![\w-])", said)} - {asked}
-            most = others.pop() if len(others) == 1 else 0
-        most -= "(exclusive)" in said
-        least = min(asked, LEAST_LEFT) if window else LEAST_OUTPUT
-        return most if least <= most < asked else None
+            numbers = {int(number) for number in re.findall(r"(?<![\w.-])\d{2,9}(?![\w-])", message)} - {
+                requested
+            }
+            most = numbers.pop() if len(numbers) == 1 else 0
+        most -= "(exclusive)" in message
+        least = min(requested, LEAST_LEFT) if window else LEAST_OUTPUT
+        return most if least <= most < requested else None
 
     @property
     def images(self) -> Literal["", "none", "these"]:
@@ -193,14 +195,14 @@ class Complaint:
         return re.search(rf"\b{parameter}\b", self.message) is not None
 
 
-def complaint(status: int, body: object, headers: Mapping[str, str] | None = None) -> Complaint:
+def error_report(status: int, body: object, headers: Mapping[str, str] | None = None) -> ErrorReport:
     """Read an error body in any of the shapes that compatible services use."""
     if isinstance(body, list):  # as Gemini wraps it
-        body = next((one for one in body if isinstance(one, Mapping)), None)
+        body = next((entry for entry in body if isinstance(entry, Mapping)), None)
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(inner, Mapping):
         text = inner if isinstance(inner, str) and not inner.lstrip().startswith("<") else ""
-        return Complaint(status, text, retry_after_s=retry_after(headers or {}))
+        return ErrorReport(status, text, retry_after_s=retry_after(headers or {}))
     code = inner.get("code")
     if not status and isinstance(code, int) and 400 <= code < 600:
         status = code  # an error inside the stream, as OpenRouter and vLLM send it
@@ -214,14 +216,14 @@ def complaint(status: int, body: object, headers: Mapping[str, str] | None = Non
     message = word("message") or word("detail")
     # Anthropic says which of its limits was met one level below.
     details = inner.get("details")
-    said = str(details.get("error_code") or "") if isinstance(details, Mapping) else ""
+    anthropic_code = str(details.get("error_code") or "") if isinstance(details, Mapping) else ""
     wait = retry_after(headers or {})
     for detail in details if wait is None and isinstance(details, list) else ():
         delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
         if isinstance(delay, str) and re.fullmatch(r"\d{1,6}(?:\.\d+)?s", delay):  # Google's RetryInfo
             wait = float(delay[:-1])
     kind = word("type") or word("status")
-    return Complaint(status, message, word("code") or said, kind, word("param"), wait)
+    return ErrorReport(status, message, word("code") or anthropic_code, kind, word("param"), wait)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -246,12 +248,12 @@ def safe(text: str, key: str | None) -> str:
     if key:
         text = text.replace(key, "***")
     text = _KEYS.sub("***", _DATA.sub("…", text))
-    shown = "".join(one if one.isprintable() else " " for one in text)
-    return " ".join(shown.split())[:200]
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return " ".join(printable.split())[:200]
 
 
 @dataclass(slots=True)
-class Manners:
+class ParameterRules:
     """`optional` parameters may be left out; those of `other_names` may be called otherwise, and `limits` are the
     names of the one that bounds the answer. `sees`: nothing has said as yet that the model takes no images.
 
@@ -266,10 +268,10 @@ class Manners:
     _renamed: dict[str, str] = field(default_factory=dict)
     _most: int | None = None
 
-    def fit(self, sent: Mapping[str, Any]) -> dict[str, Any]:
+    def fit(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters as this model takes them."""
         fitted: dict[str, Any] = {}
-        for name, value in sent.items():
+        for name, value in request.items():
             if name in self.left_out:
                 continue
             if name in self.limits and self._most is not None:
@@ -277,54 +279,54 @@ class Manners:
             fitted[self._renamed.get(name, name)] = value
         return fitted
 
-    def learn(self, refusal: Complaint, sent: Mapping[str, Any], once: dict[str, Any]) -> bool:
-        """Mind a refused parameter of what was `sent` (as fitted). True when asking again may help.
+    def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
+        """Learn from the error which parameter of the `request` (as fitted) is refused. True when a retry may help.
 
-        What holds for this prompt only goes into `once`: other values, and with None what is to be left out.
+        What holds for this prompt only goes into `overrides`: other values, and None for what is to be left out.
         """
         for name in self.limits:
-            if name in sent and name not in once and (most := refusal.most_output(sent[name])):
-                once[name] = most
+            if name in request and name not in overrides and (most := error.most_output(request[name])):
+                overrides[name] = most
                 # What a long prompt leaves of the window says nothing about the next prompt.
-                if refusal.fault != "context":
+                if error.fault != "context":
                     self._most = most
                 return True
-            if name in sent and refusal.fault == "bad_request" and _VALUE.search(refusal.message):
+            if name in request and error.fault == "bad_request" and _VALUE.search(error.message):
                 return False
         for name in self.optional:
-            if name in sent and refusal.refuses(name):
+            if name in request and error.refuses(name):
                 self.left_out.add(name)
                 return True
-        for name, other in self.other_names.items():
-            if name in sent and refusal.refuses(name):
+        for name, other_name in self.other_names.items():
+            if name in request and error.refuses(name):
                 del self.other_names[name]
-                self._renamed[name] = other
+                self._renamed[name] = other_name
                 return True
         return False
 
 
-class Resting:
-    """Forgets everything with the process."""
+class Cooldowns:
+    """Models that failed lately and are asked last for a while. Kept in memory only."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._rests: dict[str, tuple[float, str]] = {}
-        """Until when a model rests, and why."""
+        self._until: dict[str, tuple[float, str]] = {}
+        """By model: the end of its pause, and the fault."""
 
-    def among(self, chain: Iterable[str]) -> dict[str, str]:
-        """Those of `chain` that rest now, and why."""
+    def active(self, chain: Iterable[str]) -> dict[str, str]:
+        """The models of `chain` that are paused now, with the fault."""
         now = self._clock()
-        return {named: self._rests[named][1] for named in chain if self._rests.get(named, (now,))[0] > now}
+        return {named: self._until[named][1] for named in chain if self._until.get(named, (now,))[0] > now}
 
-    def failed(self, named: str, error: Sorry) -> str:
-        """Let a model rest for what it failed with; gives the fault's name."""
+    def start(self, named: str, error: Sorry) -> str:
+        """Pause a model for as long as its fault suggests; returns the fault's name."""
         fault = error.fault if isinstance(error, ModelError) else _PASSED.get(error.key, "server")
         rest = RESTS_S.get(fault, 0.0)
         if fault == "rate_limit" and isinstance(error, ModelError) and error.retry_after_s:
             rest = min(error.retry_after_s, LONGEST_REST_S)
         if rest:
-            self._rests[named] = (self._clock() + rest, fault)
+            self._until[named] = (self._clock() + rest, fault)
         return fault
 
-    def answered(self, named: str) -> None:
-        self._rests.pop(named, None)
+    def clear(self, named: str) -> None:
+        self._until.pop(named, None)

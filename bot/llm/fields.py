@@ -1,4 +1,4 @@
-"""Fields of what a service sent, none of which is trusted, and of what goes back to it.
+"""Reads the fields of a service's answer, trusting none of them, and of what is sent back.
 
 Knows no wire: an answer is read as JSON objects or as an SDK's objects alike.
 """
@@ -18,41 +18,41 @@ LARGEST_USD = 10_000
 """No call costs it."""
 
 
-def field(said: object, name: str) -> object:
+def field(source: object, name: str) -> object:
     """A field of an object of either kind; None where there is none."""
-    return said.get(name) if isinstance(said, Mapping) else getattr(said, name, None)
+    return source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
 
 
-def part(said: object, name: str) -> Mapping[str, Any]:
+def part(source: object, name: str) -> Mapping[str, Any]:
     """A JSON object in a field; an empty one for anything else."""
-    value = field(said, name)
+    value = field(source, name)
     return value if isinstance(value, Mapping) else {}
 
 
-def text(said: object, name: str) -> str:
+def text(source: object, name: str) -> str:
     """A text in a field; empty for anything else."""
-    value = field(said, name)
+    value = field(source, name)
     return value if isinstance(value, str) else ""
 
 
-def count(said: object, name: str) -> int | None:
+def count(source: object, name: str) -> int | None:
     """A number of tokens in a field; None for anything that is none."""
-    value = field(said, name)
+    value = field(source, name)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT:
         return value
     return None
 
 
-def dollars(said: object, name: str) -> float | None:
+def dollars(source: object, name: str) -> float | None:
     """An amount in a field; None for anything that is none."""
-    value = field(said, name)
+    value = field(source, name)
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST_USD:
         return float(value)
     return None
 
 
 def characters(text: str) -> str:
-    """Without what no database keeps: halves of characters, and NUL. Two halves that meet become one."""
+    """Text that any database can store: without lone surrogates and NUL; adjacent halves are joined."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return whole.replace("\0", "")
 
@@ -60,20 +60,20 @@ def characters(text: str) -> str:
 def arguments_of(text: str) -> dict[str, Any]:
     """A tool's arguments as the object that the service wants back, whatever the model wrote."""
     try:
-        found = json.loads(text or "{}")
+        arguments = json.loads(text or "{}")
     except (ValueError, RecursionError):
-        found = None
+        arguments = None
     # The wrapping is the one of the service's guide to fine-grained tool streaming.
-    return found if isinstance(found, dict) else {"INVALID_JSON": text}
+    return arguments if isinstance(arguments, dict) else {"INVALID_JSON": text}
 
 
 def objects_of(raw: str) -> list[dict[str, Any]]:
     """The JSON objects of a turn as its service wrote them (see Completion.raw); none for anything else."""
     try:
-        found = json.loads(raw)
+        objects = json.loads(raw)
     except (ValueError, RecursionError):
         return []
-    return found if isinstance(found, list) and all(isinstance(one, dict) for one in found) else []
+    return objects if isinstance(objects, list) and all(isinstance(entry, dict) for entry in objects) else []
 
 
 def call_id(call: str, allowed: re.Pattern[str]) -> str:

@@ -1,4 +1,4 @@
-"""Tries a model in every way that the works would use it, and tells what each came to.
+"""Tries a model in every way that the works use it, and reports each result.
 
 Knows no SDK, no ledger and no screen: a provider goes in, findings come out, whose sentences stand in the
 catalogue. It pays for about ten short calls and a long one.
@@ -27,7 +27,7 @@ Way = Literal["whole", "stream", "json", "tools", "count", "cache"]
 WAYS: tuple[Way, ...] = get_args(Way)
 
 HOPELESS = ("auth", "quota", "not_found", "connection", "timeout", "rate_limit")
-"""After one of these the other ways would only fail likewise, some of them after minutes."""
+"""Faults after which the other trials would fail too, some of them only after minutes."""
 
 MAX_TOKENS = 1_000
 """Enough for a model that thinks before it speaks."""
@@ -63,8 +63,8 @@ class Apples:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """What one way came to. `well` None: not tried, or nothing to tell. `key` and `values` are its sentence."""
+class Trial:
+    """The result of one trial. `well` None: not tried, or nothing to report. `key` and `values` are its sentence."""
 
     way: Way
     well: bool | None
@@ -93,8 +93,8 @@ class Probe:
         self._can = provider.capabilities(model)
         self._most = DEMO_TOKENS if self._can.demo else MAX_TOKENS
 
-    async def run(self) -> AsyncGenerator[Tried, None]:
-        """Every way in turn. What makes the others hopeless ends the trial."""
+    async def run(self) -> AsyncGenerator[Trial, None]:
+        """All trials in turn; a fault of HOPELESS ends them."""
         ways = {
             "whole": self._whole,
             "stream": self._stream,
@@ -107,92 +107,92 @@ class Probe:
             try:
                 yield await ways[way]()
             except ModelError as error:
-                yield Tried(way, False, error.key, error.values)
+                yield Trial(way, False, error.key, error.values)
                 if error.fault in HOPELESS:
                     return
             except Sorry as error:
-                yield Tried(way, False, error.key, error.values)
+                yield Trial(way, False, error.key, error.values)
                 if error.key.startswith("model."):  # the demo's files or runtime are missing
                     return
 
-    async def _whole(self) -> Tried:
+    async def _whole(self) -> Trial:
         # Not timed: the first call of a process also loads the SDK and shakes hands.
         await self._ask(_TALK, whole=True)
-        return Tried("whole", True, "probe.whole")
+        return Trial("whole", True, "probe.whole")
 
-    async def _stream(self) -> Tried:
+    async def _stream(self) -> Trial:
         times: list[float] = []
         started = self._clock()
-        said = await self._ask(_TALK, at=times)
+        answer = await self._ask(_TALK, at=times)
         if not times:
-            return Tried("stream", False, "probe.not_streamed")
+            return Trial("stream", False, "probe.not_streamed")
         first, took = times[0] - started, times[-1] - times[0]
         self.first_token_s = first
         if len(times) < 2 or took <= 0:
-            return Tried("stream", True, "probe.one_piece", {"seconds": f"{first:.2f}"})
+            return Trial("stream", True, "probe.one_piece", {"seconds": f"{first:.2f}"})
         # What was thought before the first word took none of this time.
-        seen = text_tokens(said.text)
+        visible_tokens = text_tokens(answer.text)
         self.tokens_per_s = (
-            said.usage.output_tokens if said.usage.output_tokens <= 2 * seen else seen
+            answer.usage.output_tokens if answer.usage.output_tokens <= 2 * visible_tokens else visible_tokens
         ) / took
         speed = f"{self.tokens_per_s:.0f}"
-        return Tried("stream", True, "probe.streamed", {"seconds": f"{first:.2f}", "speed": speed})
+        return Trial("stream", True, "probe.streamed", {"seconds": f"{first:.2f}", "speed": speed})
 
-    async def _json(self) -> Tried:
+    async def _json(self) -> Trial:
         prompt = replace(_TALK, messages=(_COUNT,), schema=schema_of(Apples))
-        said = await self._ask(prompt)
+        answer = await self._ask(prompt)
         try:
-            found = read(said.text, Apples)
+            apples = read(answer.text, Apples)
         except UnreadableError as error:
-            return Tried("json", False, "probe.json_wrong", {"reason": error.reason})
-        right = found.total == 5 and {name.strip().lower() for name in found.names} == {"ana", "rui"}
-        return Tried("json", True, "probe.json" if right else "probe.json_nonsense")
+            return Trial("json", False, "probe.json_wrong", {"reason": error.reason})
+        right = apples.total == 5 and {name.strip().lower() for name in apples.names} == {"ana", "rui"}
+        return Trial("json", True, "probe.json" if right else "probe.json_nonsense")
 
-    async def _tools(self) -> Tried:
+    async def _tools(self) -> Trial:
         if not self._can.tools:
-            return Tried("tools", None, "probe.tools_none")
+            return Trial("tools", None, "probe.tools_none")
         prompt = replace(_TALK, messages=(_ASK_WEATHER,), tools=(_WEATHER,))
-        said = await self._ask(prompt)
-        if not said.calls:
-            return Tried("tools", False, "probe.tools_not_called")
-        for call in said.calls:
+        answer = await self._ask(prompt)
+        if not answer.calls:
+            return Trial("tools", False, "probe.tools_not_called")
+        for call in answer.calls:
             if call.name != _WEATHER.name or not _is_city(call.arguments):
-                return Tried("tools", False, "probe.tools_wrong")
-        results = tuple(ToolResult(call.id, "Lisbon: 17 degrees, rain") for call in said.calls)
+                return Trial("tools", False, "probe.tools_wrong")
+        results = tuple(ToolResult(call.id, "Lisbon: 17 degrees, rain") for call in answer.calls)
         turns = (
             _ASK_WEATHER,
-            Message("assistant", said.text, calls=said.calls, raw=said.raw),
+            Message("assistant", answer.text, calls=answer.calls, raw=answer.raw),
             Message("user", results=results),
         )
-        told = await self._ask(replace(prompt, messages=turns))
-        return Tried("tools", True, "probe.tools" if "17" in told.text else "probe.tools_nonsense")
+        final = await self._ask(replace(prompt, messages=turns))
+        return Trial("tools", True, "probe.tools" if "17" in final.text else "probe.tools_nonsense")
 
-    async def _count(self) -> Tried:
+    async def _count(self) -> Trial:
         tokens = await self._provider.count(self._model, _TALK)
         if tokens is None:
-            return Tried("count", None, "probe.count_none")
-        return Tried("count", True, "probe.count", {"n": tokens})
+            return Trial("count", None, "probe.count_none")
+        return Trial("count", True, "probe.count", {"n": tokens})
 
-    async def _cache(self) -> Tried:
+    async def _cache(self) -> Trial:
         local = self._settings.kind == "openai-compatible" and _on_this_machine(self._settings.base_url)
         if self._can.demo or local:
-            return Tried("cache", None, "probe.cache_local")
+            return Trial("cache", None, "probe.cache_local")
         book = "\n".join(f"Line {n} of a long book: nothing happens on it." for n in range(PREFIX_LINES))
         prompt = replace(_TALK, system=f"{_TALK.system}\n{book}", cache=True)
         watch = CacheWatch()
-        never = False
+        never_cached = False
         read_tokens = 0
         for _ in range(2):
-            said = await self._ask(prompt)
-            read_tokens = said.usage.cache_read_tokens
+            answer = await self._ask(prompt)
+            read_tokens = answer.usage.cache_read_tokens
             label = f"{self._provider.name}:{self._model}"
-            never = watch.note(label, self._settings.kind, prompt, said.usage) or never
-        if never or not read_tokens:
+            never_cached = watch.note(label, self._settings.kind, prompt, answer.usage) or never_cached
+        if never_cached or not read_tokens:
             # Anthropic keeps what is marked; others may or may not, and some do without saying so.
             well = False if self._settings.kind == "anthropic" else None
-            return Tried("cache", well, "probe.cache_never")
-        whole = said.usage.input_tokens + read_tokens + said.usage.cache_write_tokens
-        return Tried("cache", True, "probe.cache", {"read": read_tokens, "whole": whole})
+            return Trial("cache", well, "probe.cache_never")
+        whole = answer.usage.input_tokens + read_tokens + answer.usage.cache_write_tokens
+        return Trial("cache", True, "probe.cache", {"read": read_tokens, "whole": whole})
 
     async def _ask(self, prompt: Prompt, *, whole: bool = False, at: list[float] | None = None) -> Completion:
         """The answer; `at` takes the times of its pieces. What was used counts, whatever comes of it."""
@@ -217,10 +217,10 @@ class Probe:
 
 def _is_city(arguments: str) -> bool:
     try:
-        found = json.loads(arguments)
+        parsed = json.loads(arguments)
     except ValueError:
         return False
-    return isinstance(found, dict) and isinstance(found.get("city"), str)
+    return isinstance(parsed, dict) and isinstance(parsed.get("city"), str)
 
 
 def _on_this_machine(base_url: str | None) -> bool:
@@ -229,11 +229,11 @@ def _on_this_machine(base_url: str | None) -> bool:
     return host == "localhost" or host == "::1" or host.startswith("127.") or host.endswith(".local")
 
 
-def _sum(one: Usage, two: Usage) -> Usage:
+def _sum(left: Usage, right: Usage) -> Usage:
     return Usage(
-        one.input_tokens + two.input_tokens,
-        one.output_tokens + two.output_tokens,
-        one.cache_read_tokens + two.cache_read_tokens,
-        one.cache_write_tokens + two.cache_write_tokens,
-        one.estimated or two.estimated,
+        left.input_tokens + right.input_tokens,
+        left.output_tokens + right.output_tokens,
+        left.cache_read_tokens + right.cache_read_tokens,
+        left.cache_write_tokens + right.cache_write_tokens,
+        left.estimated or right.estimated,
     )

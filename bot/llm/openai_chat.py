@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.llm.answer import Answer
 from bot.llm.base import Message, Meter, Prompt, ToolCall
-from bot.llm.faults import Complaint, Manners
+from bot.llm.faults import ErrorReport, ParameterRules
 from bot.llm.fields import arguments_of, characters, count, dollars, objects_of, text
 from bot.llm.json_answers import in_words
 from bot.llm.openai_client import client_of
@@ -50,24 +50,27 @@ _GROWS = ("text", "summary", "data")
 """What of a detail comes in pieces; the rest of it comes whole (OpenRouter, "Reasoning tokens")."""
 
 
-class _ChatManners(Manners):
+class _ChatRules(ParameterRules):
     """`raw` stands among what is left out, of this talk only, for a service that does not take back what it says beside
     text and calls."""
 
-    def learn(self, refusal: Complaint, sent: Mapping[str, Any], once: dict[str, Any]) -> bool:
-        if super().learn(refusal, sent, once):
+    def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
+        if super().learn(error, request, overrides):
             return True
         own = {
-            name for turn in sent["messages"] for one in (turn, *turn.get("tool_calls", ())) for name in one
+            name
+            for turn in request["messages"]
+            for entry in (turn, *turn.get("tool_calls", ()))
+            for name in entry
         }
-        about = f"{refusal.param} {refusal.message}"
+        about = f"{error.param} {error.message}"
         if (
-            "raw" not in once
-            and refusal.fault == "bad_request"
+            "raw" not in overrides
+            and error.fault == "bad_request"
             and _UNREAD.search(about)
             and any(re.search(rf"\b{name}\b", about) for name in own.intersection(_OWN))
         ):
-            once["raw"] = None
+            overrides["raw"] = None
             return True
         return False
 
@@ -83,26 +86,26 @@ class ChatCompletions(Service):
         _ = client.chat.completions  # imported on first use, so: here in the thread
         return client
 
-    def _new_manners(self) -> Manners:
+    def _new_rules(self) -> ParameterRules:
         optional = ("stream_options", "temperature", "reasoning_effort", "response_format", "tool_choice")
-        return _ChatManners(optional, {"max_tokens": "max_completion_tokens"})
+        return _ChatRules(optional, {"max_tokens": "max_completion_tokens"})
 
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
         system = prompt.system
-        sent: dict[str, Any] = {"model": model, "max_tokens": prompt.max_tokens}
-        sent["stream_options"] = {"include_usage": True}
+        request: dict[str, Any] = {"model": model, "max_tokens": prompt.max_tokens}
+        request["stream_options"] = {"include_usage": True}
         if prompt.temperature is not None:
-            sent["temperature"] = prompt.temperature
+            request["temperature"] = prompt.temperature
         if prompt.effort is not None:
-            sent["reasoning_effort"] = prompt.effort
+            request["reasoning_effort"] = prompt.effort
         if prompt.schema is not None:
             if self._capabilities.json_schema and "response_format" not in left_out:
                 form = {"name": "answer", "strict": True, "schema": prompt.schema}
-                sent["response_format"] = {"type": "json_schema", "json_schema": form}
+                request["response_format"] = {"type": "json_schema", "json_schema": form}
             else:
                 system = in_words(system, prompt.schema)
         if prompt.tools:
-            sent["tools"] = [
+            request["tools"] = [
                 {
                     "type": "function",
                     "function": {
@@ -114,20 +117,20 @@ class ChatCompletions(Service):
                 for tool in prompt.tools
             ]
             if prompt.closing:
-                sent["tool_choice"] = "none"
-        sent["messages"] = [{"role": "system", "content": system}] if system else []
+                request["tool_choice"] = "none"
+        request["messages"] = [{"role": "system", "content": system}] if system else []
         for message in prompt.messages:
-            sent["messages"] += _messages(message, raw="raw" not in left_out)
-        return sent
+            request["messages"] += _messages(message, raw="raw" not in left_out)
+        return request
 
-    async def _send(self, client: AsyncOpenAI, sent: dict[str, Any], *, whole: bool) -> Any:
+    async def _send(self, client: AsyncOpenAI, request: dict[str, Any], *, whole: bool) -> Any:
         if whole:
-            sent = {name: value for name, value in sent.items() if name != "stream_options"}
+            request = {name: value for name, value in request.items() if name != "stream_options"}
         # As it is: where messages are an argument, the SDK looks through each for names to translate, which takes it
         # half a millisecond a message, and finds none.
-        talk = {"messages": sent["messages"]}
+        body = {"messages": request["messages"]}
         return await client.chat.completions.create(
-            stream=not whole, extra_headers=self._headers, extra_body=talk, **(sent | {"messages": ()})
+            stream=not whole, extra_headers=self._headers, extra_body=body, **(request | {"messages": ()})
         )
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ChatAnswer:
@@ -141,7 +144,7 @@ class ChatCompletions(Service):
 
 def _messages(message: Message, *, raw: bool) -> list[dict[str, Any]]:
     """One turn: results of tools are messages of their own, before what the person says."""
-    made: list[dict[str, Any]] = [
+    turns: list[dict[str, Any]] = [
         {"role": "tool", "tool_call_id": result.call, "content": result.text} for result in message.results
     ]
     own: dict[str, Any] = next(iter(objects_of(message.raw)), {}) if raw else {}
@@ -153,16 +156,16 @@ def _messages(message: Message, *, raw: bool) -> list[dict[str, Any]]:
             | ({_SIGNED: signed[call.id]} if isinstance(signed, dict) and call.id in signed else {})
             for call in message.calls
         ]
-        made.append({"role": message.role, "content": message.text or None, "tool_calls": calls} | beside)
+        turns.append({"role": message.role, "content": message.text or None, "tool_calls": calls} | beside)
     elif message.images:
         parts: list[dict[str, Any]] = [
             {"type": "image_url", "image_url": {"url": image.url}} for image in message.images
         ]
         parts += [{"type": "text", "text": message.text}] if message.text else []
-        made.append({"role": message.role, "content": parts})
+        turns.append({"role": message.role, "content": parts})
     elif message.text or not message.results:  # no list: some servers take nothing but a text
-        made.append({"role": message.role, "content": message.text} | beside)
-    return made
+        turns.append({"role": message.role, "content": message.text} | beside)
+    return turns
 
 
 def _function(call: ToolCall) -> dict[str, str]:
@@ -209,8 +212,8 @@ class ChatAnswer(Answer):
         for name in _THOUGHTS:
             thought = getattr(delta, name, None)
             if isinstance(thought, str):
-                self.thought(thought)
-                self.reasoned(thought)
+                self.count_hidden(thought)
+                self.add_reasoning(thought)
                 self._set_apart(thought)
                 self._own[name] = self._own.get(name, "") + thought
                 break
@@ -221,7 +224,7 @@ class ChatAnswer(Answer):
         yield self._part(*self._thoughts.feed(text(delta, "content")))
         if refusal := text(delta, "refusal"):
             self._refused = True
-            yield self.said(refusal)
+            yield self.add_text(refusal)
         if isinstance(calls := getattr(delta, "tool_calls", None), list):
             self._tools(calls)
         reason = getattr(choice, "finish_reason", None)
@@ -244,37 +247,37 @@ class ChatAnswer(Answer):
             self._thoughts.expected = False
             self._unopened.discard(self._model)
 
-    def _part(self, said: str, thought: str) -> str:
+    def _part(self, new_text: str, reasoning: str) -> str:
         """Takes thoughts of the text for what they are; gives what is said."""
-        if thought:
-            self.thought(thought)
+        if reasoning:
+            self.count_hidden(reasoning)
             if not self._apart:
-                self.reasoned(thought)
-        return self.said(said)
+                self.add_reasoning(reasoning)
+        return self.add_text(new_text)
 
     def _rest(self, finish: str) -> str:
         """What was held back until the end; and what only the whole text shows."""
-        said, thought = self._thoughts.finish(finish)
+        new_text, reasoning = self._thoughts.finish(finish)
         if back := self._thoughts.taken_back:
-            self.unthought(back)
-        shown = self._part(said, thought)
+            self.retract_reasoning(back)
+        visible = self._part(new_text, reasoning)
         opened = self._thoughts.unopened
         if not self._thoughts.found and (end := unopened(self.text)):
-            self.unsaid(self.text[: end.start()], self.text[end.end() :])
+            self.text_was_reasoning(self.text[: end.start()], self.text[end.end() :])
             opened = True
         if opened:
             self._unopened.add(self._model)
         elif opened is False:
             self._unopened.discard(self._model)
-        return shown
+        return visible
 
     def _keep(self) -> None:
         """What goes back with a turn that is gone on with: details say again what thoughts say."""
         if not self.calls and self.finish != "length":
             return
         own = {
-            name: said
-            for name, said in self._own.items()
+            name: value
+            for name, value in self._own.items()
             if name not in _THOUGHTS or _DETAILS not in self._own
         }
         signed = {_id(n, call): call.signed for n, call in enumerate(self._asked) if call.signed is not None}
@@ -282,12 +285,12 @@ class ChatAnswer(Answer):
             own["calls"] = signed
         self.raw = characters(json.dumps([own], ensure_ascii=False)) if own else ""
 
-    def _tools(self, said: list[object]) -> None:
+    def _tools(self, call_parts: list[object]) -> None:
         """Tool calls come in pieces that belong together by their index (by their place, where it is missing).
 
         Another id begins another call: some services give all calls of a turn the index 0.
         """
-        for place, part in enumerate(said):
+        for place, part in enumerate(call_parts):
             index, id = getattr(part, "index", None), text(part, "id")
             at = index if isinstance(index, int) else place
             call = self._at.get(at)
@@ -300,30 +303,30 @@ class ChatAnswer(Answer):
             call.signed = getattr(part, _SIGNED, None) or call.signed
             piece = text(function, "arguments")
             call.arguments += piece
-            self.thought(piece)
+            self.count_hidden(piece)
         self.calls = tuple(
             ToolCall(_id(n, call), call.name, call.arguments)
             for n, call in enumerate(self._asked)
             if call.name
         )
 
-    def _usage(self, said: object) -> None:
+    def _usage(self, usage: object) -> None:
         """The service's own count; cached input is told apart from the rest. Nonsense is ignored."""
-        details = getattr(said, "prompt_tokens_details", None)
-        prompt, output = count(said, "prompt_tokens") or 0, count(said, "completion_tokens")
+        details = getattr(usage, "prompt_tokens_details", None)
+        prompt, output = count(usage, "prompt_tokens") or 0, count(usage, "completion_tokens")
         if prompt or output:
-            read = min(count(details, "cached_tokens") or 0, prompt)
-            write = min(count(details, "cache_write_tokens") or 0, prompt - read)
+            cached = min(count(details, "cached_tokens") or 0, prompt)
+            write = min(count(details, "cache_write_tokens") or 0, prompt - cached)
             # OpenRouter's own price of the call, and with one's own key at the maker what that one takes besides.
-            usd = dollars(said, "cost")
-            if usd is not None and getattr(said, "is_byok", False) is True:
-                usd += dollars(getattr(said, "cost_details", None), "upstream_inference_cost") or 0.0
-            self.used((prompt - read - write, read, write) if prompt else None, output, usd)
+            usd = dollars(usage, "cost")
+            if usd is not None and getattr(usage, "is_byok", False) is True:
+                usd += dollars(getattr(usage, "cost_details", None), "upstream_inference_cost") or 0.0
+            self.set_usage((prompt - cached - write, cached, write) if prompt else None, output, usd)
 
 
-def _grown(details: list[Any], more: list[Any]) -> list[Any]:
+def _grown(details: list[Any], pieces: list[Any]) -> list[Any]:
     """Details of the reasoning with those of another piece, each whole: they are refused in the pieces they come in."""
-    for piece in more:
+    for piece in pieces:
         last = details[-1] if details else None
         if not isinstance(piece, dict):
             continue

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.llm.answer import Answer
 from bot.llm.base import Message, Meter, Prompt, Tool, ToolCall
-from bot.llm.faults import Complaint, FaultError, Manners, complaint
+from bot.llm.faults import ErrorReport, FaultError, ParameterRules, error_report
 from bot.llm.fields import call_id, characters, count, objects_of, part, text
 from bot.llm.json_answers import in_words
 from bot.llm.openai_client import client_of
@@ -50,30 +50,30 @@ _PLAIN = {
 }
 
 
-class _ResponsesManners(Manners):
+class _ResponsesRules(ParameterRules):
     """Effort and summary travel in one parameter, so the service may name either, or that one. `raw` stands
     among what is left out, of this talk only, for turns as the service wrote them, which it may refuse to read
     again: reasoning that another model or key encrypted. They are then put together from text and calls."""
 
-    def learn(self, refusal: Complaint, sent: Mapping[str, Any], once: dict[str, Any]) -> bool:
-        if refusal.code == "invalid_json_schema":
+    def learn(self, error: ErrorReport, request: Mapping[str, Any], overrides: dict[str, Any]) -> bool:
+        if error.code == "invalid_json_schema":
             return False  # wrong, which is no sign that schemas are not taken
-        refusal = replace(refusal, param=refusal.param.partition("[")[0])
-        if super().learn(refusal, sent, once):
+        error = replace(error, param=error.param.partition("[")[0])
+        if super().learn(error, request, overrides):
             return True
         # Models that know no explicit mode know its marks neither.
-        if "prompt_cache_options" in sent and refusal.refuses("prompt_cache_breakpoint"):
+        if "prompt_cache_options" in request and error.refuses("prompt_cache_breakpoint"):
             self.left_out.add("prompt_cache_options")
             return True
-        if refusal.refuses("reasoning") and (lost := {"effort", "summary"} & set(sent)):
-            self.left_out |= lost
+        if error.refuses("reasoning") and (dropped := {"effort", "summary"} & set(request)):
+            self.left_out |= dropped
             return True
-        if "include" in sent and "encrypted content is not supported" in refusal.message.lower():
+        if "include" in request and "encrypted content is not supported" in error.message.lower():
             self.left_out.add("include")
             return True
-        unread = refusal.code == "invalid_encrypted_content" or refusal.refuses("input")
-        if unread and any(item.get("type") == "reasoning" for item in sent["input"]):
-            once["raw"] = None
+        unread = error.code == "invalid_encrypted_content" or error.refuses("input")
+        if unread and any(item.get("type") == "reasoning" for item in request["input"]):
+            overrides["raw"] = None
             return True
         return False
 
@@ -90,81 +90,83 @@ class Responses(Service):
         _ = client.responses.input_tokens
         return client
 
-    def _new_manners(self) -> Manners:
-        return _ResponsesManners(_OPTIONAL)
+    def _new_rules(self) -> ParameterRules:
+        return _ResponsesRules(_OPTIONAL)
 
     def _request(self, model: str, prompt: Prompt, left_out: Set[str]) -> dict[str, Any]:
         """`effort` and `summary` stand by themselves here: see `_wire`."""
         system = prompt.system
-        sent: dict[str, Any] = {"model": model, "max_output_tokens": max(LEAST_TOKENS, prompt.max_tokens)}
-        sent["store"] = False
+        request: dict[str, Any] = {"model": model, "max_output_tokens": max(LEAST_TOKENS, prompt.max_tokens)}
+        request["store"] = False
         if prompt.temperature is not None:
-            sent["temperature"] = prompt.temperature
+            request["temperature"] = prompt.temperature
         if prompt.effort is not None:
-            sent["effort"] = prompt.effort
+            request["effort"] = prompt.effort
         if prompt.reasoning:
-            sent["summary"] = "auto"
+            request["summary"] = "auto"
         if prompt.schema is not None:
             if self._capabilities.json_schema and "text" not in left_out:
                 form = {"type": "json_schema", "name": "answer", "strict": True, "schema": prompt.schema}
-                sent["text"] = {"format": form}
+                request["text"] = {"format": form}
             else:
                 system = in_words(system, prompt.schema)
         if prompt.tools:
-            sent["tools"] = [_tool(tool) for tool in prompt.tools]
+            request["tools"] = [_tool(tool) for tool in prompt.tools]
             # Only a turn that asks for tools goes back; models that do not reason refuse this.
-            sent["include"] = ["reasoning.encrypted_content"]
+            request["include"] = ["reasoning.encrypted_content"]
             if prompt.closing:
-                sent["tool_choice"] = "none"
+                request["tool_choice"] = "none"
         explicit = "prompt_cache_options" not in left_out
-        sent["prompt_cache_options"] = {"mode": "explicit"}
-        sent["input"] = []
+        request["prompt_cache_options"] = {"mode": "explicit"}
+        request["input"] = []
         if system.strip() and prompt.cache and explicit:
-            sent["input"].append({"role": "system", "content": _marked(system)})
+            request["input"].append({"role": "system", "content": _marked(system)})
         elif system.strip():
-            sent["instructions"] = system
+            request["instructions"] = system
         for message in prompt.messages:
             items = _items(message, raw="raw" not in left_out)
             if message.cache and explicit and message.role == "user" and message.text:
                 items[-1] = items[-1] | {"content": [*_images(message), *_marked(message.text)]}
-            sent["input"] += items
+            request["input"] += items
         if prompt.cache or any(message.cache for message in prompt.messages):
-            sent["prompt_cache_key"] = _cache_key(prompt)
-        return sent
+            request["prompt_cache_key"] = _cache_key(prompt)
+        return request
 
-    async def _send(self, client: AsyncOpenAI, sent: dict[str, Any], *, whole: bool) -> Any:
+    async def _send(self, client: AsyncOpenAI, request: dict[str, Any], *, whole: bool) -> Any:
         import openai
 
-        call, wired = client.responses.with_raw_response, _wire(sent)
+        call, arguments = client.responses.with_raw_response, _wire(request)
         # As it is: where the input is an argument, the SDK looks through each item for names to translate.
-        talk = {"input": wired.pop("input")}
-        answer = await call.create(stream=not whole, extra_headers=self._headers, extra_body=talk, **wired)
+        talk = {"input": arguments.pop("input")}
+        answer = await call.create(
+            stream=not whole, extra_headers=self._headers, extra_body=talk, **arguments
+        )
         return answer.http_response.json() if whole else answer.parse(to=openai.AsyncStream[object])
 
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> ResponsesAnswer:
         return ResponsesAnswer(label, prompt, meter, self._told)
 
-    def _complaint(self, error: BaseException) -> Complaint | None:
-        said = super()._complaint(error)
+    def _error_report(self, error: BaseException) -> ErrorReport | None:
+        report = super()._error_report(error)
         # This API says 400 where the others say 404.
-        return replace(said, status=404) if said and said.code == "model_not_found" else said
+        return replace(report, status=404) if report and report.code == "model_not_found" else report
 
     def _told(self, error: Mapping[str, Any]) -> FaultError:
         """An error that came inside of an answer, where it has no status."""
-        return self._fault(ValueError(), complaint(0, error))
+        return self._fault(ValueError(), error_report(0, error))
 
-    async def _count(self, client: AsyncOpenAI, sent: dict[str, Any]) -> object:
-        asked = {name: value for name, value in _wire(sent).items() if name in _COUNTED}
-        counted = await client.responses.input_tokens.count(extra_headers=self._headers, **asked)
-        tokens: object = counted.input_tokens
+    async def _count(self, client: AsyncOpenAI, request: dict[str, Any]) -> object:
+        counted_part = {name: value for name, value in _wire(request).items() if name in _COUNTED}
+        result = await client.responses.input_tokens.count(extra_headers=self._headers, **counted_part)
+        tokens: object = result.input_tokens
         return tokens
 
 
-def _wire(sent: dict[str, Any]) -> dict[str, Any]:
+def _wire(request: dict[str, Any]) -> dict[str, Any]:
     """The SDK's arguments for what is to be `sent`."""
-    reasoning = {name: sent[name] for name in ("effort", "summary") if name in sent}
-    wired = {name: value for name, value in sent.items() if name not in reasoning}
-    return wired | ({"reasoning": reasoning} if reasoning else {})
+    reasoning = {name: request[name] for name in ("effort", "summary") if name in request}
+    arguments = {name: value for name, value in request.items() if name not in reasoning}
+    return arguments | ({"reasoning": reasoning} if reasoning else {})
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
@@ -191,27 +193,29 @@ def _strict(schema: object) -> bool:
     if "object" in schema.get("type", ()) and not closed:
         return False
     inner = [*properties.values(), *schema.get("anyOf", ())]
-    return all(_strict(one) for one in [*inner, *([schema["items"]] if "items" in schema else [])])
+    return all(
+        _strict(subschema) for subschema in [*inner, *([schema["items"]] if "items" in schema else [])]
+    )
 
 
 def _items(message: Message, *, raw: bool) -> list[dict[str, Any]]:
     """A turn's items: results of tools before what the person says, what is said before the calls."""
-    if raw and message.raw and (kept := _kept(message.raw)):
-        return kept
-    made: list[dict[str, Any]] = [
+    if raw and message.raw and (own_items := _kept(message.raw)):
+        return own_items
+    items: list[dict[str, Any]] = [
         {"type": "function_call_output", "call_id": _id(result.call), "output": result.text}
         for result in message.results
     ]
     if message.images:
-        said = [{"type": "input_text", "text": message.text}] if message.text else []
-        made.append({"role": message.role, "content": [*_images(message), *said]})
+        parts = [{"type": "input_text", "text": message.text}] if message.text else []
+        items.append({"role": message.role, "content": [*_images(message), *parts]})
     elif message.text or not (message.results or message.calls):
-        made.append({"role": message.role, "content": message.text})
-    made += [
+        items.append({"role": message.role, "content": message.text})
+    items += [
         {"type": "function_call", "call_id": _id(call.id), "name": call.name, "arguments": call.arguments}
         for call in message.calls
     ]
-    return made
+    return items
 
 
 def _images(message: Message) -> list[dict[str, Any]]:
@@ -272,14 +276,14 @@ class ResponsesAnswer(Answer):
         kind = text(event, "type")
         if kind in ("response.output_text.delta", "response.refusal.delta"):
             self._refused |= kind == "response.refusal.delta"
-            yield self.said(text(event, "delta"))
+            yield self.add_text(text(event, "delta"))
         elif kind.endswith(".delta"):  # reasoning, its summary, arguments of a call
-            self.thought(text(event, "delta"))
+            self.count_hidden(text(event, "delta"))
             if kind.startswith("response.reasoning"):
                 self._shown = True
-                self.reasoned(text(event, "delta"))
-        elif kind == "response.reasoning_summary_part.added":
-            self.reasoned("\n\n")
+                self.add_reasoning(text(event, "delta"))
+        elif kind == "response.reasoning_block.added":
+            self.add_reasoning("\n\n")
         elif kind == "response.output_item.done":
             self._keep(count(event, "output_index") or 0, event.get("item"))
         elif kind.removeprefix("response.") in _ENDS:
@@ -309,14 +313,14 @@ class ResponsesAnswer(Answer):
             output = response.get("output")
             for index, item in enumerate(output if isinstance(output, list) else ()):
                 self._keep(index, item)
-                self.thought(text(item, "arguments"))
+                self.count_hidden(text(item, "arguments"))
         if not self._shown:
             for thought in self._thoughts():
-                self.reasoned(f"{thought}\n\n")
+                self.add_reasoning(f"{thought}\n\n")
         if not self.text:
-            for one in self._parts():
-                self._refused |= bool(text(one, "refusal"))
-                yield self.said(text(one, "text") or text(one, "refusal"))
+            for content_part in self._parts():
+                self._refused |= bool(text(content_part, "refusal"))
+                yield self.add_text(text(content_part, "text") or text(content_part, "refusal"))
         if status == "completed":
             self.finish = "tool" if self.calls else "refusal" if self._refused else "end"
         elif status == "incomplete":
@@ -335,20 +339,20 @@ class ResponsesAnswer(Answer):
         """The parts of the messages among the items."""
         for _, item in sorted(self._items.items()):
             content = item.get("content") if text(item, "type") == "message" else None
-            yield from (one for one in content or () if isinstance(one, Mapping))
+            yield from (content_part for content_part in content or () if isinstance(content_part, Mapping))
 
     def _thoughts(self) -> Iterator[str]:
         """What the service shows of the reasoning among the items: summaries, or a local server's own words."""
         for _, item in sorted(self._items.items()):
             for name in ("summary", "content") if text(item, "type") == "reasoning" else ():
-                shown = item.get(name)
-                yield from (text(one, "text") for one in (shown if isinstance(shown, list) else ()))
+                summary = item.get(name)
+                yield from (text(block, "text") for block in (summary if isinstance(summary, list) else ()))
 
-    def _usage(self, said: Mapping[str, Any]) -> None:
+    def _usage(self, response: Mapping[str, Any]) -> None:
         """The service's own count: its input holds what the cache gave and took. All zeros is no count."""
-        details = part(said, "input_tokens_details")
-        total, output = count(said, "input_tokens") or 0, count(said, "output_tokens")
+        details = part(response, "input_tokens_details")
+        total, output = count(response, "input_tokens") or 0, count(response, "output_tokens")
         if total or output:
-            read = min(count(details, "cached_tokens") or 0, total)
-            write = min(count(details, "cache_write_tokens") or 0, total - read)
-            self.used((total - read - write, read, write) if total else None, output)
+            cached = min(count(details, "cached_tokens") or 0, total)
+            write = min(count(details, "cache_write_tokens") or 0, total - cached)
+            self.set_usage((total - cached - write, cached, write) if total else None, output)

@@ -68,7 +68,7 @@ def _cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
     from genai_prices import Usage as Priced
     from genai_prices import calc_price
 
-    used = Priced(
+    priced_usage = Priced(
         # There, as in no other place of ours, the input includes what was read from and written to the cache.
         input_tokens=usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
         cache_read_tokens=usage.cache_read_tokens,
@@ -77,7 +77,7 @@ def _cost(provider: ProviderConfig, model: str, usage: Usage) -> Decimal | None:
     )
     for place in _places(provider):
         try:
-            return calc_price(used, model, **place).total_price  # type: ignore[call-overload, no-any-return]
+            return calc_price(priced_usage, model, **place).total_price  # type: ignore[call-overload, no-any-return]
         except (LookupError, ValueError):
             continue
     return None
@@ -119,9 +119,9 @@ class CacheWatch:
         cached = usage.cache_read_tokens > 0 or usage.cache_write_tokens > 0
         # Anthropic tells of the first call already that it kept nothing; the others only tell of reads.
         due = kind == "anthropic" or (last is not None and now - last < KEPT_S)
-        done = last == float("inf")
-        warned = due and not cached and not done
-        self._seen[key] = float("inf") if cached or warned or done else now
+        never_again = last == float("inf")
+        warned = due and not cached and not never_again
+        self._seen[key] = float("inf") if cached or warned or never_again else now
         while len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)
         if warned and now - self._warned.get(model, float("-inf")) >= AGAIN_S:

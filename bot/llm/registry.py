@@ -1,4 +1,4 @@
-"""Which models play which role, and the way a work asks them: durably and with the ledger around it.
+"""Which models play which role, and how a work asks them: durably, with every call in the ledger.
 
 Knows which file speaks which kind of service, and none of their SDKs: those are imported when a model is first asked.
 """
@@ -23,7 +23,7 @@ from bot.config import members
 from bot.events import Completion, Run, Sorry, Usage
 from bot.llm import json_answers, prices
 from bot.llm.base import Capabilities, Meter, ModelError, Prompt, Provider, more_room, without_images
-from bot.llm.faults import Resting
+from bot.llm.faults import Cooldowns
 from bot.llm.prices import CacheWatch
 from bot.tracing import gen_ai
 
@@ -61,19 +61,19 @@ class Models:
         self._timeouts = timeouts
         self._sleep = sleep
         self._providers: dict[str, Provider] = {}
-        self._resting = Resting(clock)
+        self._cooldowns = Cooldowns(clock)
         self._watch = CacheWatch(clock)
 
-    def given(self, chosen: Mapping[str, Sequence[str]]) -> Models:
-        """The same, where other models than the config's play these roles; it need not be closed."""
-        if not chosen:
+    def with_roles(self, roles: Mapping[str, Sequence[str]]) -> Models:
+        """A copy in which other models than the config's play these roles; it need not be closed."""
+        if not roles:
             return self
-        other = copy.copy(self)
-        other._roles = replace(self._roles, **{role: tuple(models) for role, models in chosen.items()})
-        return other
+        copied = copy.copy(self)
+        copied._roles = replace(self._roles, **{role: tuple(models) for role, models in roles.items()})
+        return copied
 
     def chain(self, role: str) -> Sequence[str]:
-        """Those who play the role, in the order in which they are asked."""
+        """The role's models, in the order in which they are asked."""
         return self._roles.chain(role)
 
     def describe(self, role: str) -> str | None:
@@ -84,10 +84,10 @@ class Models:
     def capabilities(self, role: str) -> Capabilities | None:
         """What that model can do, or None where nobody plays the role."""
         named = self.describe(role)
-        return None if named is None else self.can(role, named)
+        return None if named is None else self.capabilities_of(role, named)
 
     async def price(self, role: str, named: str, usage: Usage) -> Decimal | None:
-        """Dollars for `usage` of "provider:model"; None where the price is not known. Raises as `can`."""
+        """Dollars for `usage` of "provider:model"; None where the price is not known. Raises as `capabilities_of`."""
         return await prices.cost(self._settings(role, named), members.parse(named).short, usage)
 
     async def window(self, role: str) -> int | None:
@@ -102,33 +102,33 @@ class Models:
             return CONTEXT
         return await prices.window(settings, members.parse(named).short)
 
-    def can(self, role: str, named: str) -> Capabilities:
+    def capabilities_of(self, role: str, named: str) -> Capabilities:
         """What "provider:model" can do. Raises Sorry ("config.role_provider") where its provider is unknown."""
         settings = self._settings(role, named)
         if settings.kind == "demo":
             from bot.llm.demo import CAPABILITIES
 
             return CAPABILITIES
-        if (made := self._providers.get(settings.name)) is not None:
-            return made.capabilities(members.parse(named).short)  # and what it has learnt since
+        if (provider := self._providers.get(settings.name)) is not None:
+            return provider.capabilities(members.parse(named).short)  # and what it has learnt since
         return _capabilities(settings)
 
-    def able(self, role: str, prompt: Prompt) -> Sequence[str]:
-        """Whom `stream` asks, in the config's order. A work takes its path by what the first can do, so nobody stands
-        in who can do less: what only a model that cites is asked goes to no other.
+    def candidates(self, role: str, prompt: Prompt) -> Sequence[str]:
+        """The models that `stream` asks, in the config's order. A work chooses its path by what the first one can do,
+        so a model that can do less is no substitute: a prompt that needs citations goes to no model that cannot cite.
 
         Raises Sorry ("config.role_empty", "config.role_provider").
         """
         chain = self._roles.chain(role)
         if not chain:
             raise Sorry("config.role_empty", role=role)
-        first = self.can(role, chain[0])
-        able = []
+        first = self.capabilities_of(role, chain[0])
+        candidates = []
         for named in chain:
-            can = self.can(role, named)
-            if (can.cites or not first.cites) and (can.tools or not (first.tools and prompt.tools)):
-                able.append(named)
-        return able
+            able = self.capabilities_of(role, named)
+            if (able.cites or not first.cites) and (able.tools or not (first.tools and prompt.tools)):
+                candidates.append(named)
+        return candidates
 
     def stream(
         self, run: Run, role: str, step: str, prompt: Prompt, *, chain: Sequence[str] | None = None
@@ -142,7 +142,7 @@ class Models:
 
         `chain` are the models to ask in the role's place, whatever each of them can do.
         """
-        return run.stream(step, partial(self._tried, run, role, step, prompt, shown=True, chain=chain))
+        return run.stream(step, partial(self._ask_chain, run, role, step, prompt, streamed=True, chain=chain))
 
     async def ask(
         self,
@@ -159,13 +159,13 @@ class Models:
         No step of the run: for inside of one, so that several calls at a time may each be one. `within` seconds
         may be spent on it, in silence too; then raises ModelError("timeout"), and what had come is paid.
         """
-        asked = (chain or self.able(role, prompt))[0]
+        first = (chain or self.candidates(role, prompt))[0]
         prompt = replace(prompt, patience=within if prompt.patience is None else prompt.patience)
         try:
             async with asyncio.timeout(within):
-                answer = await _last(self._tried(run, role, step, prompt, shown=False, chain=chain))
+                answer = await _last(self._ask_chain(run, role, step, prompt, streamed=False, chain=chain))
         except TimeoutError:
-            raise ModelError("timeout", members.model_of(asked), "no answer in time") from None
+            raise ModelError("timeout", members.model_of(first), "no answer in time") from None
         return answer
 
     async def json(self, run: Run, role: str, step: str, prompt: Prompt, of: type[T]) -> T:
@@ -182,8 +182,8 @@ class Models:
             if answer.finish == "refusal":
                 raise ModelError("format", answer.model, "declined") from None
             log.info("%s: %s wrote no usable JSON (%s)", step, answer.model, error.reason)
-            again = json_answers.repaired(prompt, answer.text, error)
-        answer = await self._whole(run, role, f"{step}-repair", again)
+            repair_prompt = json_answers.repaired(prompt, answer.text, error)
+        answer = await self._whole(run, role, f"{step}-repair", repair_prompt)
         try:
             return json_answers.read(answer.text, of)
         except json_answers.UnreadableError as error:
@@ -211,92 +211,94 @@ class Models:
         name = named.partition(":")[0]
         settings = self._config.providers.get(name)
         if settings is None:
-            known = ", ".join(sorted(self._config.providers))
-            raise Sorry("config.role_provider", role=role, provider=name, known=known)
+            provider_names = ", ".join(sorted(self._config.providers))
+            raise Sorry("config.role_provider", role=role, provider=name, known=provider_names)
         return settings
 
     async def _whole(self, run: Run, role: str, step: str, prompt: Prompt) -> Completion:
-        return await _last(run.stream(step, partial(self._tried, run, role, step, prompt, shown=False)))
+        return await _last(
+            run.stream(step, partial(self._ask_chain, run, role, step, prompt, streamed=False))
+        )
 
-    async def _tried(
+    async def _ask_chain(
         self,
         run: Run,
         role: str,
         step: str,
         prompt: Prompt,
         *,
-        shown: bool,
+        streamed: bool,
         chain: Sequence[str] | None = None,
     ) -> AsyncGenerator[str | Completion, None]:
-        """Ask one model after the other until one answers; `shown`: pass its text on as it comes."""
-        chain = chain or self.able(role, prompt)
-        resting = self._resting.among(chain)
+        """Ask one model after the other until one answers; `streamed`: pass its text on as it arrives."""
+        chain = chain or self.candidates(role, prompt)
+        cooling = self._cooldowns.active(chain)
         # Whoever began a tool loop goes on with it: only that model understands its own blocks.
         own = {message.raw.partition("\n")[0] for message in prompt.messages if message.raw}
-        order = sorted(chain, key=lambda named: (named not in own, named in resting))
+        order = sorted(chain, key=lambda named: (named not in own, named in cooling))
         # Why each of those was not asked, or asked in vain.
-        passed = dict(resting)
+        passed = dict(cooling)
         passed.pop(order[0], None)
         failed: dict[str, Sorry] = {}
         for attempt, named in enumerate(order, 1):
             key = step if attempt == 1 else f"{step}-{attempt}"
-            begun = answered = False
+            started = answered = False
             try:
-                async with aclosing(self._asked(run, role, key, named, prompt)) as pieces:
+                async with aclosing(self._ask_model(run, role, key, named, prompt)) as pieces:
                     async for piece in pieces:
                         if isinstance(piece, Completion):
                             answered = True
                             before = chain[: chain.index(named)]
                             over = [
-                                (members.model_of(one), why)
-                                for one, why in passed.items()
-                                if one in failed or one in before
+                                (members.model_of(earlier), why)
+                                for earlier, why in passed.items()
+                                if earlier in failed or earlier in before
                             ]
                             yield replace(piece, passed_over=tuple(over))
-                        elif shown:
-                            begun = True
+                        elif streamed:
+                            started = True
                             yield piece
             except Sorry as error:
                 # A given chain may name a provider that the config no longer has.
-                if begun or not error.key.startswith(("model.", "config.role_provider")):
+                if started or not error.key.startswith(("model.", "config.role_provider")):
                     raise
                 failed[named] = error
-                passed[named] = self._resting.failed(named, error)
+                passed[named] = self._cooldowns.start(named, error)
                 log.warning("%s of %s: %s failed: %s", step, run.id, named, error)
             if answered:
-                self._resting.answered(named)
+                self._cooldowns.clear(named)
                 return
         raise failed[chain[0]]
 
-    async def _asked(
+    async def _ask_model(
         self, run: Run, role: str, key: str, named: str, prompt: Prompt
     ) -> AsyncGenerator[str | Completion, None]:
         """Ask one model, with its own entry in the ledger."""
         settings = self._settings(role, named)
         provider = self.provider(role, named)
-        seat = members.parse(named)
-        model = seat.short
-        unseen = not self.can(role, named).sees and bool(prompt.images)
-        sent = _as_seat(without_images(prompt) if unseen else prompt, named, seat)
+        spec = members.parse(named)
+        model = spec.short
+        unseen = not self.capabilities_of(role, named).sees and bool(prompt.images)
+        member_prompt = _for_member(without_images(prompt) if unseen else prompt, named, spec)
 
         def ask(meter: Meter) -> AsyncGenerator[str | Completion, None]:
-            pieces = provider.stream(model, sent, meter)
-            return gen_ai.called(pieces, role, settings, model, sent, meter)
+            pieces = provider.stream(model, member_prompt, meter)
+            return gen_ai.called(pieces, role, settings, model, member_prompt, meter)
 
         price = partial(prices.cost, settings, model)
-        async with aclosing(self._budget.paid(run, key, seat.model, sent, ask, price)) as pieces:
+        async with aclosing(self._budget.paid(run, key, spec.model, member_prompt, ask, price)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Completion):
-                    self._watch.note(seat.model, settings.kind, sent, piece.usage)
-                    mine = f"{named}\n{piece.raw}" if piece.raw or piece.calls else ""
-                    yield replace(piece, raw=mine, unseen=unseen or piece.unseen)
+                    self._watch.note(spec.model, settings.kind, member_prompt, piece.usage)
+                    owned_raw = f"{named}\n{piece.raw}" if piece.raw or piece.calls else ""
+                    yield replace(piece, raw=owned_raw, unseen=unseen or piece.unseen)
                 else:
                     yield piece
 
 
-async def _last(asked: AsyncGenerator[str | Completion, None]) -> Completion:
+async def _last(pieces_of_answer: AsyncGenerator[str | Completion, None]) -> Completion:
     answer: Completion | None = None
-    async with aclosing(asked) as pieces:
+    async with aclosing(pieces_of_answer) as pieces:
         async for piece in pieces:
             if isinstance(piece, Completion):
                 answer = piece
@@ -304,14 +306,14 @@ async def _last(asked: AsyncGenerator[str | Completion, None]) -> Completion:
     return answer
 
 
-def _as_seat(prompt: Prompt, named: str, seat: members.Member) -> Prompt:
+def _for_member(prompt: Prompt, named: str, spec: members.Member) -> Prompt:
     """The prompt with what whoever plays the role is set to; what is left open there stays as it is.
 
     Of the blocks that models wrote, those of this one are kept, and those of others left out: see Completion.raw.
     """
     system = prompt.system
-    if seat.persona and prompt.schema is None:
-        system = f"{system}\nWrite as {fence.data(seat.persona)}.".strip()
+    if spec.persona and prompt.schema is None:
+        system = f"{system}\nWrite as {fence.data(spec.persona)}.".strip()
     messages = []
     for message in prompt.messages:
         owner, _, blocks = message.raw.partition("\n")
@@ -320,10 +322,10 @@ def _as_seat(prompt: Prompt, named: str, seat: members.Member) -> Prompt:
         prompt,
         system=system,
         messages=tuple(messages),
-        temperature=prompt.temperature if seat.temperature is None else seat.temperature,
-        effort=seat.effort or prompt.effort,
-        max_tokens=seat.tokens or prompt.max_tokens + more_room(prompt.effort, seat.effort),
-        patience=seat.timeout or prompt.patience,
+        temperature=prompt.temperature if spec.temperature is None else spec.temperature,
+        effort=spec.effort or prompt.effort,
+        max_tokens=spec.tokens or prompt.max_tokens + more_room(prompt.effort, spec.effort),
+        patience=spec.timeout or prompt.patience,
     )
 
 
@@ -347,7 +349,7 @@ def provider_of(
     if settings.api_key_env and key is None:
         raise Sorry("model.key_missing", provider=settings.name, variable=settings.api_key_env)
     module, wire = _WIRES[settings.kind]
-    made: Provider = getattr(importlib.import_module(module), wire)(
+    provider: Provider = getattr(importlib.import_module(module), wire)(
         settings.base_url,
         key,
         name=settings.name,
@@ -355,4 +357,4 @@ def provider_of(
         sleep=sleep,
         capabilities=_capabilities(settings),
     )
-    return made
+    return provider

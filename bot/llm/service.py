@@ -25,7 +25,7 @@ from bot.config.text import address
 from bot.llm.answer import Answer
 from bot.llm.base import Capabilities, Completion, Meter, ModelError, Prompt, without_images
 from bot.llm.deadlines import Deadlines, Timeouts
-from bot.llm.faults import RETRIED, Complaint, FaultError, ImageFault, Manners, complaint, safe
+from bot.llm.faults import RETRIED, ErrorReport, FaultError, ImageFault, ParameterRules, error_report, safe
 
 if TYPE_CHECKING:
     import ssl
@@ -70,7 +70,7 @@ class Service:
         self._retries = retries
         self._sleep = sleep
         self._capabilities = capabilities or Capabilities()
-        self._manners: defaultdict[str, Manners] = defaultdict(self._new_manners)
+        self._rules: defaultdict[str, ParameterRules] = defaultdict(self._new_rules)
         self._unread: dict[str, str] = {}
         """Turns whose thoughts a model does not read again, and by what name those are left out."""
         self._client: Any = None
@@ -89,43 +89,43 @@ class Service:
         """The parameters of the call; what is `left_out` is taken away afterwards, and may be made up for."""
 
     @abstractmethod
-    async def _send(self, client: Any, sent: dict[str, Any], *, whole: bool) -> Any:
+    async def _send(self, client: Any, request: dict[str, Any], *, whole: bool) -> Any:
         """Make the call: the SDK's stream, or the whole answer."""
 
     @abstractmethod
     def _answer(self, label: str, prompt: Prompt, meter: Meter) -> Answer: ...
 
-    def _new_manners(self) -> Manners:
+    def _new_rules(self) -> ParameterRules:
         """Which parameters this service's models may refuse."""
-        return Manners()
+        return ParameterRules()
 
-    async def _count(self, client: Any, sent: dict[str, Any]) -> object:
+    async def _count(self, client: Any, request: dict[str, Any]) -> object:
         """Input tokens of what would be `sent`, as the service counts them; None where it cannot."""
         return None
 
     async def count(self, model: str, prompt: Prompt) -> int | None:
         """See Provider.count. One try: a count is not worth waiting for."""
-        manners = self._manners[model]
-        sent = manners.fit(self._request(model, prompt, manners.left_out))
+        rules = self._rules[model]
+        request = rules.fit(self._request(model, prompt, rules.left_out))
         try:
             client = await self._open()
         except FaultError:
             return None
         try:
             async with asyncio.timeout(self._timeouts.first):
-                counted = await self._count(client, sent)
+                tokens = await self._count(client, request)
         except Exception as error:
             # AttributeError: what came back is no count.
             if not isinstance(error, AttributeError) and not self._theirs(error):
                 raise
             log.info("%s: %s was not counted: %s", self.name, model, type(error).__name__)
             return None
-        return counted if isinstance(counted, int) else None
+        return tokens if isinstance(tokens, int) else None
 
     def capabilities(self, model: str) -> Capabilities:
         """See Provider.capabilities: as the config has them, but for what the model has refused since."""
-        manners = self._manners.get(model)
-        blind = manners is not None and not manners.sees
+        rules = self._rules.get(model)
+        blind = rules is not None and not rules.sees
         return replace(self._capabilities, sees=False) if blind else self._capabilities
 
     async def close(self) -> None:
@@ -145,11 +145,11 @@ class Service:
         while True:
             answer = self._answer(label, prompt, meter)
             answer.unseen = unseen
-            asked: Prompt | None = prompt
+            current: Prompt | None = prompt
             try:
-                while asked is not None:
-                    opened = await self._ask(model, asked, deadlines, whole=whole)
-                    answer.begin(prompt_tokens(asked))
+                while current is not None:
+                    opened = await self._ask(model, current, deadlines, whole=whole)
+                    answer.begin(prompt_tokens(current))
                     if whole:
                         for text in answer.add(opened):
                             yield text
@@ -162,7 +162,7 @@ class Service:
                                     break
                         finally:
                             await opened.close()
-                    asked = answer.go_on(asked)
+                    current = answer.continuation(current)
                 failed = None if answer.finish else FaultError("server", "the answer broke off")
             except FaultError as fault:
                 if isinstance(fault, ImageFault) and not answer.text:
@@ -179,8 +179,8 @@ class Service:
                 if failed.wait is not None
                 else min(8.0, 0.5 * 2**attempt) * random.uniform(0.75, 1)
             )
-            again = attempt < self._retries and failed.fault in RETRIED and wait <= LONGEST_WAIT_S
-            if not again or not deadlines.allow(wait):
+            retry = attempt < self._retries and failed.fault in RETRIED and wait <= LONGEST_WAIT_S
+            if not retry or not deadlines.allow(wait):
                 partial = answer.completion("cut") if answer.begun else None
                 raise ModelError(
                     failed.fault, label, failed.detail, partial=partial, retry_after_s=failed.wait
@@ -226,31 +226,33 @@ class Service:
     async def _ask(self, model: str, prompt: Prompt, deadlines: Deadlines, *, whole: bool) -> Any:
         """The stream, or the whole answer, minding refused parameters. Raises FaultError."""
         client = await self._open()
-        manners = self._manners[model]
+        rules = self._rules[model]
         # Thoughts that were refused once are not sent again, in whatever talk they come; others are.
         talk = [f"{model} {hash(message.raw)}" for message in prompt.messages if message.raw]
-        once: dict[str, Any] = {self._unread[one]: None for one in talk if one in self._unread}
+        overrides: dict[str, Any] = {
+            self._unread[part_name]: None for part_name in talk if part_name in self._unread
+        }
         while True:
-            left_out = manners.left_out | {name for name, value in once.items() if value is None}
-            sent = manners.fit(self._request(model, prompt, left_out))
-            sent |= {name: value for name, value in once.items() if name in sent}
+            left_out = rules.left_out | {name for name, value in overrides.items() if value is None}
+            request = rules.fit(self._request(model, prompt, left_out))
+            request |= {name: value for name, value in overrides.items() if name in request}
             try:
-                async with deadlines.beginning(whole=whole):
-                    opened = await self._send(client, sent, whole=whole)
+                async with deadlines.first_event(whole=whole):
+                    opened = await self._send(client, request, whole=whole)
             except Exception as error:
                 if not self._theirs(error):
                     raise
-                refusal = self._complaint(error)
+                refusal = self._error_report(error)
                 if refusal is not None and prompt.images and (why := refusal.images):
-                    manners.sees = manners.sees and why != "none"
+                    rules.sees = rules.sees and why != "none"
                     log.info("%s: %s refuses the images; asking without them", self.name, model)
                     fault = self._fault(error, refusal)
                     fault = ImageFault(fault.fault, fault.detail, fault.wait)
-                elif refusal is None or not manners.learn(refusal, sent, once):
+                elif refusal is None or not rules.learn(refusal, request, overrides):
                     fault = self._fault(error, refusal)
                 else:
                     log.info("%s: %s refuses a parameter; asking otherwise", self.name, model)
-                    for unread in (name for name, value in once.items() if value is None):
+                    for unread in (name for name, value in overrides.items() if value is None):
                         self._unread |= dict.fromkeys(talk, unread)
                     while len(self._unread) > REMEMBERED:
                         del self._unread[next(iter(self._unread))]
@@ -264,24 +266,24 @@ class Service:
                     await opened.close()
                     fault = FaultError("server", "a page instead of an answer")
                 else:
-                    from bot.llm.audible import Audible
+                    from bot.llm.activity import ActivityStream
 
-                    opened.response.stream = Audible(opened.response.stream, deadlines.heard)
+                    opened.response.stream = ActivityStream(opened.response.stream, deadlines.activity)
                     return opened
             raise fault
 
     async def _next(self, stream: Any, answer: Answer, deadlines: Deadlines) -> object | None:
         """The next event, or None at the end of the stream. Raises FaultError."""
         try:
-            async with deadlines.going_on(answer):
-                found: object | None = await anext(stream, None)
-                return found
+            async with deadlines.next_event(answer):
+                event: object | None = await anext(stream, None)
+                return event
         except Exception as error:
             if not self._theirs(error):
                 raise
             if answer.finish:
                 return None  # whole already; only the usage is missing, and gets estimated
-            fault = self._fault(error, self._complaint(error))
+            fault = self._fault(error, self._error_report(error))
         raise fault
 
     def _theirs(self, error: Exception) -> bool:
@@ -291,18 +293,20 @@ class Service:
             return True
         return any(_package(frame) == self.sdk for frame, _ in traceback.walk_tb(error.__traceback__))
 
-    def _complaint(self, error: BaseException) -> Complaint | None:
+    def _error_report(self, error: BaseException) -> ErrorReport | None:
         sdk = importlib.import_module(self.sdk)
         if isinstance(error, sdk.APIStatusError) and error.status_code >= 300:
-            return complaint(error.status_code, error.body, error.response.headers)
+            return error_report(error.status_code, error.body, error.response.headers)
         if isinstance(error, sdk.APIError) and not isinstance(error, sdk.APIConnectionError):
-            return complaint(0, error.body)
+            return error_report(0, error.body)
         return None
 
-    def _fault(self, error: BaseException, said: Complaint | None) -> FaultError:
-        if said is not None:
-            detail = f"{said.status or ''} {said.message}" if said.fault != "auth" else f"{said.status}"
-            return FaultError(said.fault, safe(detail, self._key), said.retry_after_s)
+    def _fault(self, error: BaseException, report: ErrorReport | None) -> FaultError:
+        if report is not None:
+            detail = (
+                f"{report.status or ''} {report.message}" if report.fault != "auth" else f"{report.status}"
+            )
+            return FaultError(report.fault, safe(detail, self._key), report.retry_after_s)
         if isinstance(error, TimeoutError | importlib.import_module(self.sdk).APITimeoutError):
             return FaultError("timeout", "no answer in time")
         if isinstance(error, ValueError | RecursionError):

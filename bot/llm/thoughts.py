@@ -1,4 +1,4 @@
-"""Parts what a model thinks aloud from what it says, where its server leaves both in one text. Pure.
+"""Separates a model's reasoning from its answer when the server leaves both in one text. Pure.
 
 Only what begins an answer is taken for thoughts: `<think>` in the middle of a sentence or in code is said.
 Knows no wire and no model.
@@ -23,12 +23,12 @@ _UNOPENED = re.compile(r"(?:^[ \t]*|(?<=[.!?…)\]*。！？]))</think>\s*", re.
 
 def unopened(text: str) -> re.Match[str] | None:
     """Where thoughts end that the text begins with, when their opening tag stands in the server's template."""
-    found = _UNOPENED.search(text)
-    if found is None:
+    match = _UNOPENED.search(text)
+    if match is None:
         return None
-    before = text[: found.start()]
+    before = text[: match.start()]
     quoted = before.count("```") % 2 or _OPENING.search(before) or _is_json(before)
-    return None if quoted else found
+    return None if quoted else match
 
 
 class Thoughts:
@@ -89,8 +89,8 @@ class Thoughts:
         return "", "".join(thought)
 
     def finish(self, how: str) -> tuple[str, str]:
-        """The answer is over, and `how` (see FINISHES): gives what was held back."""
-        held, self._held = self._held, ""
+        """The answer has ended as `how` says (see FINISHES): returns what was held back."""
+        pending, self._held = self._held, ""
         self.taken_back = ""
         if self._begun:
             return "", ""
@@ -99,11 +99,11 @@ class Thoughts:
             self._begun = True
             self.unopened = False if how == "end" else None
             self.taken_back = "".join(self._doubted)
-            return self.taken_back + held, ""
+            return self.taken_back + pending, ""
         if self._closing:
-            return "", held
+            return "", pending
         self._begun = True
-        return held, ""
+        return pending, ""
 
     def _open(self, name: str, *, closed: bool) -> None:
         """A tag stands where the answer would begin."""

@@ -29,12 +29,14 @@ def checked(tool: Tool, written: str) -> dict[str, Any]:
     if len(written) > ARGUMENTS_CHARS:
         raise ArgumentsError(f"they are longer than {ARGUMENTS_CHARS} characters")
     try:
-        found = json.loads(written or "{}", parse_float=_number, parse_constant=_number)
-        if not isinstance(found, dict):
+        arguments = json.loads(written or "{}", parse_float=_number, parse_constant=_number)
+        if not isinstance(arguments, dict):
             raise ArgumentsError("they are no JSON object")
         needed = tool.parameters.get("required", ())
-        found = {name: clean(value) for name, value in found.items() if value is not None or name in needed}
-        fault = next(Draft202012Validator(tool.parameters).iter_errors(found), None)
+        arguments = {
+            name: clean(value) for name, value in arguments.items() if value is not None or name in needed
+        }
+        fault = next(Draft202012Validator(tool.parameters).iter_errors(arguments), None)
     except RecursionError:
         raise ArgumentsError("they are nested too deeply") from None
     except ValueError:
@@ -42,12 +44,12 @@ def checked(tool: Tool, written: str) -> dict[str, Any]:
     if fault is not None:
         where = ".".join(map(str, fault.absolute_path))
         raise ArgumentsError(f"{where or 'they'}: {fault.message[:200]}")
-    return found
+    return arguments
 
 
-def _number(written: str) -> int | float:
+def _number(text: str) -> int | float:
     """5.0 is the whole number that a schema takes it for. Raises ValueError for what is no number of JSON's."""
-    number = float(written)
+    number = float(text)
     if number - number:  # infinite, or none
-        raise ValueError(written)
+        raise ValueError(text)
     return int(number) if number.is_integer() else number

@@ -71,7 +71,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class ModelChoice:
     """Who may be asked, in this order, and whether the first of them calls tools."""
 
     models: list[str]
@@ -114,8 +114,8 @@ class ToolLoop:
         self._closing = closing
         self._asked = 0
         self._pieces: list[str] = []
-        self._told: set[str] = set()
-        """The passages that the model has read in this turn."""
+        self._read_passages: set[str] = set()
+        """Ids of the passages that the model has read in this turn."""
         self._last: Completion | None = None
         self.passages: list[Passage] = []
         self.done: list[tuple[ToolCall, ToolOutput]] = []
@@ -131,36 +131,36 @@ class ToolLoop:
 
     @property
     def text(self) -> str:
-        """All that was said, of every call."""
+        """The text of all calls."""
         return "".join(self._pieces)
 
     async def events(self) -> AsyncGenerator[str | Status, None]:
         """Do it: text as it comes, and what is being looked up. Raises no Sorry: see `error`."""
         try:
-            cast = await self._run.step(f"{self._step}-cast", self._cast, Cast)
-            turn = self._turn(self._prompt, cast.models) if cast.tools else self._planned(cast.models)
+            choice = await self._run.step(f"{self._step}-cast", self._choose_models, ModelChoice)
+            turn = self._turn(self._prompt, choice.models) if choice.tools else self._planned(choice.models)
             async with aclosing(turn) as events:
                 async for event in events:
                     yield event
         except Sorry as error:
             self.ended, self.error = "failed", error
 
-    async def _cast(self) -> Cast:
-        chain = self._models.able(self._role, self._prompt)
-        tools = bool(self._prompt.tools) and self._models.can(self._role, chain[0]).tools
-        return Cast(list(chain), tools)
+    async def _choose_models(self) -> ModelChoice:
+        chain = self._models.candidates(self._role, self._prompt)
+        tools = bool(self._prompt.tools) and self._models.capabilities_of(self._role, chain[0]).tools
+        return ModelChoice(list(chain), tools)
 
-    async def _turn(self, begun: Prompt, able: Sequence[str]) -> AsyncGenerator[str | Status, None]:
+    async def _turn(self, initial: Prompt, able: Sequence[str]) -> AsyncGenerator[str | Status, None]:
         """One model of `able` is asked `begun`, and told what it asks for, until it has answered."""
-        prompt, owner, recoveries = begun, "", 0
+        prompt, owner, recoveries = initial, "", 0
         while True:
             self.capped = await self._cap(prompt, owner) if prompt.tools else ""
             if self.capped and not self._closing:
                 self.ended = "answer"
                 return
-            asked = replace(prompt, closing=self.capped != "")
+            limited = replace(prompt, closing=self.capped != "")
             try:
-                async with aclosing(self._ask(asked, [owner] if owner else able)) as pieces:
+                async with aclosing(self._ask(limited, [owner] if owner else able)) as pieces:
                     async for piece in pieces:
                         yield piece
             except Sorry as error:
@@ -169,13 +169,13 @@ class ToolLoop:
                     recoveries += 1
                     prompt = _roomier(prompt)
                     continue
-                others = [one for one in able if one != owner]
-                if owner and others and error.key.startswith("model.") and error.key != "model.cut":
+                other_models = [model for model in able if model != owner]
+                if owner and other_models and error.key.startswith("model.") and error.key != "model.cut":
                     # Another model cannot read this one's blocks, and refuses calls that it has not made.
                     self.passed_over += ((members.model_of(owner), error.key.partition(".")[2]),)
-                    able, prompt, owner, recoveries = others, begun, "", 0
+                    able, prompt, owner, recoveries = other_models, initial, "", 0
                     self.rounds = self.calls = 0
-                    self._told.clear()
+                    self._read_passages.clear()
                     continue
                 if owner or not prompt.tools or error.key != "model.bad_request" or self._plan is None:
                     raise
@@ -184,24 +184,26 @@ class ToolLoop:
                         yield event
                 return
             answer = self._answer()
-            owner = next((one for one in able if members.model_of(one) == answer.model), able[0])
+            owner = next((model for model in able if members.model_of(model) == answer.model), able[0])
             if answer.finish == "length" and recoveries < RECOVERIES:
                 recoveries += 1
                 prompt = _roomier(prompt)
                 if answer.text.strip():
-                    said = Message("assistant", answer.text, raw=answer.raw)
-                    prompt = replace(prompt, messages=(*prompt.messages, said, Message("user", GO_ON)))
+                    partial_turn = Message("assistant", answer.text, raw=answer.raw)
+                    prompt = replace(
+                        prompt, messages=(*prompt.messages, partial_turn, Message("user", GO_ON))
+                    )
             elif answer.calls and prompt.tools and not self.capped:
                 self.rounds += 1
-                if doing := self._doing(answer.calls):
+                if doing := self._status(answer.calls):
                     yield Status(doing)
                 results = await self._results(answer.calls, self._limits.chars)
                 called = Message("assistant", answer.text, calls=answer.calls, raw=answer.raw)
                 # Read by the call after the next, unless that is the closing one: another `tool_choice` voids what the
                 # cache has of the messages (Anthropic, "Prompt caching", "What invalidates the cache").
-                again = prompt.cache and self.rounds + 1 < self._limits.rounds
-                told = Message("user", results=results, cache=again)
-                prompt = replace(prompt, messages=(*prompt.messages, called, told))
+                cache_again = prompt.cache and self.rounds + 1 < self._limits.rounds
+                tool_turn = Message("user", results=results, cache=cache_again)
+                prompt = replace(prompt, messages=(*prompt.messages, called, tool_turn))
             else:
                 self._end(answer)
                 return
@@ -212,15 +214,15 @@ class ToolLoop:
         prompt = replace(self._prompt, tools=())
         if calls:
             self.rounds = 1
-            yield Status(self._doing(calls))
+            yield Status(self._status(calls))
             room = await self._run.step(f"{self._step}-room", partial(self._room, prompt), int)
             results = await self._results(calls, min(self._limits.chars, room // len(calls)))
             if not self._closing:
                 self.ended = "answer"
                 return
-            found = "\n".join(f"<finding>\n{result.text}\n</finding>" for result in results)
+            findings = "\n".join(f"<finding>\n{result.text}\n</finding>" for result in results)
             *before, last = prompt.messages
-            last = replace(last, text=f"{FOUND}\n{found}\n\n{last.text}")
+            last = replace(last, text=f"{FOUND}\n{findings}\n\n{last.text}")
             prompt = replace(prompt, messages=(*before, last))
         async with aclosing(self._turn(prompt, able)) as events:
             async for event in events:
@@ -284,24 +286,24 @@ class ToolLoop:
 
     async def _results(self, calls: Sequence[ToolCall], chars: int) -> tuple[ToolResult, ...]:
         """Do what was asked for at once, each as a step; the results in their order, each of so many characters."""
-        left = max(0, self._limits.calls - self.calls)
-        self.calls += len(calls[:left])
+        calls_left = max(0, self._limits.calls - self.calls)
+        self.calls += len(calls[:calls_left])
         # The engine numbers steps as they begin, and tasks begin in the order they were made.
-        made = [
+        tasks = [
             asyncio.ensure_future(
                 self._run.step(f"{self._step}-tool-{self._asked}-{n}", partial(self._do, call), ToolOutput)
             )
-            for n, call in enumerate(calls[:left], 1)
+            for n, call in enumerate(calls[:calls_left], 1)
         ]
         try:
-            outputs = list(await asyncio.gather(*made))
+            outputs = list(await asyncio.gather(*tasks))
         finally:
-            for task in made:
+            for task in tasks:
                 task.cancel()
             # None outlives the round, or fails with nobody listening.
-            await asyncio.gather(*made, return_exceptions=True)
-        unmade = ToolOutput("Not done: too many calls. Answer from what you have.", failed=True)
-        outputs += [unmade] * len(calls[left:])
+            await asyncio.gather(*tasks, return_exceptions=True)
+        refused_output = ToolOutput("Not done: too many calls. Answer from what you have.", failed=True)
+        outputs += [refused_output] * len(calls[calls_left:])
         self.done += zip(calls, outputs, strict=True)
         return tuple(
             ToolResult(call.id, self._fenced(output, chars), output.failed)
@@ -309,11 +311,11 @@ class ToolLoop:
         )
 
     async def _do(self, call: ToolCall) -> ToolOutput:
-        """What a tool gives. Whatever goes wrong is told to the model, which may ask otherwise."""
-        tool = next((one for one in self._prompt.tools if one.name == call.name), None)
+        """The output of a tool. Every error is reported to the model, which may call differently."""
+        tool = next((known_tool for known_tool in self._prompt.tools if known_tool.name == call.name), None)
         if tool is None or tool.call is None:
-            known = ", ".join(one.name for one in self._prompt.tools)
-            return ToolOutput(f"There is no tool of this name. There are: {known}.", failed=True)
+            tool_names = ", ".join(known_tool.name for known_tool in self._prompt.tools)
+            return ToolOutput(f"There is no tool of this name. There are: {tool_names}.", failed=True)
         try:
             arguments = await asyncio.to_thread(checked, tool, call.arguments)
             async with asyncio.timeout(self._limits.seconds):
@@ -333,30 +335,30 @@ class ToolLoop:
         text = fence.data(output.text[:room]) + ("…" if len(output.text) > room else "")
         room -= len(text)
         parts = [text] if text else []
-        known = {passage.chunk: n for n, passage in enumerate(self.passages, 1)}
-        again = []
+        numbers = {passage.chunk: n for n, passage in enumerate(self.passages, 1)}
+        repeated = []
         for passage in output.passages:
-            if passage.chunk in self._told:
-                again.append(f"[{known[passage.chunk]}]")
+            if passage.chunk in self._read_passages:
+                repeated.append(f"[{numbers[passage.chunk]}]")
             elif len(passage.text) <= room or not parts:
                 room -= len(passage.text)
-                if passage.chunk not in known:
+                if passage.chunk not in numbers:
                     self.passages.append(passage)
-                    known[passage.chunk] = len(self.passages)
-                self._told.add(passage.chunk)
-                parts.append(fence.passages([passage], [known[passage.chunk]]))
-        if again:
-            parts.append(f"And of those above: {', '.join(again)}")
+                    numbers[passage.chunk] = len(self.passages)
+                self._read_passages.add(passage.chunk)
+                parts.append(fence.passages([passage], [numbers[passage.chunk]]))
+        if repeated:
+            parts.append(f"And of those above: {', '.join(repeated)}")
         return "\n".join(parts) or "Nothing was found."
 
-    def _doing(self, calls: Sequence[ToolCall]) -> str:
-        """What people read meanwhile."""
+    def _status(self, calls: Sequence[ToolCall]) -> str:
+        """The status line for people while the tools run."""
         labels = {tool.name: tool.label or tool.name for tool in self._prompt.tools}
-        told = []
-        for call in (one for one in calls if one.name in labels):
+        lines = []
+        for call in (known_call for known_call in calls if known_call.name in labels):
             line = ": ".join(filter(None, (labels[call.name], ", ".join(_values(call.arguments)))))
-            told.append(line if len(line) <= STATUS_CHARS else line[:STATUS_CHARS].rstrip() + "…")
-        return " · ".join(dict.fromkeys(told))
+            lines.append(line if len(line) <= STATUS_CHARS else line[:STATUS_CHARS].rstrip() + "…")
+        return " · ".join(dict.fromkeys(lines))
 
     def _end(self, answer: Completion) -> None:
         if answer.finish in ("tool", "length") and not answer.text:  # it went on calling where it may not
@@ -368,10 +370,10 @@ class ToolLoop:
 def _values(arguments: str) -> Iterator[str]:
     """What a person may read of the arguments."""
     try:
-        found = json.loads(arguments[:ARGUMENTS_CHARS])
+        values_found = json.loads(arguments[:ARGUMENTS_CHARS])
     except (ValueError, RecursionError):
         return
-    for value in found.values() if isinstance(found, dict) else ():
+    for value in values_found.values() if isinstance(values_found, dict) else ():
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             yield " ".join(characters(str(value)[:STATUS_CHARS]).split())
 
@@ -381,9 +383,9 @@ def _roomier(prompt: Prompt) -> Prompt:
     return replace(prompt, max_tokens=prompt.max_tokens * 2)
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
-    usd = [each for each in (one.cost_usd, other.cost_usd) if each is not None]
+def _sum(left: Usage, right: Usage) -> Usage:
+    usd = [each for each in (left.cost_usd, right.cost_usd) if each is not None]
     counts = {
-        field.name: getattr(one, field.name) + getattr(other, field.name) for field in fields(Usage)[:4]
+        field.name: getattr(left, field.name) + getattr(right, field.name) for field in fields(Usage)[:4]
     }
-    return Usage(**counts, estimated=one.estimated or other.estimated, cost_usd=sum(usd) if usd else None)
+    return Usage(**counts, estimated=left.estimated or right.estimated, cost_usd=sum(usd) if usd else None)

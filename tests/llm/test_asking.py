@@ -95,24 +95,24 @@ async def test_who_was_silent_for_that_long_is_not_asked_again(desk: Open) -> No
 
 def test_patience_lengthens_what_is_shorter_and_shortens_nothing() -> None:
     usual = Timeouts(connect=10, first=120, idle=45, total=600)
-    assert usual.bearing(None) == usual
-    assert usual.bearing(1) == usual
-    assert usual.bearing(180) == Timeouts(connect=10, first=180, idle=180, total=600)
-    assert usual.bearing(3_600) == Timeouts(connect=10, first=3_600, idle=3_600, total=3_600)
+    assert usual.at_least(None) == usual
+    assert usual.at_least(1) == usual
+    assert usual.at_least(180) == Timeouts(connect=10, first=180, idle=180, total=600)
+    assert usual.at_least(3_600) == Timeouts(connect=10, first=3_600, idle=3_600, total=3_600)
 
 
 async def test_what_any_model_can_do_and_costs_is_told_by_its_name(table: Set) -> None:
     at = await table([good()], wires=("messages",))
     less = replace(at.config.providers["a"], json_schema=False)
     at.change(providers={"a": less, "demo": ProviderConfig("demo", "demo")})
-    assert at.models.can("council", "a:small") == Capabilities(json_schema=False)
-    assert at.models.can("council", "demo:smollm2").demo
+    assert at.models.capabilities_of("council", "a:small") == Capabilities(json_schema=False)
+    assert at.models.capabilities_of("council", "demo:smollm2").demo
     used = Usage(1_000, 1_000)
     assert await at.models.price("council", "a:claude-haiku-5-5", used) == Decimal("0.0006")
     assert await at.models.price("council", "a:small", used) is None
     assert await at.models.price("council", "demo:smollm2", used) == 0
     with pytest.raises(Sorry, match=r"config\.role_provider"):
-        at.models.can("council", "gone:x")
+        at.models.capabilities_of("council", "gone:x")
 
 
 async def test_what_a_service_says_that_a_call_took_stands_in_the_ledger(table: Set) -> None:

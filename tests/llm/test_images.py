@@ -12,7 +12,7 @@ import pytest
 
 from bot.budget import prompt_tokens
 from bot.llm.base import Image, Message, Prompt, without_images
-from bot.llm.faults import Complaint, complaint, safe
+from bot.llm.faults import ErrorReport, error_report, safe
 from tests.fakes.images import png
 from tests.fakes.reply import Reply
 from tests.llm.desk import PROMPT, Open, both
@@ -138,7 +138,7 @@ SAID = (
 
 @pytest.mark.parametrize(("status", "message"), SAID)
 def test_it_is_understood_that_a_model_takes_no_images(status: int, message: str) -> None:
-    assert complaint(status, {"error": {"message": message}}).images == "none"
+    assert error_report(status, {"error": {"message": message}}).images == "none"
 
 
 @pytest.mark.parametrize(
@@ -158,20 +158,20 @@ def test_it_is_understood_that_a_model_takes_no_images(status: int, message: str
     ],
 )
 def test_it_is_understood_that_these_images_will_not_do(status: int, message: str) -> None:
-    assert complaint(status, {"error": {"message": message}}).images == "these"
+    assert error_report(status, {"error": {"message": message}}).images == "these"
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        Complaint(400, "Unsupported parameter: 'temperature' is not supported with this model."),
-        Complaint(400, "prompt is too long: 210000 tokens > 200000 maximum"),
-        Complaint(429, "The model gpt-image-2 is overloaded"),
-        Complaint(500, "The image could not be loaded"),
-        Complaint(401, "Incorrect API key provided"),
+        ErrorReport(400, "Unsupported parameter: 'temperature' is not supported with this model."),
+        ErrorReport(400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        ErrorReport(429, "The model gpt-image-2 is overloaded"),
+        ErrorReport(500, "The image could not be loaded"),
+        ErrorReport(401, "Incorrect API key provided"),
     ],
 )
-def test_other_refusals_are_none_of_the_images(other: Complaint) -> None:
+def test_other_refusals_are_none_of_the_images(other: ErrorReport) -> None:
     assert other.images == ""
 
 
@@ -186,7 +186,7 @@ async def test_what_the_config_or_a_refusal_says_of_a_model_holds_for_the_next_q
     assert (await at.ask("two", SEEN))[1].unseen
     assert at.calls == [3, 0], "it was not tried again"
     at.change(providers={**providers, "a": replace(providers["a"], sees=False)})
-    assert not at.models.can("answerer", "a:small").sees
+    assert not at.models.capabilities_of("answerer", "a:small").sees
     rows = {row.step: row for row in await at.rows()}
     assert rows["one"].state == rows["two"].state == "settled"
 

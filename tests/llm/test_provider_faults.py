@@ -15,10 +15,10 @@ import pytest
 from httpx2 import AsyncByteStream
 
 from bot.budget import prompt_tokens
-from bot.llm.audible import Audible
+from bot.llm.activity import ActivityStream
 from bot.llm.base import Meter, ModelError, ModelFault
 from bot.llm.deadlines import Deadlines, Timeouts
-from bot.llm.faults import Complaint, Manners, complaint
+from bot.llm.faults import ErrorReport, ParameterRules, error_report
 from bot.llm.openai_chat import ChatAnswer
 from bot.words import LOCALES, words
 from tests.fakes.reply import Reply
@@ -129,31 +129,31 @@ TOO_LARGE = {
 
 def test_the_most_that_a_service_says_is_read_in_the_words_of_each() -> None:
     for said, most in TOO_LARGE.items():
-        assert Complaint(400, said).most_output(4_000) == most, said
-        assert Complaint(500, said).most_output(4_000) is None
+        assert ErrorReport(400, said).most_output(4_000) == most, said
+        assert ErrorReport(500, said).most_output(4_000) is None
 
 
 async def test_a_limit_that_is_too_large_is_no_other_name_for_it() -> None:
-    manners = Manners(other_names={"max_tokens": "max_completion_tokens"})
-    refusal = Complaint(400, "max_tokens is too large: 4000.", param="max_tokens")
-    assert not manners.learn(refusal, {"max_tokens": 4_000}, {})
-    assert manners.fit({"max_tokens": 4_000}) == {"max_tokens": 4_000}
+    rules = ParameterRules(other_names={"max_tokens": "max_completion_tokens"})
+    refusal = ErrorReport(400, "max_tokens is too large: 4000.", param="max_tokens")
+    assert not rules.learn(refusal, {"max_tokens": 4_000}, {})
+    assert rules.fit({"max_tokens": 4_000}) == {"max_tokens": 4_000}
 
 
 def test_the_errors_of_gemini_are_lists_and_say_why_and_how_long() -> None:
     inner = {"code": 400, "message": "Model does not support this.", "status": "INVALID_ARGUMENT"}
-    said = complaint(400, [{"error": inner}])
+    said = error_report(400, [{"error": inner}])
     assert (said.message, said.kind, said.fault) == (
         "Model does not support this.",
         "INVALID_ARGUMENT",
         "bad_request",
     )
     retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}
-    said = complaint(429, [{"error": {"code": 429, "message": "Slow down.", "details": [{}, retry]}}])
+    said = error_report(429, [{"error": {"code": 429, "message": "Slow down.", "details": [{}, retry]}}])
     assert (said.fault, said.retry_after_s) == ("rate_limit", 34.5)
     key = {"code": 400, "message": "API key not valid. Please pass a valid API key."}
-    assert complaint(400, [{"error": key}]).fault == "auth"
-    assert complaint(500, []).fault == complaint(500, [1]).fault == "server"
+    assert error_report(400, [{"error": key}]).fault == "auth"
+    assert error_report(500, []).fault == error_report(500, [1]).fault == "server"
 
 
 @both
@@ -366,18 +366,18 @@ async def test_a_service_that_is_heard_of_is_waited_for_anew_but_no_longer_than_
     limits = Timeouts(connect=1, first=1_000, idle=1_000, total=1_500)
     answer = ChatAnswer("a:b", PROMPT, Meter(), set())
     deadlines = Deadlines(limits, None)
-    async with deadlines.going_on(answer) as timer:
+    async with deadlines.next_event(answer) as timer:
         first = timer.when()
         await asyncio.sleep(0)
-        deadlines.heard()
+        deadlines.activity()
         assert first is not None
         assert (timer.when() or 0) > first
     deadlines = Deadlines(Timeouts(connect=1, first=1_000, idle=1_000, total=1_000), None)
-    async with deadlines.going_on(answer) as timer:
+    async with deadlines.next_event(answer) as timer:
         end = timer.when()
-        deadlines.heard()
+        deadlines.activity()
         assert timer.when() == end
-    deadlines.heard()  # nothing is waited for
+    deadlines.activity()  # nothing is waited for
 
 
 async def test_comments_between_the_events_break_nothing_and_are_heard(desk: Open) -> None:
@@ -393,7 +393,7 @@ async def test_comments_between_the_events_break_nothing_and_are_heard(desk: Ope
             return sent()
 
     times: list[None] = []
-    chunks = [chunk async for chunk in Audible(Stream(), lambda: times.append(None))]
+    chunks = [chunk async for chunk in ActivityStream(Stream(), lambda: times.append(None))]
     assert (len(chunks), len(times)) == (2, 2)
 
 

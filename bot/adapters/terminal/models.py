@@ -23,7 +23,7 @@ from bot.words import Words, words
 
 if TYPE_CHECKING:
     from bot.config import Config, ProviderConfig
-    from bot.llm.models_probe import Probe, Tried
+    from bot.llm.models_probe import Probe, Trial
 
 MARKS = {True: "✓", False: "✗", None: "–"}
 
@@ -95,7 +95,7 @@ async def _try_each(
             continue
         model = named.partition(":")[2]
         probe = Probe(provider, settings, model)
-        tried: list[Tried] = []
+        tried: list[Trial] = []
         try:
             async with aclosing(probe.run()) as ways:
                 if out is None:
@@ -143,7 +143,7 @@ class _Table:
         if self._passing:
             print("\x1b[2K", end="\r", flush=True)
 
-    def row(self, one: Tried) -> None:
+    def row(self, one: Trial) -> None:
         self.wipe()
         name = self._say(f"probe.way_{one.way}")
         print(f"  {MARKS[one.well]} {name:<{self._width}}  {_sentence(self._say, one)}", flush=True)
@@ -174,12 +174,12 @@ def _price(say: Words, dollars: Decimal | None, paid: int) -> str:
     return f"${dollars:.4f}" if dollars or not paid else say("probe.cost_free")
 
 
-def _sentence(say: Words, one: Tried) -> str:
+def _sentence(say: Words, one: Trial) -> str:
     return say(one.key, **one.values)
 
 
 def _record(
-    say: Words, named: str, probe: Probe, tried: list[Tried], dollars: Decimal | None
+    say: Words, named: str, probe: Probe, tried: list[Trial], dollars: Decimal | None
 ) -> dict[str, object]:
     used = probe.usage
     return {

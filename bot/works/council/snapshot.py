@@ -90,7 +90,7 @@ class Snapshots:
             names=names(members),
             judges=[seat for seat, one in enumerate(members) if self._judges(one.model)],
             chair=[one for one in seats.chair if self._judges(one)],
-            researchers=list(self._models.given(await self._roles(request)).chain("researcher")),
+            researchers=list(self._models.with_roles(await self._roles(request)).chain("researcher")),
             criteria=seats.criteria or words(request.locale)("council.criteria"),
             self_votes=settings.self_votes,
             blind=settings.blind_chair,
@@ -130,13 +130,13 @@ class Snapshots:
     def _judges(self, model: str) -> bool:
         """Whether it can be trusted to judge texts; whose settings cannot be read is asked all the same."""
         try:
-            return self._models.can("chair", model).cites
+            return self._models.capabilities_of("chair", model).cites
         except Sorry:
             return True
 
     def _is_demo(self, member: Member) -> bool:
         try:
-            return self._models.can("council", member.model).demo
+            return self._models.capabilities_of("council", member.model).demo
         except Sorry:
             return False
 

@@ -136,7 +136,7 @@ class Asking:
             self._library, catalogue, self._names, space, course=snapshot.course, lesson=snapshot.lesson
         )
         yield Stage("answer", say("rules.answer"))
-        answer = Answer(run, snapshot, tools, say, self._models.given(snapshot.roles), self._rounds)
+        answer = Answer(run, snapshot, tools, say, self._models.with_roles(snapshot.roles), self._rounds)
         try:
             async with aclosing(answer.events()) as events:
                 async for event in events:
@@ -162,7 +162,7 @@ class Asking:
         first = follows and mine is not None and not past and await self._sessions.first_here(mine)
         languages = sorted({one.language for one in catalogue.courses})
         roles = await self._roles(request)
-        models = self._models.given(roles)
+        models = self._models.with_roles(roles)
         try:
             can = models.capabilities(ROLE)
         except Sorry:  # asked all the same: the call says what is wrong with the settings

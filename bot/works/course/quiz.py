@@ -255,7 +255,7 @@ class Quiz:
         # From now on plain text here answers the quiz, unless it came unasked to where another work is.
         await held(self._sessions, request, course.title, over=request.verb == "quiz")
         roles = await self._roles(request)
-        models = self._models.given(roles)
+        models = self._models.with_roles(roles)
         writer = models.describe(WRITER)
         if (
             writer is not None
@@ -295,7 +295,7 @@ class Quiz:
         )
         most = room(ANSWER_WORDS, "low")
         prompt = Prompt(system, (Message("user", user),), max_tokens=most, effort="low")
-        return await self._models.given(plan.roles).json(run, WRITER, f"question-{at}", prompt, Written)
+        return await self._models.with_roles(plan.roles).json(run, WRITER, f"question-{at}", prompt, Written)
 
 
 def _again(n: int, question: QuizQuestion, chance: random.Random) -> QuizQuestion:

@@ -133,7 +133,7 @@ class Snapshots:
         language = await asyncio.to_thread(detect_question, question, languages)
         wanted = _option(request, "strategy") or self._settings.strategy
         roles = await self._roles(request)
-        models = self._models.given(roles)
+        models = self._models.with_roles(roles)
         helper = _can(models, ROLE)
         helps = helper is not None and helper.cites
         answers = _can(models, "answerer")

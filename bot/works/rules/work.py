@@ -206,7 +206,7 @@ class Asking:
         found, said = None, set[Notice]()
         # Searches that follow one another read the same editions, whatever is replaced meanwhile.
         searched = own.searched(shelf=bool(snapshot.shelf), whole=snapshot.reads)
-        models = self._models.given(snapshot.roles)
+        models = self._models.with_roles(snapshot.roles)
         chosen = strategy(snapshot.strategy, searched, models)
         async with aclosing(chosen.search(run, snapshot.inquiry(request, say.locale))) as told:
             async for one in told:

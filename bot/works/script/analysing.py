@@ -57,7 +57,7 @@ class Analysing:
         """Have the script analysed; whether there is a model that could."""
 
         async def able() -> bool:
-            return self._able(self._models.given(await self._roles(run.request)))
+            return self._able(self._models.with_roles(await self._roles(run.request)))
 
         if not await run.step(f"{key}-able", able, bool):
             return False
@@ -89,7 +89,7 @@ class Analysing:
             _, reading = await self._reading(asked, id)
             return any(scene.content == content for scene in reading.script.scenes)
 
-        models = self._models.given(
+        models = self._models.with_roles(
             await run.step("roles", lambda: self._roles(run.request), dict[str, list[str]])
         )
         try:

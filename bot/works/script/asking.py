@@ -152,7 +152,9 @@ class Asking:
         yield Stage("answer", say("rules.answer"))
         if found.cards and not found.done:
             yield Notice(say("script.half_analysed"))
-        answer = Answer(run, snapshot, reading, found, say, self._models.given(snapshot.roles), self._config)
+        answer = Answer(
+            run, snapshot, reading, found, say, self._models.with_roles(snapshot.roles), self._config
+        )
         try:
             async with aclosing(answer.events()) as events:
                 async for event in events:
@@ -201,7 +203,7 @@ class Asking:
             options = {**options, "intent": "BRAINSTORM"}
             kept = [one.text for one in await self._catalogue.rows.ideas(asked, row.id)]
         roles = await self._roles(request)
-        models = self._models.given(roles)
+        models = self._models.with_roles(roles)
         try:
             can = models.capabilities("answerer")
         except Sorry:  # asked all the same: the call says what is wrong with the settings

@@ -51,7 +51,7 @@ class Asking:
         story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
         frame = framed(taken, "story_question", question=fence.data(request.text))
         frame = replace(frame, answer=min(room(ANSWER_WORDS, None), taken.answer))
-        models = self._playing.models.given(taken.roles)
+        models = self._playing.models.with_roles(taken.roles)
         async with aclosing(models.stream(run, "writer", "answer", context.prompt(story, frame))) as pieces:
             async for piece in pieces:
                 if isinstance(piece, str):
@@ -81,7 +81,7 @@ class Asking:
 
         async def thought_of() -> list[str]:
             asked = context.prompt(story, frame)
-            answer = await self._playing.models.given(taken.roles).ask(run, "writer", "ideas", asked)
+            answer = await self._playing.models.with_roles(taken.roles).ask(run, "writer", "ideas", asked)
             ideas = read_choices(answer.text, IDEAS)
             if taken.story and ideas:
                 nodes = [

@@ -93,7 +93,7 @@ class Extracting:
 
     async def begin(self, run: Run) -> None:
         """After a turn: have its branch's scenes looked into, where a model is at hand for that."""
-        models = self._models.given(await self._roles(run.request))
+        models = self._models.with_roles(await self._roles(run.request))
         if not self.able(models):
             return
 
@@ -129,7 +129,7 @@ class Extracting:
             return len(missing(await self._logs.story(space, story, branch), again=False))
 
         roles = await run.step("roles", lambda: self._roles(request), dict[str, list[str]])
-        models, doubtful = self._models.given(roles), False
+        models, doubtful = self._models.with_roles(roles), False
         for number, one in enumerate(await run.step("scenes", wanted, list[Version]), 1):
             look = partial(self._look, space, story, branch, one)
             looked = await run.step(f"events-{number}", look, Look)

@@ -86,7 +86,7 @@ class Outlining:
         asked = context.prompt(story, replace(frame, answer=answer))
 
         async def outlined() -> bool:
-            told = await self._playing.models.given(taken.roles).ask(run, "writer", "chapter", asked)
+            told = await self._playing.models.with_roles(taken.roles).ask(run, "writer", "chapter", asked)
             outline = read_outline(told.text, count)
             if not outline.title:
                 return False

@@ -289,7 +289,7 @@ class Playing:
         speaks = story.turns[turn].act.speaker if turn else ""
         own = bool(speaks) and await self._own_names(request)
         roles = await self._roles(request)
-        models = self.models.given(roles)
+        models = self.models.with_roles(roles)
         writer = models.describe("writer")
         can = models.capabilities("writer") if writer is not None else None
         demo = can is not None and can.demo
@@ -359,7 +359,7 @@ class Playing:
             yield Notice(say("story.no_writer"))
             return
         story = await self._logs.story(space, taken.story, taken.branch, taken.at)
-        writing = Writing(self.models.given(taken.roles), run, taken, players(story, taken))
+        writing = Writing(self.models.with_roles(taken.roles), run, taken, players(story, taken))
         try:
             async with aclosing(writing.events(asked, say)) as events:
                 async for event in events:
@@ -435,7 +435,7 @@ class Playing:
 
     async def _parts(self, run: Run, taken: Taken, text: str) -> tuple[str, ...]:
         """The things that a turn speaks of, each by itself; none where no small model of its own tells in time."""
-        models, by = self.models.given(taken.roles), self._recall
+        models, by = self.models.with_roles(taken.roles), self._recall
         can = models.capabilities("extractor")
         if can is None or can.demo or models.describe("extractor") == taken.writer:
             return ()  # another answer of the writer's would keep the first words waiting
@@ -472,7 +472,7 @@ class Playing:
         # In words and not by a schema: on some services another form of answer would empty the cache.
         later = context.then(asked, scene, task, answer=min(room(25 * taken.choices, None), taken.answer))
         try:
-            models = self.models.given(taken.roles)
+            models = self.models.with_roles(taken.roles)
             told = await models.ask(run, "writer", "choices", later, within=taken.seconds)
         except Sorry as error:
             _log.info("no choices for %s: %s", run.id, error)

@@ -49,7 +49,7 @@ class PromptFiles:
         made["prompt_sent_choices.json"] = context.then(
             made["prompt_sent.json"], scene.text if scene is not None else "", task, answer=taken.answer
         )
-        if scene is not None and self._extracting.able(playing.models.given(taken.roles)):
+        if scene is not None and self._extracting.able(playing.models.with_roles(taken.roles)):
             version = Version(taken.turn, scene.id)
             events = events_for(now, before(now, version), taken.check)
             made["prompt_plot_extraction.json"] = await self._extracting.asked(space, now, version, events)

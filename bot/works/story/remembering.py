@@ -152,7 +152,7 @@ class Remembering:
             return
         story = await self._logs.story(request.place.space, taken.story, taken.branch, taken.at)
         asked = recap_prompt(story, since, _length(request))
-        models = self._playing.models.given(taken.roles)
+        models = self._playing.models.with_roles(taken.roles)
         async with aclosing(models.stream(run, "writer", "recap", asked)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, str):

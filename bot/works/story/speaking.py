@@ -134,7 +134,7 @@ class Speaking:
         asked = context.prompt(story, replace(frame, answer=min(room(WORDS * count, None), taken.answer)))
 
         async def invented() -> Invented:
-            answer = await self._playing.models.given(taken.roles).ask(run, "writer", "cast", asked)
+            answer = await self._playing.models.with_roles(taken.roles).ask(run, "writer", "cast", asked)
             now = await self._logs.story(request.place.space, taken.story, taken.branch)
             # Of a run that a crash has repeated the first ones are there already.
             own = {one.id for one in await self._logs.stories.of_run(request.place.space, run.id)}

@@ -1,4 +1,4 @@
-"""The bytes of a response, each of which is heard: a service that only sends comments is still at work.
+"""Reports every byte of a response as activity: a service that sends only comments is still at work.
 
 OpenRouter sends ": OPENROUTER PROCESSING" while it waits for a model; SSE's readers drop such lines, as they should.
 """
@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Callable
 from httpx2 import AsyncByteStream
 
 
-class Audible(AsyncByteStream):
+class ActivityStream(AsyncByteStream):
     """Stands in for a response's `stream`."""
 
-    def __init__(self, stream: AsyncByteStream, heard: Callable[[], None]) -> None:
+    def __init__(self, stream: AsyncByteStream, on_activity: Callable[[], None]) -> None:
         self._stream = stream
-        self._heard = heard
+        self._heard = on_activity
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for chunk in self._stream:
