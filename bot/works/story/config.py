@@ -21,9 +21,10 @@ class StoryConfig:
     write, in characters.
     `presets` are files of one's own in the form of presets.yml, laid over it.
     Where `extract` is set, the role `extractor` takes what scenes tell of characters out of them, each `extract_every`
-    scenes. `plot_check_mode` is how many of a chapter's open events are looked
-    for: the next, the next three, or more as the chapter proceeds; after `nudge_after` scenes without one the writer is
-    nudged. Phrases that stand in `phrase_times` of the last `phrase_scenes` scenes are told to the writer as overused.
+    scenes, and out of the last `extract_lines` lines of a chat log that was imported.
+    `plot_check_mode` is how many of a chapter's open events are looked for: the next, the next three, or more as the
+    chapter proceeds; after `nudge_after` scenes without one the writer is nudged. Phrases that stand in `phrase_times`
+    of the last `phrase_scenes` scenes are told to the writer as overused.
     With `ask_again` the writer writes on once more where its scene speaks or acts for a character whom a player plays.
     `lore_depth` turns are searched for keywords of the lorebook, whose entries take at most `lore_share` of the window.
     Where these leave room, at most `lore_near` more come up whose meaning is near the turn's, by a cosine of at least
@@ -49,6 +50,7 @@ class StoryConfig:
     lore_likeness: float = within(0.5, 0.0, 1.0)
     extract: bool = True
     extract_every: int = within(1, 1, 100)
+    extract_lines: int = within(5_000, 0, 200_000)
     plot_check_mode: Literal["1", "3", "all"] = choice("all", "1", "3")
     nudge_after: int = within(3, 0, 100)
     phrase_scenes: int = within(20, 0, 200)

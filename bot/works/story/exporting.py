@@ -64,7 +64,7 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "intent": {"name": "text", "text": "text"},
     "forgotten": {"node": "act or scene"},
     "extracted": {
-        "scene": "scene",
+        "scene": "act or scene",
         "summary": "text?",
         "place": "text?",
         "time": "text?",
@@ -74,6 +74,8 @@ FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "done": "keys?",
         "flags": "texts?",
         "failed": "whole number?",
+        "turns": "whole number?",
+        "lines": "whole numbers?",
     },
     "settled": {"scene": "scene"},
     "ticked": {"event": "key", "happened": "flag"},

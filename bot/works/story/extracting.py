@@ -1,6 +1,7 @@
 """What a small model finds in a scene, after it has been shown: who is where, what happened, what contradicts the rest.
 
-A run of its own, in a line of its own for each branch: no turn waits for it, and it catches up with earlier scenes.
+A run of its own, in a line of its own for each branch: no turn waits for it, and it catches up with earlier scenes, and
+with the last lines of a chat log that was imported.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from bot.works.story.choices import scene_changed
 from bot.works.story.findings import Findings
 from bot.works.story.log import KINDS, KeyEvent, Scene, Story, Turn
 from bot.works.story.logs import node
+from bot.works.story.stretches import as_scene, is_line, lines_back, stretches
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -52,10 +54,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A scene to look into, and its turn."""
+    """A scene to look into, and its turn; or so many `turns` of a chat log, this the last, whose act is the `scene`."""
 
     turn: str
     scene: str
+    turns: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class Extracting:
 
         async def branch() -> list[str]:
             played = await self._logs.here(run.request.place)
-            if played is None or len(missing(played.story)) < self._settings.extract_every:
+            if played is None or len(self.missing(played.story)) < self._settings.extract_every:
                 return []
             return [played.row.id, played.branch]
 
@@ -110,6 +113,28 @@ class Extracting:
     def able(self, models: Models) -> bool:
         can = models.capabilities("extractor")
         return self._settings.extract and can is not None and not can.demo
+
+    def missing(self, story: Story, *, again: bool = True) -> list[Version]:
+        """What counts and nobody has looked into, the oldest first: scenes, and after these, for which somebody may be
+        waiting, the last lines of a chat log. `again`: with those about which an answer could not be used, unless that
+        was so TRIES times.
+        """
+        tries = TRIES if again else 1
+        scenes = [
+            Version(turn.id, scene.id)
+            for turn in story.told
+            if turn.scenes
+            and (scene := turn.scene) is not None
+            and scene.text
+            and scene.extracted is None
+            and scene.failed < tries
+        ]
+        logged = [
+            Version(stretch[-1].id, stretch[-1].act.id, len(stretch))
+            for stretch in stretches(story, self._settings.extract_lines)
+            if stretch[-1].failed < tries
+        ]
+        return scenes + logged
 
     async def run(self, run: Run) -> AsyncGenerator[Event, None]:
         """Look into the branch's scenes that nobody has looked into; what contradicts is said under the scene.
@@ -123,10 +148,10 @@ class Extracting:
             now = await self._logs.story(space, story, branch)
             at_once = max(AT_ONCE, self._settings.extract_every)  # else the rest would wait for as many more
             again = not request.options.get("goes_on")
-            return [Version(turn.id, scene.id) for turn, scene in missing(now, again=again)[:at_once]]
+            return self.missing(now, again=again)[:at_once]
 
         async def left() -> int:
-            return len(missing(await self._logs.story(space, story, branch), again=False))
+            return len(self.missing(await self._logs.story(space, story, branch), again=False))
 
         roles = await run.step("roles", lambda: self._roles(request), dict[str, list[str]])
         models, doubtful = self._models.with_roles(roles), False
@@ -152,6 +177,9 @@ class Extracting:
             say, turn = words(request.locale), now.turns[one.turn]
             scene = scene_of(now, one)
             body = read(found, before(now, one), looked.events, turn, scene, say)
+            if stretch := stretch_of(now, one):
+                texts = [*body["events"], *(memory["text"] for memory in body["memories"])]
+                body |= {"turns": one.turns, "lines": lines_back(texts, stretch)}
             await self._append(
                 run, story, branch, one, number, body, scene.author if scene is not None else ""
             )
@@ -183,20 +211,21 @@ class Extracting:
         now = await self._logs.story(space, story, branch)
         mode = str(now.settings.get("plot_check_mode") or self._settings.plot_check_mode)
         events = events_for(now, before(now, one), mode)
-        return Look(scene_of(now, one) is not None, events)
+        return Look(scene_of(now, one) is not None or bool(stretch_of(now, one)), events)
 
     async def asked(self, space: str, story: Story, one: Version, events: Sequence[KeyEvent]) -> Prompt:
-        scene = scene_of(story, one)
+        scene, lines = scene_of(story, one), stretch_of(story, one)
         turn = story.turns[one.turn]
+        text = as_scene(lines) if lines else scene.text if scene is not None else ""
         known = state.as_prompt(before(story, one).characters)
         listed = "\n".join(f"{n}. {fence.data(event.text)}" for n, event in enumerate(events, 1))
         wording = (await self._prompts.wording(space, PROMPT)).text
         system, task = wording.fill(
-            cast=fence.data(", ".join(story.cast)),
+            cast=fence.data(", ".join(dict.fromkeys([*story.cast, *(line.act.name for line in lines)]))),
             state=known,
             events=listed,
-            scene=fence.data(scene.text[:SCENE_CHARS] if scene is not None else ""),
-            turn=fence.data(turn.act.text),
+            scene=fence.data(text[:SCENE_CHARS]),
+            turn="" if lines else fence.data(turn.act.text),
         )
         return Prompt(system, (Message("user", task),), max_tokens=room(ANSWER_WORDS, "low"), effort="low")
 
@@ -206,23 +235,9 @@ async def _extract(run: Run, story: str, branch: str, *, goes_on: bool = False) 
     await run.begin("extract", "extracted", options=options, line=f"extract:{branch}")
 
 
-def missing(story: Story, *, again: bool = True) -> list[tuple[Turn, Scene]]:
-    """The versions that count and that nobody has looked into, the oldest first; `again`: with those about which an
-    answer could not be used, unless that was so TRIES times.
-    """
-    return [
-        (turn, scene)
-        for turn in story.told
-        if (scene := turn.scene) is not None
-        and scene.text
-        and scene.extracted is None
-        and scene.failed < (TRIES if again else 1)
-    ]
-
-
 def _failed(story: Story, wanted: Version) -> int:
-    scene = scene_of(story, wanted)
-    return scene.failed if scene is not None else 0
+    scene, turn = scene_of(story, wanted), story.turns.get(wanted.turn)
+    return scene.failed if scene is not None else turn.failed if turn is not None else 0
 
 
 def scene_of(story: Story, wanted: Version) -> Scene | None:
@@ -234,6 +249,15 @@ def scene_of(story: Story, wanted: Version) -> Scene | None:
     )
 
 
+def stretch_of(story: Story, wanted: Version) -> list[Turn]:
+    """The lines of a chat log that are to be looked into; none where a scene is, and where the turn counts no more."""
+    if wanted.turn not in story.path[: story.length]:
+        return []
+    end = story.path.index(wanted.turn) + 1
+    lines = [story.turns[id] for id in story.path[max(0, end - wanted.turns) : end]]
+    return lines if lines[-1].act.id == wanted.scene and all(map(is_line, lines)) else []
+
+
 def before_turns(story: Story, turn: str) -> list[Turn]:
     """The turns that count and came before this one."""
     told = story.told
@@ -243,8 +267,9 @@ def before_turns(story: Story, turn: str) -> list[Turn]:
 def before(story: Story, wanted: Version) -> Before:
     """Before this version was written: a correction that was made behind an earlier one counts."""
     told = before_turns(story, wanted.turn)
+    told = told[: len(told) - wanted.turns + 1]
     standing, scenes = state.characters(story, told), story.turns[wanted.turn].scenes
-    at = next((n for n, scene in enumerate(scenes) if scene.id == wanted.scene), 0)
+    at = next((n for n, scene in enumerate(scenes) if scene.id == wanted.scene), -1)
     corrections = story.corrections.get(wanted.turn, ())
     state.correct(standing, [one for one in corrections if one.versions <= at])
     return Before(told, standing)
@@ -263,7 +288,10 @@ def events_for(story: Story, before: Before, mode: str) -> list[KeyEvent]:
 def read(
     found: Findings, before: Before, events: Sequence[KeyEvent], turn: Turn, scene: Scene | None, say: Words
 ) -> dict[str, Any]:
-    """What the node holds, cut to what a story keeps. What names nobody, or no event of the list, is passed over."""
+    """What the node holds, cut to what a story keeps. What names nobody, or no event of the list, is passed over.
+
+    Of a chat log, whose lines have no `scene`, nothing is flagged: it was played elsewhere.
+    """
     standing = list[dict[str, Any]]()
     said = [line for text in found.contradictions[:FOUND] if (line := _line(text))]
     for one in found.characters[:FOUND]:
@@ -285,10 +313,15 @@ def read(
         if one.kind in KINDS and _line(one.character) and _line(one.text)
     ]
     happened = {check.number for check in found.key_events if check.happened}
-    text, place = scene.text if scene is not None else "", _line(found.place)
+    place = _line(found.place)
     places = (one.extracted.place for one in reversed(before.told) if one.extracted is not None)
     last_place = next(filter(None, places), "")
-    checked = continuity.flags(standing, before.characters, place, last_place, text, turn.act.text, say)
+    flags = list[str]()
+    if scene is not None:
+        checked = continuity.flags(
+            standing, before.characters, place, last_place, scene.text, turn.act.text, say
+        )
+        flags = list(dict.fromkeys([*checked, *said]))[:FOUND]
     return {
         "summary": _line(found.summary),
         "place": place,
@@ -297,7 +330,7 @@ def read(
         "memories": memories,
         "events": [line for text in found.events[:FOUND] if (line := _line(text))],
         "done": [event.id for n, event in enumerate(events, 1) if n in happened],
-        "flags": list(dict.fromkeys([*checked, *said]))[:FOUND],
+        "flags": flags,
     }
 
 

@@ -206,10 +206,12 @@ class _Reader:
             case "mode" | "logic" | "position" | "check" | "sort":
                 known = isinstance(value, str) and value in _AMONG[holds]
                 return value if known else self._wrong(where)
-            case "keys" | "pairs" | "list of seen" | "list of memory" | "list of event":
+            case "keys" | "pairs" | "whole numbers" | "list of seen" | "list of memory" | "list of event":
                 if not isinstance(value, list):
                     self._wrong(where)
-                of = {"keys": "key", "pairs": "pair"}.get(holds, holds.removeprefix("list of "))
+                of = {"keys": "key", "pairs": "pair", "whole numbers": "whole number"}.get(
+                    holds, holds.removeprefix("list of ")
+                )
                 return [self._value(of, part, where) for part in value]
             case "key":
                 return self._text(value, where) or self._wrong(where)

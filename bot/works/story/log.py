@@ -67,9 +67,8 @@ intent    what somebody wants to do, until the game master's next turn: {text, n
 forgotten a node whose words are recalled no more: {node}
 extracted what a small model has found in a version of the turn's scene, or in an act that has none: {scene, summary,
           place, time, state: [{name, where, holding, wearing, mood, relations: [[other, text]], dead,
-          present?}], memories:
-          [{character, kind, text}], events, done, flags}; or only {scene, failed} while no answer about it could be
-          used, so many times
+          present?}], memories: [{character, kind, text}], events, done, flags, turns?, lines?}; or only {scene, failed}
+          while no answer about it could be used, so many times
 corrected what a person says of a character as it stands behind the node's `turn`: {character, field, value}
 ticked    whether a key event, or the climax of the chapter that is named, has happened behind the node's `turn`, as a
           person says: {event, happened}
@@ -183,6 +182,9 @@ class Extracted:
     """What a small model has found in a scene, or in the words of a chat log's turn; `id` is the node that keeps it.
 
     `done` are ids of key events, or of a chapter whose climax has come; `flags` are what contradicts the state before.
+
+    In a chat log it was found in so many `turns`, of which its own is the last; each of the `events`, and after them
+    each of the `memories`, is of the one that comes so many `lines` before that.
     """
 
     summary: str = ""
@@ -194,6 +196,8 @@ class Extracted:
     done: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     id: str = ""
+    turns: int = 1
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +293,8 @@ class Turn:
     """The run that has shown its scene once more, in the thread that a branch has of its own."""
     found: Extracted | None = None
     """What was found in its words, where it has no scene."""
+    failed: int = 0
+    """How often no answer about these could be used."""
 
     @property
     def act(self) -> Act:
@@ -508,6 +514,8 @@ class Story:
                 for scene in turn.scenes:
                     if scene.id == body["scene"]:
                         scene.failed = body["failed"]
+                if any(act.id == body["scene"] for act in turn.acts):
+                    turn.failed = body["failed"]
             case "extracted" if turn is not None:
                 for scene in turn.scenes:
                     if scene.id == body["scene"]:
@@ -551,7 +559,8 @@ def _extracted(body: Mapping[str, Any], id: str) -> Extracted:
     memories = (CharacterMemory(**one) for one in body.get("memories", ()))
     events, done, flags = (tuple(body.get(name, ())) for name in ("events", "done", "flags"))
     summary, place, time = (str(body.get(name, "")) for name in ("summary", "place", "time"))
-    return Extracted(summary, place, time, state, tuple(memories), events, done, flags, id)
+    turns, lines = int(body.get("turns", 1)), tuple(body.get("lines", ()))
+    return Extracted(summary, place, time, state, tuple(memories), events, done, flags, id, turns, lines)
 
 
 def _chapter(turn: str, body: Mapping[str, Any]) -> Chapter:

@@ -34,6 +34,10 @@ def _was_there(turn: Turn, key: str) -> bool:
     if key in (turn.act.character.casefold(), turn.act.speaker.casefold(), _speaks(turn)):
         return True
     found = turn.extracted
+    if (
+        turn.scene is None and not turn.act.group
+    ):  # whoever was seen in some stretch of a log was not in all of it
+        return False
     return found is not None and any(one.present and one.name.casefold() == key for one in found.state)
 
 

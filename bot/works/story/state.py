@@ -52,6 +52,8 @@ def characters(
         }
     for turn in story.told if told is None else told:
         corrections, at = story.corrections.get(turn.id, ()), _version(turn)
+        if not (corrections or turn.scenes or turn.found):  # nearly all lines of a chat log
+            continue
         # What was corrected before this version was written is older than what happens in it.
         correct(found, [one for one in corrections if one.versions <= at])
         if (extracted := turn.extracted) is not None:

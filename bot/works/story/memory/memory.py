@@ -27,7 +27,7 @@ from bot.works.story import state
 from bot.works.story.memory.components import distinctive, too_old
 from bot.works.story.memory.index import Pieces, Reason, Told
 from bot.works.story.memory.lore import CONTENT_CHARS, LoreVectors, by_meaning
-from bot.works.story.memory.pieces import about, embedded, nodes_of, noted, pieces_of
+from bot.works.story.memory.pieces import about, embedded, nodes_of, noted, noted_at, pieces_of
 from bot.works.story.memory.ranking import Query, scored, speaking_for
 from bot.works.story.memory.vectors import PieceVectors, packed
 from storage.faults import StorageFault
@@ -99,7 +99,8 @@ class _Lived:
     """What a branch has lived through, as `story` was at the node `seq`.
 
     `turns` are the ids of its turns in order; of each piece `turn_of` says which of them it is of. `scenes` are the
-    numbers of the scenes that a chat log names. `noted` are the pieces of what was found in turns, `noted_of` theirs.
+    numbers of the scenes that a chat log names. `noted` are the pieces of what was found in turns, `noted_of` theirs,
+    and `noted_for` those for which they speak.
     """
 
     story: ref[Story]
@@ -110,6 +111,7 @@ class _Lived:
     scenes: dict[str, int]
     noted: Told
     noted_of: NDArray[np.int32]
+    noted_for: NDArray[np.int32]
     chapters: list[tuple[int, str]]
     """As `state.titles` has them."""
 
@@ -446,11 +448,12 @@ def _lived(
     """What the turns of the path tell. The first `unchanged` ones are told as `before` has them."""
     import numpy as np
 
-    told, noted_ones = _Row(), _Row()
+    told, noted_ones, noted_for = _Row(), _Row(), array("i")
     named: dict[str, int] = {}
     if before is not None and unchanged:
         told.copy(before.told, before.turn_of, unchanged)
         noted_ones.copy(before.noted, before.noted_of, unchanged)
+        noted_for.frombytes(before.noted_for[: len(noted_ones.numbers)].tobytes())
         named = before.scenes
     scene = max(told.scenes, default=-1)
     named = {name: number for name, number in named.items() if number <= scene}
@@ -471,10 +474,26 @@ def _lived(
             told.add(own, number, at)
             if nodes_of(turn)[-1] in nodes:  # else what it was found in is forgotten
                 found, parts = noted(turn, chapter)
-                noted_ones.add(index.add(found, parts) if parts else (), number, at)
+                places, turns = (
+                    (noted_at(turn, at), turn.extracted.turns) if turn.extracted and parts else ([], 1)
+                )
+                # Nothing that a forgotten line told, and no summary with it.
+                lost = {place for place in range(max(0, at - turns + 1), at) if _lost(story, path[place])}
+                kept = [
+                    (piece, place)
+                    for piece, place in zip(index.add(found, parts) if parts else (), places, strict=True)
+                    if not (place in lost or (place == at and lost))
+                ]
+                noted_ones.add([piece for piece, _ in kept], number, at)
+                noted_for.extend(place for _, place in kept)
     turn_of, noted_of = (np.array(row.turns, dtype=np.int32) for row in (told, noted_ones))
-    made = told.of(index), path, turn_of, named, noted_ones.of(index), noted_of
+    for_turns = np.array(noted_for, dtype=np.int32)
+    made = told.of(index), path, turn_of, named, noted_ones.of(index), noted_of, for_turns
     return _Lived(ref(story), seq, *made, chapters)
+
+
+def _lost(story: Story, turn: str) -> bool:
+    return story.turns[turn].act.id in story.forgotten
 
 
 @dataclass(slots=True)
@@ -525,7 +544,7 @@ def _ranked(
     by_reason = scored(told, query, by, nearest, terms_of)
     if by.events and len(lived.noted.pieces):
         speaking_for(
-            by_reason, lived.turn_of, lived.noted.scores(query.text, by, nearest), lived.noted_of, by
+            by_reason, lived.turn_of, lived.noted.scores(query.text, by, nearest), lived.noted_for, by
         )
     scores = np.sum(list(by_reason.values()), axis=0)
     if by.age:

@@ -67,6 +67,20 @@ def noted(turn: Turn, chapter: str = "") -> tuple[str, list[Piece]]:
     return found.id, pieces
 
 
+def noted_at(turn: Turn, at: int) -> list[int]:
+    """The places of the turns for which the pieces of `noted` speak, one for each; the turn's own is `at`.
+
+    Of a stretch of a chat log each is of the line that told it, and the summary of the last one.
+    """
+    found = turn.extracted
+    if found is None:
+        return []
+    back = iter([*found.lines, *[0] * (len(found.events) + len(found.memories))])
+    events = [max(0, at - max(0, lines)) for text, lines in zip(found.events, back, strict=False) if text]
+    memories = [max(0, at - max(0, lines)) for _, lines in zip(found.memories, back, strict=False)]
+    return [*([at] if found.summary else []), *events, *memories]
+
+
 def embedded(story: Story, path: Sequence[str], at: int, chapter: str = "") -> dict[str, list[str]]:
     """What the vectors of the turn `path[at]` are made of, by their nodes: its pieces, and what was found in it.
 

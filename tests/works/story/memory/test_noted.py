@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from bot.config import Config
 from bot.config.settings import EmbeddingConfig
@@ -83,6 +84,39 @@ async def test_a_turn_is_recalled_by_what_was_found_in_it_in_its_own_words(tmp_p
     assert best.turn == turns[2]
     assert best.node in pieces_of(tale.story.turns[turns[2]])
     assert not await recalled(tmp_path, tale.story, "silver key", RecallConfig().without(["events"]))
+
+
+def a_log(*lines: str) -> Tale:
+    tale = Tale()
+    for number, text in enumerate(lines):
+        tale.add("act", {"mode": "say", "text": text, "name": "Gina", "label": f"L{number}", "group": "1"})
+    return tale
+
+
+async def test_of_a_stretch_of_a_chat_log_the_line_is_found_that_told_it(tmp_path: Path) -> None:
+    tale = a_log("I put it there.", "We dance.", "We sing.", "We sleep.")
+    path = tale.story.path
+    found = {"summary": "An evening of Gina's.", "events": ["A silver key lies in the oven.", "They waltz."]}
+    tale.add("extracted", {"scene": path[3], **found, "turns": 4, "lines": [3, 2]}, path[3])
+    assert (await recalled(tmp_path, tale.story, "silver key"))[0].turn == path[0]
+    assert (await recalled(tmp_path, tale.story, "waltz"))[0].turn == path[1]
+    assert (await recalled(tmp_path, tale.story, "evening"))[0].turn == path[3]
+    tale.add("forgotten", {"node": path[0]})
+    assert not await recalled(tmp_path, tale.story, "silver key")
+    assert not await recalled(tmp_path, tale.story, "evening"), "nor what was made of all of it"
+    assert (await recalled(tmp_path, tale.story, "waltz"))[0].turn == path[1]
+
+
+@pytest.mark.parametrize("lines", [[], [99, -5], [10**30] * 9])
+async def test_wrong_lines_of_a_file_harm_nothing(tmp_path: Path, lines: list[int]) -> None:
+    tale = a_log("We dance.", "We sleep.")
+    path = tale.story.path
+    tale.add(
+        "extracted",
+        {"scene": path[1], "events": ["Silver.", "Gold."], "turns": 10**30, "lines": lines},
+        path[1],
+    )
+    assert await recalled(tmp_path, tale.story, "silver gold")
 
 
 async def test_what_was_found_in_a_forgotten_scene_is_forgotten_too(tmp_path: Path) -> None:
